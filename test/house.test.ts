@@ -39,9 +39,9 @@ const rooms: Readonly<Record<string, string>> = {
   "bulk/rows": "contract contract/rules state bulk/files bulk/files/foreign",
   "bulk/select": "contract contract/rules client state bulk/owner bulk/rows",
   "bulk/plan": `
-    text contract contract/rules state bulk/owner bulk/bulk-errors bulk/rows bulk/select`,
+    text contract contract/rules client state bulk/owner bulk/rows bulk/select`,
   "bulk/apply": "contract client state bulk/owner bulk/bulk-errors bulk/select bulk/plan",
-  bulk: "contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply",
+  bulk: "contract client state bulk/owner bulk/files bulk/select bulk/plan bulk/apply",
 
   domain: `
     text contract contract/rules network network/hosts visit client bulk/select`,
@@ -81,7 +81,7 @@ const rooms: Readonly<Record<string, string>> = {
   "app/listening": "text service config app/data app/http app/process",
   "commands/terminal": "text contract state config",
   "commands/bulk": `
-    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows bulk/select
+    text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows
     bulk/plan bulk/apply bulk mcp/schemas mcp/access config app/data app/process
     commands/terminal`,
   "commands/serving": "text network contract/rules config app/data app/http commands/terminal",

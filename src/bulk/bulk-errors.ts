@@ -12,27 +12,3 @@ export class PlanExpired extends Error {
 export class FaultyPlan extends Error {
   override readonly name = "FaultyPlan";
 }
-
-/** Too many plans or exports are made at once: the line is full, or it moved too slowly. */
-export class LineBusy extends Error {
-  override readonly name = "LineBusy";
-  readonly retry_after_s: number;
-
-  constructor(wait_ms: number) {
-    super("Too many plans and exports are running at once; nothing was done.");
-    this.retry_after_s = Math.ceil(wait_ms / 1000);
-  }
-}
-
-/** The caller no longer waits for the work. */
-export class WorkCancelled extends Error {
-  override readonly name = "WorkCancelled";
-
-  constructor() {
-    super("The call was cancelled; nothing was changed.");
-  }
-}
-
-export function throwIfCancelled({ aborted }: AbortSignal): void {
-  if (aborted) throw new WorkCancelled();
-}

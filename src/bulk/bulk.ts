@@ -1,24 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ClockAndRandom } from "../contract/clock.ts";
+import { CallFailure } from "../client/call-failure.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/waiting.ts";
-import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
-import { createPrefixedId } from "../state/tables.ts";
+import { findExportPage, saveExportPages } from "../state/export-pages.ts";
 import type { ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
-import type { ExpiringValues } from "../state/expiring-values.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
-import { LineBusy, throwIfCancelled, WorkCancelled } from "./bulk-errors.ts";
 import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
-import { makePlan, type PlanWanted } from "./plan/make-plan.ts";
-import { listWrittenLinks } from "./plan/seen-hosts.ts";
-import { summarizePlan } from "./plan/summarize-plan.ts";
-import type { InTime } from "./select/limit-time.ts";
-import { readWithin, selectParts } from "./select/select-links.ts";
+import { failCancelled, makePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { selectParts } from "./select/select-links.ts";
 
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 
@@ -36,9 +30,10 @@ const rowsTogether = 500;
 
 /** Work that reads many links waits for its turn first, and ends when the caller disconnects. */
 export function createBulk(options: RunnerOptions) {
-  const { openState, random, sleep, clock } = options;
+  const { openState, random, sleep } = options;
   const runInLine = createLine(sleep);
   const life = new AbortController();
+  /** Waits until it is the key's turn to read many links. */
   const runInTurn = <Result>(
     { key_print }: Pick<Owner, "key_print">,
     left: Leaving | undefined,
@@ -58,22 +53,11 @@ export function createBulk(options: RunnerOptions) {
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
-    readWrites: async function* (plan: Plan) {
-      yield* readWrites(await openState(), plan);
+    /** The rows that write; for a job, only the unfinished ones. */
+    readWrites: async function* (plan: Plan, job?: Job) {
+      yield* readWrites(await openState(), plan, job);
     },
-    /** What the whole plan would do; for a job, what is left of it. */
-    summarize: (
-      plan: Plan,
-      owner: Owner,
-      { job, signal: left }: { readonly job?: Job | undefined; readonly signal?: Leaving } = {},
-    ) =>
-      runInTurn(owner, left, async (signal) => {
-        const state = await openState();
-        const { call, realm } = owner;
-        const readWritten = (since: number) => listWrittenLinks(state.history, realm, since);
-        const asking = { call, signal, clock, readWritten };
-        return summarizePlan(asking, plan, readWrites(state, plan, job));
-      }),
+    runInTurn,
     findJob: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,
     listJobs: async ({ key_print }: Owner, page: number) =>
@@ -83,14 +67,6 @@ export function createBulk(options: RunnerOptions) {
     /** Saves every matching link to a file of several pages, and reports what could not be read. */
     exportLinks: (wanted: ExportWanted, owner: Owner, left?: Leaving) =>
       runInTurn(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
-    /** Hands over the matching links until the time is up. */
-    readLinks: (
-      filters: readonly FilterInput[],
-      take: (links: readonly ReadLink[]) => void,
-      owner: Pick<Owner, "key_print">,
-      inTime: InTime,
-    ) =>
-      runInTurn(owner, inTime.signal, (signal) => readWithin({ ...inTime, signal }, filters, take)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
       findExportPage((await openState()).kept, key_print, id, page),
   };
@@ -107,21 +83,18 @@ async function listJobs({ jobs }: State, key_print: string, page: number) {
 async function saveExport(
   options: RunnerOptions,
   { filters, search, format }: ExportWanted,
-  { key_print, call, linkHost }: Owner,
+  { key_print, call }: Owner,
   signal: AbortSignal,
 ) {
   const counting = createExportCount();
-  const parts = selectParts({ call, signal, linkHost }, filters, search);
-  // A key that may not read links is refused before anything is opened or saved.
-  const counted = await readAhead(counting.pass(parts));
+  const parts = selectParts({ call, signal }, filters, search);
   const type = format === "csv" ? "text/csv" : "application/json";
-  const file = { type, texts: writePages(counted, format, pageBytes) };
-  const { kept } = await options.openState();
-  const saved = await saveExportPages(kept, file, key_print, options);
+  const file = { type, texts: writePages(counting.pass(parts), format, pageBytes) };
+  const openKept = async () => (await options.openState()).kept;
+  const saved = await saveExportPages(openKept, file, key_print, options);
   return { ...saved, count: counting.readCount(), lacks: counting.listLacks() };
 }
 
-/** The rows that write; for a job, only the unfinished ones. */
 async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): AsyncGenerator<PlanRow> {
   for (let from = 0; ;) {
     const page = { from, limit: rowsTogether };
@@ -136,51 +109,6 @@ async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): Async
     // Rows are read at once, and other work needs the event loop as well.
     await nextTurn();
   }
-}
-
-async function readAhead<Item>(items: AsyncGenerator<Item>): Promise<AsyncGenerator<Item>> {
-  const first = await items.next();
-  return (async function* () {
-    if (first.done !== true) yield first.value;
-    yield* items;
-  })();
-}
-
-/** Exported files of links, which an assistant reads page by page within an hour. */
-
-export async function saveExportPages(
-  kept: ExpiringValues,
-  { type, texts }: { readonly type: string; readonly texts: AsyncIterable<string> },
-  owner: string,
-  { clock, random }: ClockAndRandom,
-) {
-  const id = createPrefixedId("export", random);
-  const at = clock.now();
-  const keys: string[] = [];
-  try {
-    for await (const text of texts) {
-      const key = writeKey(owner, id, keys.length + 1);
-      keys.push(key);
-      await kept.save("export_page", key, { type, text }, { owner, at });
-    }
-  } catch (error) {
-    await kept.remove("export_page", keys);
-    throw error;
-  }
-  return { id, pages: keys.length };
-}
-
-export async function findExportPage(
-  kept: ExpiringValues,
-  owner: string,
-  id: string,
-  page: number,
-) {
-  return (await kept.find("export_page", writeKey(owner, id, page)))?.value;
-}
-
-function writeKey(owner: string, id: string, page: number): string {
-  return `${owner} ${id} ${page}`;
 }
 
 /** Reading and comparing many links takes memory that all keys share, so keys take turns. */
@@ -199,7 +127,7 @@ export function createLine(sleep: RunnerOptions["sleep"]) {
   const mayBegin = (key: string) => working.length < mostOfAll && countOf(key) < mostOfKey;
 
   return async <Result>(key: string, signal: AbortSignal, work: () => Promise<Result>) => {
-    throwIfCancelled(signal);
+    if (signal.aborted) throw failCancelled();
     if (mayBegin(key)) working.push(key);
     else await waitForTurn(key, signal);
     try {
@@ -217,7 +145,7 @@ export function createLine(sleep: RunnerOptions["sleep"]) {
   }
 
   async function waitForTurn(key: string, signal: AbortSignal): Promise<void> {
-    if (waiting.size >= mostWaiting) throw new LineBusy(mostWait_ms);
+    if (waiting.size >= mostWaiting) throw failBusy();
     const turn = new AbortController();
     const begin = () => {
       working.push(key);
@@ -229,6 +157,12 @@ export function createLine(sleep: RunnerOptions["sleep"]) {
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
     // A turn, a cancellation and the timeout may coincide: a turn counts.
     if (!waiting.delete(waiter)) return;
-    throw signal.aborted ? new WorkCancelled() : new LineBusy(mostWait_ms);
+    throw signal.aborted ? failCancelled() : failBusy();
   }
+}
+
+function failBusy(): CallFailure {
+  const message = "Too many plans and exports are running at once; nothing was done.";
+  const retry_after_s = mostWait_ms / 1000;
+  return new CallFailure("overloaded", message, { effect: "none", retry: "later", retry_after_s });
 }

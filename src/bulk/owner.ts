@@ -15,8 +15,6 @@ export type Owner = {
   readonly key_id?: string;
   /** The deployment's address. */
   readonly origin: string;
-  /** Its history holds recent writes. Without a realm, no one sees what is planned. */
-  readonly realm?: string | undefined;
   readonly call: Client["call"];
   /** The id by which logs name the request that the work belongs to. */
   readonly requestId?: string | undefined;
@@ -41,9 +39,7 @@ export type CheckDestinations = (
 ) => readonly FieldProblem[];
 
 /** How the server is called for an owner, until the signal is aborted. */
-export type ServerAccess = Pick<Owner, "linkHost"> & {
-  /** Our own service resolves each path below this origin. */
-  readonly ownOrigin?: string | undefined;
+export type ServerAccess = {
   readonly call: Client["call"];
   readonly signal: Leaving;
 };

@@ -2,10 +2,10 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-runs.ts";
 import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
-import { estimatePart, estimateSeconds } from "./apply/write-spacing.ts";
+import { writeWhat } from "./apply/job-runner.ts";
+import { estimatePart, estimateSeconds } from "./apply/job-runner.ts";
 import type { Bulk } from "./bulk.ts";
 import { describeRow } from "./plan/describe-row.ts";
-import { writeWhat } from "./plan/word-request.ts";
 
 /**
  * Plans, jobs and receipts as plain records, for the assistant and for the terminal. Each adds the

@@ -4,7 +4,8 @@ import { pipeline } from "node:stream/promises";
 import {
   createExportCount,
   exportFormats,
-  writeWhole,
+  joinPages,
+  writePages,
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
@@ -36,6 +37,8 @@ export const exportCommand: Command<typeof exportFlags> = {
   flags: exportFlags,
 };
 
+const pieceBytes = 64 * 1024;
+
 type ExportInvocation = Invocation<typeof exportFlags>;
 
 async function run({ config, flags, host }: ExportInvocation): Promise<void> {
@@ -48,15 +51,16 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
   const options = { config, stopped: host.waitForStop() };
-  const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
+  const counted = await withKnownBulk(options, async ({ owner: { call }, signal }) => {
     // Nothing is written before the server accepts the key.
     await call(contract.links.index, { limit: 1 }, signal);
     const counting = createExportCount();
     const failed = new AbortController();
-    const asking = { call, linkHost, signal: AbortSignal.any([signal, failed.signal]) };
+    const asking = { call, signal: AbortSignal.any([signal, failed.signal]) };
     const parts = counting.pass(selectParts(asking, filters, search));
     try {
-      await write(Readable.from(writeWhole(parts, format)), flags, signal);
+      const pages = writePages(parts, format, pieceBytes);
+      await write(Readable.from(joinPages(pages, format)), flags, signal);
     } finally {
       // After a failed write, reading stops before the deployment closes.
       failed.abort();

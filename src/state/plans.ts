@@ -66,8 +66,8 @@ export type Plan = {
 
 /** The parts of the request that its rows do not show. */
 export type PlanRequest = {
-  /** The words around the number of links: "set url on", "17 links". */
-  readonly words?: { readonly before: string; readonly after?: string };
+  /** The changed fields, or the file with the rows, such as "from links.csv". */
+  readonly about?: string;
   readonly rules?: readonly PlanRule[];
   /** True if invalid rows are skipped. */
   readonly skips_invalid?: true;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { LineBusy, WorkCancelled } from "../../src/bulk/bulk-errors.ts";
+import type { CallFailure } from "../../src/client/call-failure.ts";
 import { createLine } from "../../src/bulk/bulk.ts";
 import { createGate, createTestClock } from "../support/clock.ts";
 
@@ -21,7 +21,7 @@ function openLine() {
     };
     const ended = line(keyPrint, signal, work).then(
       () => ends.push(`${name} done`),
-      (error: Error) => ends.push(`${name} ${error.name}`),
+      (error: CallFailure) => ends.push(`${name} ${error.code}`),
     );
     return { finish: gate.open, ended };
   };
@@ -83,7 +83,7 @@ describe("a key that fills the bulk queue", () => {
     expect(ends).toEqual([]);
     begin("a", "a22");
     await settle();
-    expect(ends).toEqual(["a22 LineBusy"]);
+    expect(ends).toEqual(["a22 overloaded"]);
   });
 });
 
@@ -95,8 +95,7 @@ test("a task that waits in the bulk queue for thirty seconds is rejected", async
   advance(29_999);
   begin("a", "later");
   advance(1);
-  expect(await refused).toBeInstanceOf(LineBusy);
-  expect(await refused).toMatchObject({ retry_after_s: 30 });
+  expect(await refused).toMatchObject({ code: "overloaded", facts: { retry_after_s: 30 } });
   first?.finish();
   await settle();
   advance(30_000);
@@ -113,10 +112,10 @@ test("a cancelled task leaves the bulk queue and never starts", async () => {
   begin("a", "stays");
   leaving.abort();
   await settle();
-  expect(ends).toEqual(["leaves WorkCancelled"]);
+  expect(ends).toEqual(["leaves cancelled"]);
   first?.finish();
   await settle();
   expect(atWork).toEqual(["a1", "stays"]);
   const late = line("b", leaving.signal, () => Promise.resolve());
-  await expect(late).rejects.toThrow(WorkCancelled);
+  await expect(late).rejects.toMatchObject({ code: "cancelled" });
 });

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { listRules } from "../../src/bulk/plan/change-by-rule.ts";
 import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
 import { print } from "../../src/commands/terminal/output.ts";
+import { listRules } from "../../src/mcp/tools/bulk/rule-arguments.ts";
 import { openDesk } from "./unpaced-bulk.ts";
 
 /** Plans very many links in a separate process, whose memory a test limits, and prints counts. */

@@ -227,7 +227,7 @@ describe("an import file", () => {
     ].join("\n");
     const { stdout, stderr } = await importFile(await write("firebase.csv", text));
     const warnings = [
-      "2 rows have no destination (the first is line 3). " +
+      "2 rows are without a destination (the first is line 3). " +
         "Desktop visitors will see a page instead of being redirected.",
       "2 rows are archived (the first is line 5). " +
         "Waypost has no archive, so these links work like all others.",
@@ -262,7 +262,7 @@ describe("an import file", () => {
   });
 
   test.each([
-    ["empty.csv", "", "It is empty"],
+    ["empty.csv", "", "It has no rows"],
     ["header.csv", "path,url\n", "It has no rows"],
     ["latin.csv", Buffer.from("path,name\na,é\n", "latin1"), "not UTF-8"],
     ["typo.csv", "path,urls\na,https://x.example/\n", "did you mean url?"],

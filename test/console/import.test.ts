@@ -100,7 +100,7 @@ test("an import from another service lists the columns that are not imported", a
   await send();
   await page.getByText("Export from Firebase Dynamic Links").waitFor();
   await page.getByText("Total Clicks").waitFor();
-  await page.getByText("1 row has no destination (line 3).").waitFor();
+  await page.getByText("1 row is without a destination (line 3).").waitFor();
   await lookAtPage(page, "import-firebase");
   // Every page of the plan shows it, not only the first.
   await page.reload();

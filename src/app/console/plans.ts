@@ -2,6 +2,7 @@ import type { KeyContext } from "../../mcp/access/key-context.ts";
 import { readPlanPage, rowsPerPage } from "../../mcp/approval/plan-rows.ts";
 import { needsApproval } from "../../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../../mcp/tools/bulk/preview-plan.ts";
+import { summarizePlan } from "../../mcp/tools/bulk/summarize-plan.ts";
 import type { Job } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import type { ConsoleQuestion, PlanPosition, ShownPlan } from "../../console/account.ts";
@@ -69,7 +70,7 @@ async function describe(
   part: PlanPosition,
   { keyContext, deployment, readPin }: PlanParts,
 ): Promise<ConsoleQuestion> {
-  const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
+  const summary = await summarizePlan(keyContext.bulk, plan, keyContext, { job });
   const question = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
   const isAsked = needsApproval(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;

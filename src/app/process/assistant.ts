@@ -33,6 +33,7 @@ import { createPreviewPages, type PreviewPages } from "../../mcp/previews/previe
 import { createClientMemory } from "../../mcp/protocol/client-memory.ts";
 import { createServer, type OnCall } from "../../mcp/protocol/server.ts";
 import { once } from "../../mcp/schemas/once.ts";
+import { summarizePlan } from "../../mcp/tools/bulk/summarize-plan.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../../mcp/tools/toolbox.ts";
 import { createFastCalls, type FastCalls } from "../../mcp/transport/fast-path/fast-calls.ts";
 import { isUnusable } from "../../sql/faults.ts";
@@ -332,7 +333,7 @@ function createFindOwner(
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
     // The job itself reports a key that no longer exists.
     if (own !== undefined && known.facts === undefined) return owner;
-    const summary = await bulk.summarize(plan, owner, { job });
+    const summary = await summarizePlan(bulk, plan, owner, { job });
     return toolbox.mayApply(summary, access) ? owner : undefined;
   };
 }

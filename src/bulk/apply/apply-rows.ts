@@ -10,7 +10,7 @@ import type { Receipt, RowEnd, Run } from "../../state/job-runs.ts";
 import type { Jobs } from "../../state/jobs.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
-import { listEdits } from "../plan/compare-link.ts";
+import { listEdits } from "../plan/plan-rows.ts";
 import { pickUnexpected } from "../plan/plan-undo.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 
@@ -168,7 +168,10 @@ async function applyRow(
 }
 
 async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<RowEnd | undefined> {
-  const now = await readNow(context, row);
+  const { action, link_id, path } = row;
+  const now = await (action === "create"
+    ? findAtPath(context, path ?? "")
+    : findById(context, link_id ?? ""));
   const change = findChange(row, now);
   if (now === unread || change !== undefined) {
     return { status: "rejected", message: `plan_changed: ${change}` };
@@ -212,14 +215,6 @@ function findEndpoint(action: PlanAction): Endpoint {
   return action === "delete" ? links.destroy : links.update;
 }
 
-/** The link that the row is about, as it is at this moment. */
-function readNow(
-  asking: ServerAccess,
-  { action, link_id, path }: PlanRow,
-): Promise<ReadLink | typeof unread | undefined> {
-  return action === "create" ? findAtPath(asking, path ?? "") : findById(asking, link_id ?? "");
-}
-
 /** What changed since the plan was made, as the end of a sentence. */
 function findChange(
   { action, before }: PlanRow,
@@ -231,8 +226,6 @@ function findChange(
   const edits = listEdits(before ?? {}, now);
   return edits.length === 0 ? undefined : `${edits.join(", ")} changed after the plan was made`;
 }
-
-/** One request of a job, and what it comes to for its row. */
 
 type WrittenLink = CallAnswer<typeof links.update>;
 

@@ -1,17 +1,21 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { links } from "../../contract/links.ts";
-import { explainOutage, Problem } from "../../contract/problem.ts";
+import { explainOutage, Problem, toSentence } from "../../contract/problem.ts";
 import { lease_ms, type Run } from "../../state/job-runs.ts";
 import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
-import { countPlannedWrites, isFaulty, type Plan, type PlanAction } from "../../state/plans.ts";
+import {
+  countPlannedWrites,
+  isFaulty,
+  writeActions,
+  type Plan,
+  type PlanAction,
+} from "../../state/plans.ts";
 import { readOutage, type State } from "../../state/state.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { ServerAccess, Owner } from "../owner.ts";
-import { writeWhat } from "../plan/word-request.ts";
 import { findById } from "../select/find-links.ts";
 import { runJob } from "./apply-rows.ts";
-import { spacings_ms } from "./write-spacing.ts";
 
 /** The jobs that run in this process: started or resumed, waited for, and stopped. */
 
@@ -59,6 +63,23 @@ const poll_ms = 1000;
 const cancelWait_ms = 5000;
 const closeWait_ms = 500;
 const nameBytes = 16;
+
+/** How fast rows are done: evenly, and just under six hundred writes a minute. */
+const spacings_ms = {
+  write: 102,
+  /** No rate limit counts deletions, so their speed is limited here. */
+  delete: 200,
+} as const;
+
+export function estimateSeconds(counts: Pick<Plan["counts"], "create" | "update" | "delete">) {
+  const writes = counts.create + counts.update;
+  return Math.ceil((writes * spacings_ms.write + counts.delete * spacings_ms.delete) / 1000);
+}
+
+/** Of the plan's time, the share of so many of its rows. */
+export function estimatePart(counts: Plan["counts"], rows: number): number {
+  return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countPlannedWrites(counts), 1));
+}
 
 export function createRunner(options: RunnerOptions, life: AbortController) {
   const runner: RunnerState = {
@@ -414,4 +435,26 @@ export function keepLease({
       if (!ended.signal.aborted) await jobs.renew(run).catch(() => false);
     }
   }
+}
+
+const verbs = { create: "created", update: "changed", delete: "deleted" } as const;
+
+type JobFacts = Pick<Job, "undoes" | "request" | "planned"> & {
+  readonly counts: Pick<Job["counts"], "done">;
+};
+
+/** What a job did: "changed 17 links (url)", or "created or changed 3 of 20 links". */
+export function writeWhat({ undoes, request, planned, counts }: JobFacts): string {
+  const total = countPlannedWrites(planned);
+  const acts = writeActions.filter((action) => planned[action] > 0);
+  const last = acts.at(-1);
+  if (last === undefined) return "changed nothing";
+  const isWhole = counts.done === total;
+  const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
+  if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
+  const about = request.about === undefined ? "" : ` (${request.about})`;
+  // A partly done job does not count its rows by kind.
+  if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
+  const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
+  return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;
 }

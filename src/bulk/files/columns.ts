@@ -37,7 +37,7 @@ type ColumnKind = "text" | "flag" | "list";
 /** The API shows only the id of a link's app. */
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
 /** Exported fields that cannot be written. */
-export const readOnly = ["shortened_path", "clicks"] as const;
+const readOnly = ["shortened_path", "clicks"] as const;
 /** Fields that the tools add to a link. */
 const added = ["address", "short_address"] as const;
 

@@ -152,7 +152,7 @@ export function convertLink(
 ): GivenRow {
   const used = new Set<ForeignValue>();
   const fields = readFields(format, link, used);
-  if (isBlank(fields.url)) countWarning(leftover, "noDestination", row);
+  if (isBlank(fields.url)) countWarning(leftover, "without a destination", row);
   const unmapped = link.filter((value) => !used.has(value));
   if (unmapped.some(isArchived)) countWarning(leftover, "archived", row);
   for (const { name, text } of unmapped) {
@@ -290,23 +290,15 @@ function parseObject(text: string): unknown {
   }
 }
 
-export function countUnmapped({ unmapped }: Leftover, field: string, text: string): void {
+function countUnmapped({ unmapped }: Leftover, field: string, text: string): void {
   const known = unmapped.get(field) ?? { count: 0, example: quoteLine(text).slice(1, -1) };
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 
 /** Rows that become links which their user may not expect. */
 const warnings = {
-  noDestination: {
-    one: "row has no destination",
-    many: "rows have no destination",
-    effect: "Desktop visitors will see a page instead of being redirected.",
-  },
-  archived: {
-    one: "row is archived",
-    many: "rows are archived",
-    effect: "Waypost has no archive, so these links work like all others.",
-  },
+  "without a destination": "Desktop visitors will see a page instead of being redirected.",
+  archived: "Waypost has no archive, so these links work like all others.",
 } as const;
 
 function countWarning({ warnings: counted }: Leftover, kind: keyof typeof warnings, row: number) {
@@ -315,9 +307,9 @@ function countWarning({ warnings: counted }: Leftover, kind: keyof typeof warnin
 }
 
 export function describeWarnings(leftover: Leftover, unit: "line" | "row"): readonly string[] {
-  return [...leftover.warnings].map(([kind, { count, first }]) => {
-    const { one, many, effect } = warnings[kind];
-    if (count === 1) return `1 ${one} (${unit} ${first}). ${effect}`;
-    return `${count} ${many} (the first is ${unit} ${first}). ${effect}`;
-  });
+  return [...leftover.warnings].map(([kind, { count, first }]) =>
+    count === 1
+      ? `1 row is ${kind} (${unit} ${first}). ${warnings[kind]}`
+      : `${count} rows are ${kind} (the first is ${unit} ${first}). ${warnings[kind]}`,
+  );
 }

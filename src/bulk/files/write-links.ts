@@ -36,20 +36,18 @@ export async function* writePages(
   if (items.length > 0 || isFirst) yield close(items);
 }
 
-/** One file of all parts, in pieces that follow one another; JSON is one list. */
-export async function* writeWhole(
-  parts: AsyncIterable<readonly ReadLink[]>,
+/** One file of all pages, in pieces that follow one another; JSON is one list. */
+export async function* joinPages(
+  pages: AsyncIterable<string>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  const between = format === "csv" ? "" : ",\n";
-  yield format === "csv" ? writeRecord(exportColumns) : "[";
-  let before = "";
-  for await (const links of parts) {
-    if (links.length === 0) continue;
-    yield before + links.map((link) => writeItem(link, format)).join(between);
-    before = between;
+  if (format === "csv") return yield* pages;
+  let before = "[";
+  for await (const page of pages) {
+    yield before + page.trimEnd().slice(1, -1);
+    before = ",\n";
   }
-  if (format === "json") yield "]\n";
+  yield "]\n";
 }
 
 type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };

@@ -1,7 +1,7 @@
 import { limits } from "../../contract/limits.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
-import { findPathFault, decodePath } from "../../contract/rules/link-path.ts";
+import { decodePath } from "../../contract/rules/link-path.ts";
 import {
   addressFields,
   isStoreToken,
@@ -18,8 +18,6 @@ import type { PlanRule } from "../../state/plans.ts";
 
 /** The fields that a rule may change. */
 export const ruledFields: readonly string[] = ["path", ...textFields, ...addressFields];
-
-const isAddressField = (field: string) => addressFields.some((name) => name === field);
 
 /**
  * Returns the fields that the rules change, and what is wrong with their new values. Each rule
@@ -43,100 +41,9 @@ export function applyRules(
   return { fields: completeTokens(link, Object.fromEntries(changed)), problems };
 }
 
-/** The rules as the caller sends them. */
-export type RuleArguments = {
-  readonly replace?: readonly Replacement[];
-  readonly add_query?: QueryRule;
-  readonly path_prefix?: string;
-};
-
-export type Replacement = {
-  readonly field: string;
-  readonly from: string;
-  readonly to: string;
-  /** The whole host of an address, or every occurrence of a text. */
-  readonly match: "host" | "text";
-};
-
-type QueryRule = { readonly field: string; readonly values: Readonly<Record<string, string>> };
-
-/** The rules in the order of their application. */
-export function listRules({ replace = [], add_query, path_prefix }: RuleArguments): PlanRule[] {
-  const values = Object.entries(add_query?.values ?? {});
-  const field = add_query?.field ?? "";
-  const prefix = { field: "path", kind: "prefix", from: "", to: path_prefix ?? "" } as const;
-  return [
-    ...replace.map(({ match: kind, ...rule }) => ({ ...rule, kind })),
-    ...values.map(([from, to]) => ({ field, kind: "query" as const, from, to })),
-    ...(path_prefix === undefined ? [] : [prefix]),
-  ];
-}
-
 /** The fields that the rules are about, whether or not they change them. */
 export function listRuledFields(rules: readonly PlanRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ field }) => (isStoreToken(field) ? storeTokens : [field])));
-}
-
-/** Problems of the rules themselves, for any link. */
-export function findRuleFaults(rules: RuleArguments): readonly FieldProblem[] {
-  const { replace = [], add_query, path_prefix } = rules;
-  const faults: readonly Fault[] = [
-    ["replace", rules.replace?.length === 0 ? "must not be empty" : undefined],
-    ...replace.flatMap((each, index) => findReplacementFaults(each, `replace.${index}`)),
-    ...(add_query === undefined ? [] : [findQueryFault(add_query)]),
-    ["path_prefix", path_prefix === undefined ? undefined : findPrefixFault(path_prefix)],
-  ];
-  return faults.flatMap(([field, fault]) =>
-    fault === undefined ? [] : [{ field, message: `${field} ${fault}` }],
-  );
-}
-
-type Fault = readonly [field: string, fault: string | undefined];
-
-function findReplacementFaults(
-  { field, from, to, match }: Replacement,
-  place: string,
-): readonly Fault[] {
-  if (from === "") return [[`${place}.from`, "is empty; give the text to replace"]];
-  if (match === "text") return [];
-  const fault = `cannot be "host", because ${field} has no host; use "text"`;
-  if (!isAddressField(field)) return [[`${place}.match`, fault]];
-  return [
-    [`${place}.from`, findHostFault(from)],
-    [`${place}.to`, findHostFault(to)],
-  ];
-}
-
-/** A port belongs to the host. A star does not. */
-function findHostFault(host: string): string | undefined {
-  if (host.includes("://")) return "is a whole address; give only its host, such as example.com";
-  if (/[/?#\\@%*\s\p{Cc}]/u.test(host)) return "is not a host such as example.com";
-  return readHost("https://", host) === undefined ? "is not a host name" : undefined;
-}
-
-function findQueryFault({ field, values }: QueryRule): Fault {
-  if (!isAddressField(field)) {
-    return ["add_query.field", `cannot be "${field}", which has no query`];
-  }
-  const names = Object.keys(values);
-  const isBroken = Object.entries(values)
-    .flat()
-    .some((text) => !text.isWellFormed());
-  const fault = isBroken ? "contains an incomplete character" : undefined;
-  const isEmpty = names.length === 0 || names.includes("");
-  return [
-    "add_query.values",
-    isEmpty ? "needs at least one parameter, and a name for each" : fault,
-  ];
-}
-
-function findPrefixFault(prefix: string): string | undefined {
-  const normal = decodePath(prefix);
-  if (normal === undefined || normal.trim() === "") {
-    return "must be a valid path prefix, such as promo/";
-  }
-  // What it is the beginning of is not known yet: any letter shows what is wrong with itself.
-  return findPathFault(`${normal}a`);
 }
 
 /** Undefined when the text would become longer than any field that can be sent. */
@@ -169,7 +76,7 @@ const longestHost = 300;
 const webAddress = /^(https?:\/\/)([^/?#\\]*@)?([^/?#\\]+)(.*)$/is;
 
 /** As a browser asks for it; undefined for what is no host. */
-function readHost(scheme: string, host: string): string | undefined {
+export function readHost(scheme: string, host: string): string | undefined {
   const url = readUrl(scheme + host);
   if (url === undefined || url.hostname === "") return undefined;
   return url.hostname.replace(/\.$/, "") + (url.port === "" ? "" : `:${url.port}`);

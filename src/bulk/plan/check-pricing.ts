@@ -3,7 +3,7 @@ import { links } from "../../contract/links.ts";
 import { findProFields } from "../../contract/rules/link-rules.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { ServerAccess, Owner } from "../owner.ts";
-import { readIfAllowed } from "../select/read-if-allowed.ts";
+import { readIfAllowed } from "../select/project-apps.ts";
 
 /** What the project's pricing plan refuses of many rows, known before anyone approves them. */
 

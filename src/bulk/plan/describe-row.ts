@@ -1,18 +1,15 @@
 import type { PlanRow } from "../../state/plans.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/** A planned row as assistant, form, page and terminal show it. */
-
-/** What is not known of a link has an undefined `from`; of a new link every old value is null. */
-type RowChange = { readonly from: unknown; readonly to: unknown };
-
-export type RowText = {
+/** A planned row as the assistant, a form, a page and the terminal show it. */
+type RowText = {
   /** The link by its path, or else by its id. */
   readonly target: string;
   readonly name: string | undefined;
   /** The name and clicks that an existing link has. */
   readonly about: readonly string[];
-  readonly changes: Readonly<Record<string, RowChange>>;
+  /** An unknown value has an undefined `from`; every old value of a new link is null. */
+  readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 };
 
 export function describeRow({ path, link_id, fields, before }: PlanRow): RowText {

@@ -1,9 +1,10 @@
+import { CallFailure } from "../../client/call-failure.ts";
 import type { Random } from "../../contract/clock.ts";
-import { unauthorized } from "../../contract/problem.ts";
+import { toSentence, unauthorized } from "../../contract/problem.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
-import { throwIfCancelled } from "../bulk-errors.ts";
+import { quoteLine } from "../../text/show-hidden.ts";
 import type { ServerAccess, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
@@ -11,7 +12,6 @@ import { createProjectApps } from "../select/project-apps.ts";
 import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
 import { planRows, type Planning, type PlannedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
-import { wordChanges, wordFile } from "./word-request.ts";
 
 /** Makes a plan from rows, filters or a job's undo, and saves it. */
 
@@ -58,9 +58,10 @@ export async function makePlan(
   const isUndo = "undo" in wanted;
   // The rows of an undo create, change and delete links.
   const operation = isUndo ? "upsert" : wanted.operation;
-  const asking = { call, signal, linkHost, ownOrigin: takesAnyId ? undefined : linkHost };
+  const asking = { call, signal };
   const planning: Planning & Undoing = {
     ...asking,
+    linkHost,
     operation,
     createPath: () => Buffer.from(random.bytes(pathBytes)).toString("hex"),
     apps: createProjectApps(asking),
@@ -84,7 +85,7 @@ export async function makePlan(
     let position = 0;
     for await (const unjudged of rows) {
       // What throws here leaves no plan: it stays a draft, and drafts are dropped.
-      throwIfCancelled(signal);
+      if (signal.aborted) throw failCancelled();
       const judged = await judge(unjudged);
       const { row, action, link_id, path, fields, before, message } = judged;
       if (action === "invalid") {
@@ -95,7 +96,7 @@ export async function makePlan(
       yield { position, row, action, link_id, path, fields, before, message };
       position += 1;
     }
-    throwIfCancelled(signal);
+    if (signal.aborted) throw failCancelled();
     // What is wrong with the whole source is no row that could be left out.
     const { problems: found, ...source } = listFindings();
     problems.push(...found);
@@ -117,16 +118,17 @@ function describe(wanted: PlanWanted): PlanRequest {
   const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
   if ("filters" in wanted && wanted.operation === "update") {
     const rules = (wanted.rules ?? []).slice(0, mostRules);
-    const words = wordChanges(wanted.changes, rules);
-    return { words, ...(rules.length > 0 && { rules }), ...skips };
+    const fields = [...Object.keys(wanted.changes), ...rules.map(({ field }) => field)];
+    const about = toSentence([...new Set(fields)]);
+    return { about, ...(rules.length > 0 && { rules }), ...skips };
   }
   if ("undo" in wanted) {
     const { done, left } = wanted.undo.counts;
     return { undone: { done, left } };
   }
   const file = "source" in wanted ? wanted.file : undefined;
-  if (!("source" in wanted) || file === undefined) return { ...skips };
-  return { words: wordFile(wanted.operation, file), ...skips };
+  if (file === undefined) return { ...skips };
+  return { about: `from ${quoteLine(file).slice(1, -1)}`, ...skips };
 }
 
 function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
@@ -168,4 +170,10 @@ function createJudge(wanted: PlanWanted, owner: Owner, asking: ServerAccess): Ju
     const refused = fault.isOfRow && "source" in wanted ? "invalid" : "conflict";
     return { ...row, action: refused, fields: null, before: null, message: fault.message };
   };
+}
+
+/** The caller no longer waits for the work. */
+export function failCancelled(): CallFailure {
+  const message = "The call was cancelled; nothing was changed.";
+  return new CallFailure("cancelled", message, { effect: "none", retry: "now" });
 }

@@ -3,11 +3,11 @@ import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanRule } from "../../state/plans.ts";
-import { addHint, checkChanges, emptyRow } from "../rows/check-rows.ts";
-import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
+import { checkChanges } from "../rows/check-rows.ts";
+import { findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields } from "./change-by-rule.ts";
-import { listUnknown } from "./compare-link.ts";
+import { listUnknown } from "./plan-rows.ts";
 import { createAppSettling } from "./settle-apps.ts";
 import {
   planChange,
@@ -40,25 +40,23 @@ export async function* planFilters(
   const isDeletion = planning.operation === "delete";
   const { fault, ...settled } = await createAppSettling(planning)(given);
   const faults = isDeletion ? [] : checkChanges(given);
-  const problems = [...faults, ...settled.problems.map(addHint)];
+  const problems = [...faults, ...settled.problems];
   if (problems.length > 0) throw refuseChanges(problems);
   if (fault !== undefined) throw refuseChanges([{ field: "", message: fault }]);
-  const row = { ...emptyRow, ...settled, problems: [] };
+  const row = { ...unknownLink, ...settled, problems: [] };
   const planLink = isDeletion ? planDeletion : planChange;
   const ruling = { row, rules: rules ?? [], left: new Set<string>(), given: new Set<string>() };
   for await (const { rows, unread } of selectParts(planning, filters, search)) {
     if (rules === undefined) for (const link of rows) yield planLink(row, link);
     else yield* planRuled(planning, rows, ruling);
-    for (let left = unread; left > 0; left -= 1) yield noteUnread;
+    for (let left = unread; left > 0; left -= 1) yield unreadLink;
   }
 }
 
+const unknownLink = { row: null, link_id: null, path: null, fields: {}, problems: [] };
 /** A matching link is reported even if it could not be read. */
-const noteUnread = planRefusal(
-  "conflict",
-  emptyRow,
-  "A link that matches the filters could not be read",
-);
+const unreadMessage = "A link that matches the filters could not be read";
+const unreadLink = planRefusal("conflict", unknownLink, unreadMessage);
 
 /** Names each problem's field, which readers need not take from the sentence. */
 export function refuseChanges(problems: readonly FieldProblem[]): Problem {
@@ -85,25 +83,20 @@ async function* planRuled(
   links: readonly ReadLink[],
   ruling: Ruling,
 ): AsyncGenerator<PlannedRow> {
-  for await (const batch of batchRows(ruleEach(links, ruling))) {
-    // A blank path asked for would be answered with any link.
-    const sound = batch.filter(({ problems }) => problems.length === 0);
-    const goals = sound.flatMap(({ fields }) => fields.path ?? []);
-    const taken = await findTaken(planning, [...new Set(goals)]);
-    for (const each of batch) yield planRuledLink(each, ruling, taken);
-  }
+  const ruled = links.map((link) => ruleLink(link, ruling));
+  const sound = ruled.filter(({ problems }) => problems.length === 0);
+  const goals = new Set(sound.flatMap(({ fields }) => fields.path ?? []));
+  const taken = await findTaken(planning, [...goals]);
+  for (const each of ruled) yield planRuledLink(each, ruling, taken);
 }
 
-/** One by one, so that the new values of all links are not in memory at the same time. */
-function* ruleEach(links: readonly ReadLink[], { row, rules }: Ruling): Generator<RuledRow> {
-  for (const link of links) {
-    const ruled = applyRules(link, rules);
-    const { values, problems } = checkLink(ruled.fields, "update");
-    // Paths are looked up and sent in their normal form.
-    const path = values.path === undefined ? {} : { path: values.path };
-    const fields = { ...row.fields, ...ruled.fields, ...path };
-    yield { ...row, link, link_id: link.id, fields, problems: [...ruled.problems, ...problems] };
-  }
+function ruleLink(link: ReadLink, { row, rules }: Ruling): RuledRow {
+  const ruled = applyRules(link, rules);
+  const { values, problems } = checkLink(ruled.fields, "update");
+  // Paths are looked up and sent in their normal form.
+  const path = values.path === undefined ? {} : { path: values.path };
+  const fields = { ...row.fields, ...ruled.fields, ...path };
+  return { ...row, link, link_id: link.id, fields, problems: [...ruled.problems, ...problems] };
 }
 
 function planRuledLink(

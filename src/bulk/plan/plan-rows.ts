@@ -1,10 +1,12 @@
-import type { ReadLink } from "../../contract/links.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
+import { isStoreToken } from "../../contract/rules/link-rules.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-records.ts";
 import type { PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { ServerAccess } from "../owner.ts";
+import type { Owner, ServerAccess } from "../owner.ts";
 import { placeProblem, type Row } from "../rows/check-rows.ts";
 import {
   batchRows,
@@ -14,18 +16,21 @@ import {
   type KnownLinks,
   type Taken,
 } from "../select/find-links.ts";
-import { listChanged, listUnknown, pickChanged } from "./compare-link.ts";
 import { createAppSettling, type AppRules, type SettledFields } from "./settle-apps.ts";
 
 /** What many rows would do, row by row: everything is read, and nothing is written. */
 
 /** A row that the plan has yet to number, with all of its problems. */
-export type PlannedRow = Omit<Row, "fields"> & Pick<PlanRow, "action" | "fields">;
+export type PlannedRow = Omit<PlanRow, "position"> & Pick<Row, "problems">;
+
+/** Of a row that writes nothing. */
+const unwritten = { fields: null, before: null, message: null };
 
 export type SettledRow = Row & SettledFields;
 
 export type Planning = ServerAccess &
-  AppRules & {
+  AppRules &
+  Pick<Owner, "linkHost"> & {
     readonly operation: PlanOperation;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
@@ -120,7 +125,7 @@ function planUpsert({ createPath }: Planning, row: SettledRow, known: KnownLinks
   }
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
   if (link !== undefined) return planChange(row, link);
-  return { ...row, action: "create", path, fields: { ...fields, path } };
+  return { ...row, ...unwritten, action: "create", path, fields: { ...fields, path } };
 }
 
 const pathless = "An upsert needs a path; to write by ID, use the operation update";
@@ -170,7 +175,7 @@ export function planDeletion(row: Row, link: ReadLink): PlannedRow {
 }
 
 export function planRefusal(action: "invalid" | "conflict", row: Row, message: string): PlannedRow {
-  return { ...row, action, fields: null, message };
+  return { ...row, ...unwritten, action, message };
 }
 
 function planLink(
@@ -178,5 +183,53 @@ function planLink(
   { id, path }: ReadLink,
   planned: Pick<PlannedRow, "action"> & Partial<PlannedRow>,
 ): PlannedRow {
-  return { ...row, link_id: id, path: path ?? null, fields: null, ...planned };
+  return { ...row, ...unwritten, link_id: id, path: path ?? null, ...planned };
 }
+
+/**
+ * The fields of the link that would change; a field whose current value is unknown counts as
+ * changed.
+ */
+function listChanged(
+  link: ReadLink,
+  {
+    fields: { ios_app: _ios, android_app: _android, options: _options, ...plain },
+    appIds,
+  }: SettledFields,
+): readonly string[] {
+  const changed = Object.entries({ ...plain, ...appIds }).filter(([field, to]) => {
+    const from = link[field];
+    return to !== undefined && from !== to && !(isUnset(from) && isUnset(to));
+  });
+  return changed.map(([field]) => field);
+}
+
+function isUnset(value: unknown): boolean {
+  return value === null || value === "" || value === false;
+}
+
+/** The fields of a row that change something; the store's tokens are sent together. */
+function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields {
+  const hasToken = changed.some(isStoreToken);
+  const picked = Object.entries(fields).filter(
+    ([field]) =>
+      changed.includes(field) ||
+      changed.includes(`${field}_id`) ||
+      (hasToken && isStoreToken(field)),
+  );
+  return Object.fromEntries(picked);
+}
+
+/** The fields of a link that changed, without its clicks; a hidden field may have any value. */
+export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
+  return linkFields.filter((field) =>
+    now[field] === undefined ? before[field] !== undefined : (before[field] ?? null) !== now[field],
+  );
+}
+
+/** The fields of a link that a server does not show. */
+export function listUnknown(link: ReadLink): readonly string[] {
+  return linkFields.filter((field) => link[field] === undefined);
+}
+
+const linkFields = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");

@@ -14,7 +14,6 @@ import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-runs.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
-import { emptyRow } from "../rows/check-rows.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 import type { PlannedRow } from "./plan-rows.ts";
 import { planStep } from "./undo-step.ts";
@@ -58,7 +57,7 @@ async function undoRow(
   const read = await readNow(undoing, receipt);
   const now = read === unread ? null : (read ?? null);
   const id = receipt.link_id ?? now?.id ?? null;
-  const base = { ...emptyRow, row, link_id: id, path, before: now, fields: null };
+  const base = { row, link_id: id, path, before: now, fields: null, message: null, problems: [] };
   const refuse = (message: string): PlannedRow => ({ ...base, action: "conflict", message });
   if (status !== "done") {
     return refuse("It is uncertain whether this row was applied; resume the job to find out");

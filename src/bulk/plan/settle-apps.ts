@@ -67,7 +67,7 @@ export function createAppSettling(rules: AppRules) {
     const fields: LinkFields = { ...given };
     const appIds: Record<string, string | null> = {};
     const problems: FieldProblem[] = [];
-    const faults: NonNullable<SettledApp["fault"]>[] = [];
+    const faults: string[] = [];
     const brought: AppMember[] = [];
     for (const member of appMembers) {
       const choice = given[member];
@@ -83,20 +83,19 @@ export function createAppSettling(rules: AppRules) {
       if (app.fault !== undefined) faults.push(app.fault);
       if (app.isNew === true) brought.push(member);
     }
-    const settled = { fields, appIds, problems, fault: joinFaults(faults) };
+    const fault = faults.length > 0 ? faults.join("; ") : undefined;
+    const settled = { fields, appIds, problems, fault };
     // A row with problems will not be applied, so it registers no app.
     if (problems.length > 0 || faults.length > 0 || !isApplicable) return settled;
-    for (const member of brought) rules.requireRight?.(findRegistration(member));
-    for (const member of appMembers) {
-      const choice = fields[member];
-      if (!choice || !bringsNewApp(choice)) continue;
+    for (const member of brought) {
+      rules.requireRight?.(findRegistration(member));
+      const choice = fields[member] ?? {};
       const app = `${appKinds[member].label} ${readChoice(choice)}`;
-      const first = firsts.get(app);
-      if (first === undefined) firsts.set(app, { row, choice });
-      else if (!isDeepStrictEqual(first.choice, choice)) {
-        const message = `The fields of the ${app} differ from those in row ${first.row}`;
-        problems.push({ field: "", message: `${message}; use the same in both` });
-      }
+      const first = firsts.get(app) ?? { row, choice };
+      firsts.set(app, first);
+      if (isDeepStrictEqual(first.choice, choice)) continue;
+      const message = `The fields of the ${app} differ from those in row ${first.row}`;
+      problems.push({ field: "", message: `${message}; use the same in both` });
     }
     return settled;
   };
@@ -108,7 +107,8 @@ type SettledApp = {
   readonly choice?: AppFields;
   readonly id: string;
   readonly problems?: readonly FieldProblem[];
-  readonly fault?: { readonly text: string; readonly isUnregistered: boolean };
+  /** What the API would refuse. */
+  readonly fault?: string;
   readonly isNew?: boolean;
 };
 
@@ -127,29 +127,27 @@ function settleApp(
   const { label, key = "" } = appKinds[member];
   const isById = !isBlank(choice.id);
   const text = readChoice(choice);
-  const isUuid = uuidPattern.test(text);
   const app = apps?.find((each) =>
     isById ? each.id === normalizeId(text) : readIdentifier(each) === text,
   );
   const { problems: faults } = (member === "ios_app" ? checkIosApp : checkAndroidApp)(choice);
   const id = isById ? normalizeId(text) : (app?.id ?? `the app ${text}`);
-  const isName = takesNames && !isBlank(text) && !(isById && isUuid) && !bringsNewApp(choice);
   const registered = apps?.map(describeApp) ?? [];
   const missing = { label, identifier: text, needs: makerFacts[member] };
+  const isId = isById && uuidPattern.test(text);
+  const isName = takesNames && !isBlank(text) && !isId && !bringsNewApp(choice);
   if (isName && apps !== undefined && app === undefined) {
-    const named = pickNamedApps(apps, text);
-    const [only, ...others] = named;
+    const [only, ...others] = pickNamedApps(apps, text);
     if (only !== undefined && others.length === 0) return { choice: { id: only.id }, id: only.id };
+    const refuse = (message: string) => ({ id, problems: [{ field: member, message }] });
     if (only !== undefined) {
-      const all = named.map((one) => writeNamedApp(describeApp(one))).toSorted();
-      const message = `More than one ${label} is named ${quote(text)}: ${all.join(", ")}`;
-      return { id, problems: [{ field: member, message }] };
+      const all = [only, ...others].map((one) => writeNamedApp(describeApp(one))).toSorted();
+      return refuse(`More than one ${label} is named ${quote(text)}: ${all.join(", ")}`);
     }
     // A possible ID or identifier is reported below, with the link that needs it.
     if (isById ? !takesAnyId : faults.some(({ field }) => field === key)) {
-      const message = describeUnregistered(missing, registered);
       const advice = adviseUnregistered(missing, registered);
-      return { id, problems: [{ field: member, message: `${message}; ${advice}` }] };
+      return refuse(`${describeUnregistered(missing, registered)}; ${advice}`);
     }
   }
   // Missing fields are allowed, because the app may be registered already.
@@ -157,23 +155,14 @@ function settleApp(
   const problems = faults
     .filter(({ field }) => !isBlank(given.get(field)))
     .map(({ field, message }) => ({ field: `${member}.${field}`, message }));
-  if (isById && !takesAnyId && !isUuid) {
+  if (isById && !takesAnyId && !isId) {
     problems.push({ field: `${member}.id`, message: `The id of ${member} is not a UUID` });
   }
   const settled = { id, problems };
   if (app !== undefined) return isById ? settled : { ...settled, choice: { [key]: text } };
   if (!isById && faults.length === 0) return { ...settled, isNew: true };
   if (apps === undefined) return settled;
-  const unknown = `No ${label} has the ID ${text}`;
-  const fault = isById ? unknown : describeUnregistered(missing, registered);
-  return { ...settled, fault: { text: fault, isUnregistered: !isById } };
-}
-
-function joinFaults(faults: readonly NonNullable<SettledApp["fault"]>[]): string | undefined {
-  const [first, ...others] = faults.map(({ text }) => text);
-  const unregistered = faults.filter(({ isUnregistered }) => isUnregistered).length;
-  const them = unregistered > 1 ? "them" : "it";
-  const advice = unregistered === 0 ? [] : [`register ${them} first, or leave ${them} out`];
-  const rest = others.map((text) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`);
-  return first && [first, ...rest, ...advice].join("; ");
+  if (isById) return { ...settled, fault: `No ${label} has the ID ${text}` };
+  const unregistered = describeUnregistered(missing, registered);
+  return { ...settled, fault: `${unregistered}; register it first, or leave it out` };
 }

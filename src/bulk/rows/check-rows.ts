@@ -13,31 +13,20 @@ import type { GivenRow } from "../files/columns.ts";
 /** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
 export type Unit = "line" | "row";
 
-/** A row from its source to its plan, which gives it an action and a position. */
-export type Row = Omit<PlanRow, "position" | "action" | "fields"> & {
+/** A row from its source until its plan gives it an action. */
+export type Row = Pick<PlanRow, "row" | "path"> & {
   /**
    * `link_id` is the link that is meant. An upsert is matched by path, and its id must agree.
    * `path` is in its one form. An upsert without one gets one chosen. An update or a deletion has
    * one where the link is named by it; an update by id has a path among its fields, to move to.
    */
-  readonly row: number | null;
+  readonly link_id: string | null;
   /** What else an update or a deletion may mean by its id or path. */
   readonly named?: RowName | undefined;
   /** What to write, as the API takes it; an upsert's path is among it. */
   readonly fields: LinkFields;
   /** All that is wrong with it; such a row must not be written. */
   readonly problems: readonly PlanProblem[];
-};
-
-/** Of a row that nothing is known of yet. */
-export const emptyRow: Row = {
-  row: null,
-  link_id: null,
-  path: null,
-  fields: {},
-  before: null,
-  message: null,
-  problems: [],
 };
 
 /** How a row names its link: the text, and the column that contains it. */
@@ -80,7 +69,6 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
       ...(values.path === undefined ? [] : noteKey(paths, "path", values.path, row)),
     ];
     return {
-      ...emptyRow,
       row,
       link_id: id !== "" && isIdForm ? id : null,
       named,
@@ -128,12 +116,11 @@ function dropQuery(fields: LinkFields, text: string): LinkFields {
 export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path must be unique, so it cannot be set for many links at once";
-  const problems = [
+  return [
     ...(path === undefined ? [] : [{ field: "path", message }]),
     ...checkLink(others, "update").problems,
     ...checkShortening(others),
   ];
-  return problems.map(addHint);
 }
 
 /** The API ignores `shorten` on a link that exists, without an error. */
@@ -194,40 +181,6 @@ function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   return [{ field: others[0] ?? "", message }];
 }
 
-/** What to do about a problem, by the end of the API's own sentence. */
-const hints: readonly (readonly [ending: string, hint: string])[] = [
-  [
-    "must be an http or https address",
-    "write the whole address, such as https://shop.example/spring",
-  ],
-  [
-    "must be a Google Play address",
-    "write the whole address, such as market://details?id=com.example.app",
-  ],
-  [
-    "must be an App Store address",
-    "write the whole address, such as itms-apps://apps.apple.com/app/id123",
-  ],
-  ["Bundle is invalid", "use letters, digits and hyphens, separated by dots"],
-  [
-    "Package name is invalid",
-    "use two or more parts that start with a letter, such as com.example",
-  ],
-  ["Fingerprints is invalid", "use pairs of hexadecimal digits separated by colons, such as AB:CD"],
-  ["Path has invalid percent-encoding", "write the characters themselves, without percent signs"],
-  ["Path is reserved", "the link host uses it for something else; choose another"],
-  ["Path can't be blank", "leave it out to keep the current path"],
-  ["contains control characters", "remove line breaks and invisible characters"],
-  ["is not a UUID", "copy it from an export, or leave it out"],
-];
-
-/** The sentence, with what to do where it does not say so by itself. */
-export function addHint({ field, message }: FieldProblem): FieldProblem {
-  const hint = hints.find(([ending]) => message.endsWith(ending))?.[1];
-  return { field, message: hint === undefined ? message : `${message}: ${hint}` };
-}
-
-export function placeProblem(row: number | null, problem: FieldProblem): PlanProblem {
-  const { field, message } = addHint(problem);
+export function placeProblem(row: number | null, { field, message }: FieldProblem): PlanProblem {
   return { ...(row !== null && { row }), ...(field && { field }), message };
 }

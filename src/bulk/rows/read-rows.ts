@@ -1,16 +1,8 @@
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
-import {
-  isObject,
-  readCells,
-  readHeader,
-  readObject,
-  readOnly,
-  type GivenRow,
-} from "../files/columns.ts";
+import { isObject, readCells, readHeader, readObject, type GivenRow } from "../files/columns.ts";
 import { CsvFault, readCsv, type CsvRecord, type TextSource } from "../files/csv.ts";
 import {
   convertLink,
-  countUnmapped,
   describeWarnings,
   detectFormat,
   readForeignCells,
@@ -53,10 +45,10 @@ type SourceRow = GivenRow & { readonly row: number };
 export function readRows(
   source: RowSource,
   operation: PlanOperation,
-  { takesAnyId, linkHosts }: Pick<RowRules, "takesAnyId" | "linkHosts"> = {},
+  rules: Pick<RowRules, "takesAnyId" | "linkHosts"> = {},
 ) {
   const unit = "csv" in source ? "line" : "row";
-  const check = createRowCheck({ operation, unit, takesAnyId, linkHosts });
+  const check = createRowCheck({ operation, unit, ...rules });
   const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
   const reading: FileReading = { operation, ...found };
   const given = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
@@ -99,72 +91,53 @@ async function* readTable(source: TextSource, reading: FileReading): AsyncGenera
       continue;
     }
     count = cells.length;
-    const format = detectFormat(cells);
-    const refusal = refuseFormat(format, reading) ?? refuseHeader(record, format, source);
-    if (refusal !== undefined) return void reading.problems.push(refusal);
-    readRow = format ? readForeign(format, cells, reading) : readOwn(record, reading);
+    reading.format = detectFormat(cells);
+    readRow = readForeign(record, reading) ?? readOwn(record, reading, source);
+    if (readRow === undefined) return;
   }
-  if (readRow === undefined) reading.problems.push({ row: 1, message: "It is empty" });
 }
 
-/** What is wrong with a first line that names no column. */
-function refuseHeader(
-  { line, cells }: CsvRecord,
-  format: Format | undefined,
+type ReadRow = (record: CsvRecord) => GivenRow;
+
+function readForeign({ cells: names }: CsvRecord, reading: FileReading): ReadRow | undefined {
+  const { format } = reading;
+  if (format === undefined) return undefined;
+  return ({ line, cells }) => convertLink(format, readForeignCells(names, cells), line, reading);
+}
+
+/** Undefined if the first line names no column. */
+function readOwn(
+  { line, cells: names }: CsvRecord,
+  reading: FileReading,
   source: TextSource,
-): PlanProblem | undefined {
-  if (format !== undefined || readHeader(cells).isHeader) return undefined;
-  // An argument that is a text may have been meant as the place of a file.
-  const hint =
-    typeof source === "string" ? "; pass the CSV text itself, not the path of a file" : "";
-  const message = "The first line must be a header of field names, such as path,name,url";
-  return { row: line, message: message + hint };
+): ReadRow | undefined {
+  const { columns, problems, isHeader } = readHeader(names);
+  if (!isHeader) {
+    // An argument that is a text may have been meant as the place of a file.
+    const isText = typeof source === "string";
+    const hint = isText ? "; pass the CSV text itself, not the path of a file" : "";
+    const message = "The first line must be a header of field names, such as path,name,url";
+    reading.problems.push({ row: line, message: message + hint });
+    return undefined;
+  }
+  // Columns that a deletion cannot use are refused once, and not again in every row.
+  const isExtra = (column: (typeof columns)[number]) =>
+    reading.operation === "delete" && column?.role === "field" && column.place[0] !== "path";
+  const [first, ...others] = columns.filter(isExtra).flatMap((column) => column?.name ?? []);
+  if (first !== undefined) {
+    const extra = [first, ...others].join(", ");
+    const message = `A deletion list can have only the column id or path; remove ${extra}`;
+    problems.push({ field: first, message });
+  }
+  for (const problem of problems) reading.problems.push({ row: line, ...problem });
+  const read = columns.map((column) => (isExtra(column) ? undefined : column));
+  return ({ cells }) => readCells(read, cells);
 }
 
 function refuseCount({ length }: readonly string[], wanted: number): GivenRow {
   const hint = length > wanted ? "; put a cell that contains a comma in quotes" : "";
   const message = `The line has ${length} cells instead of ${wanted}${hint}`;
   return { fields: {}, problems: [{ field: "", message }] };
-}
-
-type ReadRow = (record: CsvRecord) => GivenRow;
-
-function readForeign(format: Format, names: readonly string[], reading: FileReading): ReadRow {
-  return ({ line, cells }) => convertLink(format, readForeignCells(names, cells), line, reading);
-}
-
-function readOwn({ line, cells: names }: CsvRecord, reading: FileReading): ReadRow {
-  const { columns, problems } = readHeader(names);
-  const isDeletion = reading.operation === "delete";
-  // Columns that a deletion cannot use are refused once, and not again in every row.
-  const extra = columns.flatMap((column) =>
-    isDeletion && column?.role === "field" && column.place[0] !== "path" ? [column.name] : [],
-  );
-  const message = `A deletion list can have only the column id or path; remove ${extra.join(", ")}`;
-  const refused = extra.slice(0, 1).map((field) => ({ field, message }));
-  for (const problem of [...problems, ...refused]) reading.problems.push({ row: line, ...problem });
-  const isNamed = isDeletion || columns.some((column) => column?.role === "id");
-  const left = isNamed ? [] : readOnly.map((name) => ({ name, index: names.indexOf(name) }));
-  const read = columns.map((column) => (extra.includes(column?.name ?? "") ? undefined : column));
-  return ({ cells }) => {
-    for (const { name, index } of left) noteLeft(reading, name, cells[index]);
-    return readCells(read, cells);
-  };
-}
-
-/** Lists a value that cannot be written, unless the row has an id and so comes from an export. */
-function noteLeft(reading: FileReading, field: string, value: unknown): void {
-  const text = typeof value === "string" ? value.trim() : JSON.stringify(value ?? "");
-  if (text !== "" && text !== '""') countUnmapped(reading, field, text);
-}
-
-/** What another service exports says what links are to be, not which are to go. */
-function refuseFormat(format: Format | undefined, reading: FileReading): PlanProblem | undefined {
-  reading.format = format;
-  if (format === undefined || reading.operation !== "delete") return undefined;
-  return {
-    message: `This is an export from ${format.title}; a deletion list needs the column id or path`,
-  };
 }
 
 /** All members of a list have one format, so only the first ones are examined. */
@@ -180,24 +153,15 @@ function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
       : undefined;
   });
   const format = formats.find((found) => found !== undefined);
-  const refusal = refuseFormat(format, reading);
-  if (refusal !== undefined) return void reading.problems.push(refusal);
+  reading.format = format;
   for (const [index, item] of items.entries()) {
     const row = index + 1;
     const isForeign = format !== undefined && isObject(item);
     const read = isForeign
       ? convertLink(format, readForeignObject(item), row, reading)
-      : readOwnObject(item, reading);
+      : readObject(item);
     yield { row, ...read };
   }
-}
-
-function readOwnObject(item: unknown, reading: FileReading): GivenRow {
-  const given = readObject(item);
-  if (reading.operation === "delete" || given.id !== undefined || !isObject(item)) return given;
-  const members = new Map<string, unknown>(Object.entries(item));
-  for (const name of readOnly) noteLeft(reading, name, members.get(name));
-  return given;
 }
 
 /** The rows of a JSON file: the list itself, or the one list of objects inside an answer. */

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { FilterInput } from "../../contract/filters.ts";
+import { pickNamed, listNamedPaths, pickNamedLinks } from "../../contract/rules/named-records.ts";
+import { isStorable } from "../../contract/text.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
-import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-records.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
 import { isFindable, type Row } from "../rows/check-rows.ts";
-import { findCalled } from "./find-called.ts";
 import { collectList } from "./read-list.ts";
 import { selectParts } from "./select-links.ts";
 
@@ -30,28 +30,19 @@ export type Taken = {
 
 /** So many fit on one page of an answer. */
 const mostRows = paging.max_limit;
-/** All of their paths have to fit into one address, each with its parameter's name. */
+/** All paths of a request have to fit into one address, each with its parameter's name. */
 const mostBytes = 6000;
 const nameBytes = 32;
 /** An id is asked for by a call of its own; so many are under way at once. */
 const mostAtOnce = 8;
 
-export async function* batchRows<Each extends Naming>(
-  rows: AsyncIterable<Each> | Iterable<Each>,
-): AsyncGenerator<readonly Each[]> {
+export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerator<readonly Each[]> {
   let batch: Each[] = [];
-  let bytes = 0;
-  let count = 0;
   for await (const row of rows) {
-    const paths = listPaths(row);
-    for (const path of paths) bytes += encodeURIComponent(path.toWellFormed()).length + nameBytes;
-    count += Math.max(1, paths.length);
     batch.push(row);
-    if (count < mostRows && bytes < mostBytes) continue;
+    if (batch.length < mostRows) continue;
     yield batch;
     batch = [];
-    bytes = 0;
-    count = 0;
   }
   if (batch.length > 0) yield batch;
 }
@@ -63,14 +54,8 @@ export async function findLinks(
 ): Promise<KnownLinks> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
-  const goals = operation === "delete" ? [] : sound.flatMap(({ fields }) => fields.path ?? []);
   const hasNames = sound.some(({ named }) => named !== undefined);
-  const taken = await findTaken(
-    asking,
-    paths,
-    operation === "upsert" ? paths : goals,
-    operation !== "delete" || hasNames,
-  );
+  const taken = await findTaken(asking, paths, operation !== "delete" || hasNames);
   const missing = sound.flatMap(({ link_id, ...row }) => {
     const path = row.path ?? row.fields.path ?? "";
     // An upsert is about its path, whatever the id says.
@@ -122,38 +107,22 @@ export function findThere({ named }: Row, { byPath, byShort }: Taken): ReadLink 
   return byPath.get(path) ?? byShort.get(path);
 }
 
-/**
- * The links at these paths, at most those of one batch of rows. A goal may also be a further short
- * path of a link: lists show one short path of each link, but a link whose address has a query can
- * have more. Only our own service resolves those.
- */
+/** The links at these paths, and those whose short path is one of them. */
 export async function findTaken(
   asking: ServerAccess,
   paths: readonly string[],
-  goals = paths,
   isShortWanted = true,
 ): Promise<Taken> {
   const { byName: byPath, unread } = await findAt(asking, "path", paths);
   const left = isShortWanted ? paths.filter((path) => !byPath.has(path)) : [];
   const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
-  const isPartial = unread + more > 0;
-  const { ownOrigin } = asking;
-  if (ownOrigin === undefined) return { byPath, byShort, isPartial };
-  const free = goals.filter((path) => !byPath.has(path) && !byShort.has(path));
-  const further = await findEach(asking, free, async ({ call, signal }, path) => {
-    const url = writeAddress(ownOrigin, path);
-    return orNotFound(call(shortLinks.resolve, { url }, signal));
-  });
-  const found = [...further].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
-  return { byPath, byShort: new Map([...byShort, ...found]), isPartial };
+  return { byPath, byShort, isPartial: unread + more > 0 };
 }
 
-type Naming = Pick<Row, "path" | "fields" | "named">;
-
 /** The paths that are looked up for a row. */
-function listPaths({ path, fields, named }: Naming): readonly string[] {
+function listPaths({ path, fields, named }: Row): readonly string[] {
   const paths = [path ?? fields.path ?? "", ...(named ? listNamedPaths(named) : [])];
-  return [...new Set(paths.filter((each) => each !== ""))];
+  return paths.filter((each) => each !== "");
 }
 
 async function findAt(
@@ -161,15 +130,36 @@ async function findAt(
   field: "path" | "shortened_path",
   values: readonly string[],
 ): Promise<{ readonly byName: ReadonlyMap<string, ReadLink>; readonly unread: number }> {
-  if (values.length === 0) return { byName: new Map(), unread: 0 };
-  const filter = { field, condition: "in", value: values } as const;
-  const { rows, unread } = await collectList(selectParts(asking, [filter]));
-  const named = rows.flatMap((link) => {
-    const name = link[field];
-    return typeof name === "string" ? [[name, link] as const] : [];
-  });
-  const nameless = rows.filter((link) => link[field] === undefined);
-  return { byName: new Map(named), unread: unread + nameless.length };
+  const byName = new Map<string, ReadLink>();
+  let lost = 0;
+  for (const value of splitPaths(values)) {
+    const filter = { field, condition: "in", value } as const;
+    const { rows, unread } = await collectList(selectParts(asking, [filter]));
+    lost += unread;
+    for (const link of rows) {
+      const name = link[field];
+      if (name === undefined) lost += 1;
+      else if (name !== null) byName.set(name, link);
+    }
+  }
+  return { byName, unread: lost };
+}
+
+/** Lists of paths of which each fits into one request. */
+function* splitPaths(paths: readonly string[]): Generator<readonly string[]> {
+  let part: string[] = [];
+  let bytes = 0;
+  for (const path of paths) {
+    const size = encodeURIComponent(path.toWellFormed()).length + nameBytes;
+    if (part.length === mostRows || (bytes + size > mostBytes && part.length > 0)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(path);
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
 }
 
 /** What cannot be asked for together. */
@@ -217,4 +207,32 @@ async function orNotFound<Found>(reading: Promise<Found>): Promise<Found | undef
     if (error instanceof Problem && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/**
+ * The links with exactly this name, in this case, or else in any; if several have it, the name is
+ * ambiguous. `listPage` reads the first page of the links that match filters; `hasMore` is whether
+ * more pages follow.
+ */
+export async function findCalled<Link extends { readonly name?: unknown }>(
+  given: string,
+  listPage: (filters: readonly FilterInput[]) => Promise<{
+    readonly rows: readonly Link[];
+    readonly hasMore: boolean;
+  }>,
+): Promise<readonly Link[]> {
+  const value = given.trim();
+  if (value === "" || !isStorable(value)) return [];
+  const read = (condition: "eq" | "cont") => listPage([{ field: "name", condition, value }]);
+  const pick = (rows: readonly Link[]) =>
+    pickNamed(rows, value, {
+      unique: () => "",
+      name: ({ name }) => (typeof name === "string" ? name : ""),
+    });
+  // A deployment that ignores filters answers with all, so that the rows are compared here too.
+  const same = pick((await read("eq")).rows);
+  if (same.length > 0) return same;
+  const { rows, hasMore } = await read("cont");
+  // Behind what was read there may be another one of the same name.
+  return hasMore ? [] : pick(rows);
 }

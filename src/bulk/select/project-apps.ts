@@ -2,9 +2,9 @@ import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contra
 import type { Endpoint, Read } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import { findKind } from "../../contract/resource-kind.ts";
+import { Problem } from "../../contract/problem.ts";
 import { pickNamed } from "../../contract/rules/named-records.ts";
 import type { ServerAccess } from "../owner.ts";
-import { readIfAllowed } from "./read-if-allowed.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
 /** The apps of a project. A project has few, so each kind is read once and completely. */
@@ -83,4 +83,14 @@ export function pickNamedApps(apps: readonly ProjectApp[], text: string): readon
     unique: (app) => readIdentifier(app) ?? "",
     name: ({ name }) => name ?? "",
   });
+}
+
+/** Undefined for what the key may not read: a key that may write links need not be able to. */
+export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) return undefined;
+    throw error;
+  }
 }

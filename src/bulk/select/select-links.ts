@@ -15,7 +15,7 @@ import {
 } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
-import { parseTime } from "../../contract/parse-time.ts";
+import { parseTime } from "../../contract/local-time.ts";
 import { Problem, toSentence } from "../../contract/problem.ts";
 import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { fold } from "../../contract/text.ts";

@@ -1,7 +1,6 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
-import { ListChanging } from "../../bulk/select/read-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { clock, random, requireData } from "../../app/process/embedded.ts";
 import { createLog, createReport } from "../../app/process/log.ts";
@@ -125,10 +124,7 @@ function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
   if (error instanceof Problem) return adviseRefused(error);
   if (error instanceof OtherProject) return "use the key that started the job";
-  if (error instanceof PlanExpired) return "run the import or the undo again";
-  return error instanceof ListChanging
-    ? "try again when no one else is adding or deleting links"
-    : undefined;
+  return error instanceof PlanExpired ? "run the import or the undo again" : undefined;
 }
 
 function adviseRefused({ status, message }: Problem): string {

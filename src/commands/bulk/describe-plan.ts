@@ -1,4 +1,4 @@
-import { estimateSeconds } from "../../bulk/apply/write-spacing.ts";
+import { estimateSeconds } from "../../bulk/apply/job-runner.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
 import { describeRow } from "../../bulk/plan/describe-row.ts";

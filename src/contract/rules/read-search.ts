@@ -9,7 +9,7 @@ import { readNamedLink } from "./named-records.ts";
  * a link. A link's address, short or long, finds that link.
  */
 
-export const searchFields = {
+const searchFields = {
   name: "text",
   path: "path",
   shortened_path: "path",

@@ -1,4 +1,4 @@
-import { findCalled } from "../../bulk/select/find-called.ts";
+import { findCalled } from "../../bulk/select/find-links.ts";
 import { appMembers } from "../../bulk/select/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";

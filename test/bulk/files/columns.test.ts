@@ -191,66 +191,8 @@ describe("a CSV header", () => {
     expect(columns.map((column) => column?.name)).toEqual(["path", undefined]);
   });
 
-  test("reports unknown columns without a suggestion and columns without a name", () => {
-    expect(readHeader(["expires at", "", "constructor"]).problems).toEqual([
-      { field: "expires at", message: 'Unknown column "expires at"' },
-      { field: "", message: "Column 2 has no name" },
-      { field: "constructor", message: 'Unknown column "constructor"' },
-    ]);
-  });
-
-  test("may not contain the same field twice, under one name or two", () => {
-    expect(readHeader(["url", "url"]).problems).toEqual([
-      { field: "url", message: "The column url appears twice" },
-    ]);
-    expect(readHeader(["ios_app.id", "ios_app_id"]).problems).toEqual([
-      {
-        field: "ios_app_id",
-        message: "The columns ios_app.id and ios_app_id mean the same thing; keep only one",
-      },
-    ]);
-  });
-
   test("may have spaces around its column names", () => {
     expect(readHeader([" path", "url "]).problems).toEqual([]);
-  });
-});
-
-describe("a JSON row", () => {
-  test.each([
-    [{ urll: "x" }, "urll", 'Unknown field "urll"; did you mean url?'],
-    [
-      { ios_app: { bundel_id: "x" } },
-      "ios_app.bundel_id",
-      'Unknown field "ios_app.bundel_id"; did you mean ios_app.bundle_id?',
-    ],
-    [{ name: 5 }, "name", "name must be text"],
-    [
-      { enable_forced_redirect: "yes" },
-      "enable_forced_redirect",
-      "enable_forced_redirect must be true or false",
-    ],
-    [
-      { android_app: { fingerprints: "AA" } },
-      "android_app.fingerprints",
-      "android_app.fingerprints must be a list",
-    ],
-    [{ ios_app: "com.example" }, "ios_app", "ios_app must be an object of link fields"],
-    [
-      { ios_app: null, ios_app_id: "0a" },
-      "ios_app",
-      "ios_app and ios_app_id mean the same thing; keep only one",
-    ],
-    ["path", "", "The row must be an object of link fields"],
-    [null, "", "The row must be an object of link fields"],
-    [[], "", "The row must be an object of link fields"],
-  ])("%j is rejected", (row, field, message) => {
-    expect(readObject(row).problems).toEqual([{ field, message }]);
-  });
-
-  test("reports all its errors at once", () => {
-    const { problems } = readObject({ nmae: "x", url: 1, path: true });
-    expect(problems.map(({ field }) => field).toSorted()).toEqual(["nmae", "path", "url"]);
   });
 });
 

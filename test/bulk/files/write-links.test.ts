@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { writePages, writeWhole, type ExportFormat } from "../../../src/bulk/files/write-links.ts";
+import { joinPages, writePages, type ExportFormat } from "../../../src/bulk/files/write-links.ts";
 import { readRows, type RowSource } from "../../../src/bulk/rows/read-rows.ts";
 import { anyLink } from "../sample-links.ts";
 import { drain, pour } from "../streams.ts";
@@ -18,7 +18,9 @@ test.each(["csv", "json"] as const)(
   async (format) => {
     await fc.assert(
       fc.asyncProperty(anyParts, async (parts) => {
-        const text = (await drain(writeWhole(pour(parts), format))).join("");
+        const text = (await drain(joinPages(writePages(pour(parts), format, 3000), format))).join(
+          "",
+        );
         const rows = await drain(readRows(openSource(format, text), "upsert").rows);
         expect(rows.map(({ link_id }) => link_id)).toEqual(parts.flat().map(({ id }) => id));
       }),
@@ -47,6 +49,8 @@ test.each(["csv", "json"] as const)(
 );
 
 test("an export of a project without links is an empty JSON list or a CSV header", async () => {
-  expect((await drain(writeWhole(pour([]), "json"))).join("")).toBe("[]\n");
-  expect((await drain(writeWhole(pour([]), "csv"))).join("")).toMatch(/^id,name,path,.*\r\n$/);
+  expect((await drain(joinPages(writePages(pour([]), "json", 10), "json"))).join("")).toBe("[]\n");
+  expect((await drain(joinPages(writePages(pour([]), "csv", 10), "csv"))).join("")).toMatch(
+    /^id,name,path,.*\r\n$/,
+  );
 });

@@ -1,14 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { applyRules, listRuledFields } from "../../../src/bulk/plan/change-by-rule.ts";
+import type { ReadLink } from "../../../src/contract/links.ts";
 import {
-  applyRules,
   findRuleFaults,
-  listRuledFields,
   listRules,
   type Replacement,
   type RuleArguments,
-} from "../../../src/bulk/plan/change-by-rule.ts";
-import type { ReadLink } from "../../../src/contract/links.ts";
+} from "../../../src/mcp/tools/bulk/rule-arguments.ts";
 
 /** Tests rules that change the fields of links. */
 

@@ -57,6 +57,19 @@ describe("an upsert row", () => {
     expect(await plan("update", [{ id, path: "plain?id=1" }])).toEqual([["invalid", fault]]);
   });
 
+  test("may have a path with white space at its ends only with an ID", async () => {
+    const { id } = await planner.make({ path: " a" });
+    const message = "Path starts or ends with a space; remove it";
+    expect(await plan("upsert", [{ id, path: " a", url }])).toEqual(["update"]);
+    expect(await plan("upsert", [{ path: "a\u3000" }])).toEqual([["invalid", message]]);
+  });
+
+  test("is invalid with a path that another row has, in any spelling", async () => {
+    const message = "The same path is in rows 1 and 2; keep one of them";
+    const rows = [{ path: "café" }, { path: "/cafe%CC%81" }, { path: "Café" }];
+    expect(await plan("upsert", rows)).toEqual(["create", ["invalid", message], "create"]);
+  });
+
   test("may use a market: address only for Android", async () => {
     const market = "market://details?id=com.example.app";
     const notWeb = "Url must be an http or https address (market: is for android_fallback_url)";
@@ -201,11 +214,10 @@ describe("an app in a row", () => {
     ];
     const iosMissing = `The iOS app ${missing}`;
     const advice = "register it first, or leave it out";
-    const both = "register them first, or leave them out";
     expect(await plan("upsert", rows)).toEqual([
       ["conflict", `${iosMissing}; ${advice}`],
       ["conflict", `The Android app ${missing}; ${advice}`],
-      ["conflict", `${iosMissing}; the Android app ${missing}; ${both}`],
+      ["conflict", `${iosMissing}; ${advice}; The Android app ${missing}; ${advice}`],
     ]);
   });
 

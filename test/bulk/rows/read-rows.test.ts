@@ -30,7 +30,7 @@ describe("a source of rows", () => {
   });
 
   test.each<[string, RowSource, string]>([
-    ["an empty text", { csv: "" }, "It is empty"],
+    ["an empty text", { csv: "" }, "It has no rows"],
     ["an empty list", { rows: [] }, "It has no rows"],
     ["no list", { rows: "path" }, "Rows must be a list of objects"],
     ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
@@ -40,24 +40,6 @@ describe("a source of rows", () => {
     const { rows, findings } = await readSource(source);
     expect(rows).toEqual([]);
     expect(findings.problems).toMatchObject([{ message }]);
-  });
-
-  test("lists read-only columns as not imported, unless it is an export with IDs", async () => {
-    const given = { path: "a", clicks: 7, shortened_path: "short" };
-    const unmapped = [
-      { field: "shortened_path", count: 1, example: "short" },
-      { field: "clicks", count: 1, example: "7" },
-    ];
-    const table = await readSource({ csv: "path,clicks,shortened_path\na,7,short\nb,,\n" });
-    expect(table.findings.unmapped).toEqual(unmapped);
-    const list = await readSource({
-      rows: [given, { path: "b", clicks: null, shortened_path: "" }],
-    });
-    expect(list.findings.unmapped).toEqual(unmapped);
-    const named = await readSource({ csv: `id,path,clicks\n${one},a,7\n,b,8\n` });
-    expect(named.findings.unmapped).toEqual([]);
-    const namedList = await readSource({ rows: [{ ...given, id: one }] });
-    expect(namedList.findings.unmapped).toEqual([]);
   });
 
   test("whose file fails midway throws the error", async () => {

@@ -158,7 +158,7 @@ test("audit_links reports an incomplete audit, and the next call completes it", 
   expect(first.checked + rest.checked).toBeGreaterThanOrEqual(all);
 });
 
-test("impossible arguments are rejected without a request", async () => {
+test("list_links rejects impossible arguments without a request", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "must not be empty"],

@@ -1,6 +1,4 @@
-import { LineBusy, OtherProject, PlanExpired, WorkCancelled } from "../../../bulk/bulk-errors.ts";
-import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
-import { ListChanging } from "../../../bulk/select/read-list.ts";
+import { OtherProject, PlanExpired } from "../../../bulk/bulk-errors.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
@@ -11,6 +9,7 @@ import { requireAct } from "../../access/refuse-denied.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { readAny, type ToolCall } from "../tool.ts";
+import type { PlanSummary } from "./summarize-plan.ts";
 
 /** What the tools for many links share: rights, errors and jobs. */
 
@@ -23,25 +22,16 @@ export function readWriting(access: Access): AccessState {
   return reading.state === "denied" || right.state === "granted" ? reading : right;
 }
 
-const failures = [
-  { type: LineBusy, code: "overloaded", retry: "later" },
-  { type: ListChanging, code: "overloaded", retry: "later" },
-  { type: WorkCancelled, code: "cancelled", retry: "now" },
-  { type: PlanExpired, code: "plan_changed", retry: "never" },
-  { type: OtherProject, code: "plan_changed", retry: "never" },
-] as const;
-
 const otherKey =
   "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
 
-/** Turns errors of bulk changes into failures of the tool. Other errors stay as they are. */
+/** Turns errors of plans into failures of the tool. Other errors stay as they are. */
 export function explainBulkError(tool: string, error: unknown): unknown {
-  const known = failures.find(({ type }) => error instanceof type);
-  if (known === undefined || !(error instanceof Error)) return error;
-  const { code, retry } = known;
-  const next = error instanceof OtherProject ? otherKey : advise(code, { tool });
-  const wait = error instanceof LineBusy && { retry_after_s: error.retry_after_s };
-  return new ToolFailure({ code, message: error.message, effect: "none", retry, ...wait, next });
+  const isOther = error instanceof OtherProject;
+  if (!isOther && !(error instanceof PlanExpired)) return error;
+  const code = "plan_changed";
+  const next = isOther ? otherKey : advise(code, { tool });
+  return new ToolFailure({ code, message: error.message, effect: "none", retry: "never", next });
 }
 
 /** Throws if a plan does what the operator has excluded. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { exportFormats } from "../../../bulk/files/write-links.ts";
+import { exportFormats, joinPages } from "../../../bulk/files/write-links.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { KeyContext } from "../../access/key-context.ts";
@@ -43,7 +43,8 @@ export function createExportLinks(): Tool {
       const { keyContext: owner, signal } = call;
       const wanted = { filters, search, format };
       const { id, count, pages, lacks } = await owner.bulk.exportLinks(wanted, owner, signal);
-      const file = await owner.saveFile?.(format, readWhole({ id, pages, format }, owner));
+      const whole = joinPages(readPages({ id, pages }, owner), format);
+      const file = await owner.saveFile?.(format, whole);
       const next = describeNext(pages, file);
       const uri = writeExportUri(id);
       const exported = { uri, count, format, pages, ...(file !== undefined && { file }), next };
@@ -53,21 +54,14 @@ export function createExportLinks(): Tool {
   });
 }
 
-type WrittenExport = {
-  readonly id: string;
-  readonly pages: number;
-  readonly format: (typeof exportFormats)[number];
-};
+type WrittenExport = { readonly id: string; readonly pages: number };
 
-/** Joins all pages to one file. Pages of CSV follow each other, and each page of JSON is a list. */
-async function* readWhole({ id, pages, format }: WrittenExport, owner: KeyContext) {
+async function* readPages({ id, pages }: WrittenExport, owner: KeyContext) {
   for (let page = 1; page <= pages; page += 1) {
     const found = await owner.bulk.findExport(id, page, owner);
     if (found === undefined) throw new Error("a page of the export is missing");
-    const { text } = found;
-    yield format === "csv" ? text : (page === 1 ? "[" : ",\n") + text.trimEnd().slice(1, -1);
+    yield found.text;
   }
-  if (format === "json") yield "]\n";
 }
 
 const usual = "csv";

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Bulk } from "../../../bulk/bulk.ts";
 import { createPricingCheck } from "../../../bulk/plan/check-pricing.ts";
-import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { presentJob, presentReceipt, shortenTexts } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { unauthorized, type FieldProblem } from "../../../contract/problem.ts";
@@ -14,6 +13,7 @@ import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import { makeTool, type ToolCall, type Progress, type Tool } from "../tool.ts";
 import { readWriting, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
+import { summarizePlan, type PlanSummary } from "./summarize-plan.ts";
 
 /** The tools that start, watch and cancel jobs. A job applies a plan in the background. */
 
@@ -106,7 +106,7 @@ async function approve(
   // A running or finished job is only shown.
   if (job?.state === "running" || job?.state === "done") return;
   const owner = call.keyContext;
-  const summary = await owner.bulk.summarize(plan, owner, { job, signal: call.signal });
+  const summary = await summarizePlan(owner.bulk, plan, owner, { job, signal: call.signal });
   requireActs(summary, call);
   if (!needsApproval(summary, job)) return;
   await call.approve({

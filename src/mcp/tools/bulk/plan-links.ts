@@ -1,13 +1,7 @@
 import * as z from "zod";
 import { CsvFault, readCsv } from "../../../bulk/files/csv.ts";
 import type { Owner } from "../../../bulk/owner.ts";
-import {
-  findRuleFaults,
-  listRuledFields,
-  listRules,
-  ruledFields,
-  type RuleArguments,
-} from "../../../bulk/plan/change-by-rule.ts";
+import { ruledFields } from "../../../bulk/plan/change-by-rule.ts";
 import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
 import type { FilterWanted } from "../../../bulk/plan/plan-filters.ts";
 import { listLinkHosts } from "../../../contract/access.ts";
@@ -15,13 +9,7 @@ import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
-import type { FieldProblem } from "../../../contract/problem.ts";
-import {
-  planOperations,
-  type Plan,
-  type PlanOperation,
-  type PlanRule,
-} from "../../../state/plans.ts";
+import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
 import { requireAct, requireRight } from "../../access/refuse-denied.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import {
@@ -32,7 +20,9 @@ import {
 } from "../../schemas/input-schema.ts";
 import { makeTool, type ToolCall, type Tool } from "../tool.ts";
 import { readWriting, requireActs, requireJob } from "./bulk-tool.ts";
+import { describeRules, findRuleFaults, listRules, type RuleArguments } from "./rule-arguments.ts";
 import { planSchema, showPlan } from "./show-plan.ts";
+import { summarizePlan } from "./summarize-plan.ts";
 
 /** The tool that plans changes of many links. It reads and compares them, and writes nothing. */
 
@@ -90,7 +80,8 @@ export function createPlanLinks(): Tool {
 async function refuseTakenAway(plan: Plan, call: ToolCall): Promise<void> {
   const { bulk, isActAllowed } = call.keyContext;
   if (acts.every(isActAllowed)) return;
-  requireActs(await bulk.summarize(plan, call.keyContext, { signal: call.signal }), call);
+  const { keyContext, signal } = call;
+  requireActs(await summarizePlan(bulk, plan, keyContext, { signal }), call);
 }
 
 function listSources(isTerse: boolean): ToolFields {
@@ -117,24 +108,6 @@ function listSources(isTerse: boolean): ToolFields {
     undo: z.string().optional().describe("Id of a job to undo; no other arguments"),
   };
 }
-
-/** The rules that give each link its own value. The schema lists no field names, to stay short. */
-function describeRules(field: z.ZodType<string>): ToolFields {
-  const match = z.enum(["host", "text"]);
-  const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });
-  const values = z.record(z.string(), z.string());
-  return {
-    replace: z
-      .array(replacement)
-      .max(mostReplacements)
-      .optional()
-      .describe("With filters and update. host: replaces only the host"),
-    add_query: z.strictObject({ field, values }).optional(),
-    path_prefix: z.string().optional(),
-  };
-}
-
-const mostReplacements = 50;
 
 /** `checkedFields` has checked the arguments. */
 type PlanArguments = {
@@ -216,23 +189,9 @@ function readFilterSource(
     throw refuseField("changes", `update by filters needs ${some}; delete takes none of them`);
   }
   const rules = listRules(given);
-  const faults = [...findRuleFaults(given), ...findTwice(rules, changes)];
+  const faults = findRuleFaults(given, changes);
   if (faults.length > 0) throw refuseArguments(name, faults);
   return { operation, filters, search, changes, ...(hasRules && { rules }) };
-}
-
-/**
- * Finds fields with both a rule and a new value, because it is unclear which value the rule applies
- * to.
- */
-function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly FieldProblem[] {
-  const twice = [...listRuledFields(rules)].filter((field) => field in changes);
-  return twice.map((field) => {
-    return {
-      field: `changes.${field}`,
-      message: `${field} is also changed by a rule; keep only one of the two`,
-    };
-  });
 }
 
 function refuseField(field: string, message: string): ToolFailure {

@@ -1,5 +1,5 @@
 import type { Bulk } from "../../../bulk/bulk.ts";
-import type { Leaving } from "../../../contract/leaving.ts";
+import type { Leaving } from "../../../contract/waiting.ts";
 import type { Job } from "../../../state/jobs.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { bringsNewApp } from "../../../contract/rules/app-rules.ts";

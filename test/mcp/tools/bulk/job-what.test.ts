@@ -29,13 +29,10 @@ async function run(args: Record<string, unknown>) {
 }
 
 test.each([
-  [{ url: "https://y.example/new" }, "pointed 3 links to y.example/new"],
-  [{ url: `https://y.example/${"a".repeat(100)}` }, /^pointed 3 links to y\.example\/a{70}…$/],
-  [{ ios_fallback_url: "https://y.example/" }, "set ios_fallback_url on 3 links"],
-  [{ name: "N", social_title: "T" }, "set name and social_title on 3 links"],
+  [{ url: "https://y.example/new" }, "changed 3 links (url)"],
+  [{ name: "N", social_title: "T" }, "changed 3 links (name and social_title)"],
 ])("the description of a job that sets %j names the changed fields", async (changes, what) => {
-  const job = await run({ operation: "update", filters, changes });
-  expect(job.what).toEqual(typeof what === "string" ? what : expect.stringMatching(what));
+  expect((await run({ operation: "update", filters, changes })).what).toBe(what);
 });
 
 test("the description of a job that creates and changes links has both numbers", async () => {
@@ -67,14 +64,17 @@ test("the description of a job does not count its rejected rows", async () => {
   });
   await call("update_link", { id: "p1", name: "Mine" });
   const { job } = await call("apply_plan", { plan_id: plan.id });
-  expect(job).toMatchObject({ counts: { done: 2, rejected: 1 }, what: "set name on 2 of 3 links" });
+  expect(job).toMatchObject({
+    counts: { done: 2, rejected: 1 },
+    what: "changed 2 of 3 links (name)",
+  });
   const { changes } = await call("list_changes", { target: job.id });
-  expect(changes[0].target.name).toBe("set name on 2 of 3 links");
+  expect(changes[0].target.name).toBe("changed 2 of 3 links (name)");
 });
 
 test("another key of the project can read the job's description in the history", async () => {
   await run({ operation: "update", filters, changes: { name: "N" } });
   const other = await assistant.connect({ key: await assistant.world.addKey({}) });
   const { changes } = (await other.callTool("list_changes", {})).structured;
-  expect(changes[0]?.target.name).toBe("set name on 3 links");
+  expect(changes[0]?.target.name).toBe("changed 3 links (name)");
 });

@@ -65,7 +65,10 @@ describe("a rule that moves links to another domain", () => {
     });
     const before = await listLinks("path", "url", "ios_fallback_url");
     const job = await applyApproved(made.id);
-    expect(job).toMatchObject({ counts: { done: 2 }, what: "moved 2 links to new.example.com" });
+    expect(job).toMatchObject({
+      counts: { done: 2 },
+      what: "changed 2 links (url and ios_fallback_url)",
+    });
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual([
       ["other", "https://old.example.com/", null],
       ["p0", "https://new.example.com/a?b=c#d", "https://new.example.com/ios"],
@@ -107,7 +110,7 @@ test("rules can be combined with changes of other fields", async () => {
     path_prefix: "promo/",
   });
   const { id, what } = await applyApproved(made.id);
-  expect(what).toBe("changed social_title, name, url, and path of 1 link");
+  expect(what).toBe("changed 1 link (social_title, name, url, and path)");
   expect(await listLinks("path", "name", "url", "social_title")).toEqual([
     ["promo/p0", "Fall sale", "https://x.example/?utm_source=mail#a", "Sale"],
   ]);

@@ -59,8 +59,8 @@ async function askUpdates(count: number) {
   return ask({ operation: "update", rows });
 }
 
-describe("updates whose last rows change the host", () => {
-  test("show the hosts first, and then all 45 rows", async () => {
+describe("the approval of updates whose last rows change the host", () => {
+  test("shows the hosts first, and then all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
@@ -121,7 +121,7 @@ describe("a deletion", () => {
   });
 });
 
-test("a plan for many hosts counts the others", async () => {
+test("the approval of a plan for many hosts counts the others", async () => {
   await plant(22);
   const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
   const { text } = await ask({ operation: "update", rows });

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { findExportPage, saveExportPages } from "../../src/bulk/bulk.ts";
+import { findExportPage, saveExportPages } from "../../src/state/export-pages.ts";
 import type { ExpiringValues } from "../../src/state/expiring-values.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
@@ -24,7 +24,7 @@ async function save(owner: string, texts = ["text"], fault?: Error): Promise<str
   const clock = { now: () => at.now, monotonic: () => 0 };
   const random = { bytes: (count: number) => randomBytes(count) };
   const file = { type: "text/csv", texts: pour(texts, fault) };
-  return (await saveExportPages(kept, file, owner, { clock, random })).id;
+  return (await saveExportPages(() => Promise.resolve(kept), file, owner, { clock, random })).id;
 }
 
 const isKept = async (owner: string, id: string) =>
