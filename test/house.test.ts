@@ -25,7 +25,7 @@ const rooms: Readonly<Record<string, string>> = {
   client: "text contract contract/rules",
   template: "text look contract contract/rules",
   metrics: "text contract network",
-  copies: "sql",
+  copies: "sql state store",
   state: "sql contract",
   store: "sql contract contract/rules stats",
   service: "text qr contract contract/rules network attribution visit stats template store help",
@@ -67,7 +67,7 @@ const rooms: Readonly<Record<string, string>> = {
 
   start: "",
   config: "text contract contract/rules network mcp/approval start",
-  "app/data": "text sql contract network state store service config",
+  "app/data": "text sql contract network copies state store service config",
   "app/http": `
     text contract network contract/rules metrics service host help console config app/data`,
   "app/process": `

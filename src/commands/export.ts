@@ -9,8 +9,8 @@ import {
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
-import { readCode } from "../app/data/data-folder.ts";
-import { isDiskFault, writeWholeFile } from "../app/data/whole-file.ts";
+import { explainFileFault, isFileFault, readCode } from "../app/data/file-fault.ts";
+import { writeWholeFile } from "../app/data/whole-file.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import { quote } from "../text/show-hidden.ts";
@@ -18,7 +18,7 @@ import { withKnownBulk } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
-import { readChoice } from "./terminal/read-flags.ts";
+import { readChoice } from "./terminal/flags.ts";
 
 const exportFlags = {
   "--format csv|json": "csv or json (default: the extension of `--output`, otherwise csv)",
@@ -85,11 +85,8 @@ async function checkPlace(file: string, isForced: boolean): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
   if (!found.isFile()) throw new UsageFault(`${quote(file, 200)} is not a regular file`);
-  if (!isForced) throw new UsageFault(describeOther(file));
-}
-
-function describeOther(file: string): string {
-  return `the file ${quote(file, 200)} already exists; pass --force to overwrite it`;
+  if (isForced) return;
+  throw new UsageFault(`the file ${quote(file, 200)} already exists; pass --force to overwrite it`);
 }
 
 /** Writes to stdout if no file is given. */
@@ -102,14 +99,12 @@ async function write(
     if (file === undefined) await pipeline(pieces, claimStdout(), { signal, end: false });
     else await writeWholeFile(file, force, (output) => pipeline(pieces, output, { signal }));
   } catch (error) {
-    const code = readCode(error);
     // The reader closed the pipe.
-    if (file === undefined && code === "EPIPE") return;
+    if (file === undefined && readCode(error) === "EPIPE") return;
     // A failure to read the links keeps its own message.
-    if (!isDiskFault(error)) throw error;
+    if (!isFileFault(error)) throw error;
     const place = file === undefined ? "stdout" : quote(file, 200);
-    const isOther = file !== undefined && code === "EEXIST";
-    const fault = isOther ? describeOther(file) : `cannot write to ${place} (${code})`;
+    const fault = `cannot write to ${place}: ${explainFileFault(error)}`;
     throw new UsageFault(fault, { cause: error });
   }
 }

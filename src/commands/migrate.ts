@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import { clock, requireData, requireOwn } from "../app/process/embedded.ts";
-import { explainUnfilled, explainUnmarked } from "../app/process/explain-unfilled.ts";
+import { explainUncopied } from "../app/process/explain-copies.ts";
 import { describePlace, fillTarget, lockSource, type Source } from "../app/process/move-data.ts";
 import type { DataPlace } from "../app/data/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
@@ -47,7 +47,7 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   const tables = await lockSource(config, target, fill).catch((error: unknown) => {
     if (isFilled) throw explainUnmarked(error, target);
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
-    throw explainUnfilled(error, place.data);
+    throw explainUncopied(error, place.data);
   });
   if (flags.json === true) return printJson({ migrate: { to: target, tables } });
   const filled = tables.filter(({ rows }) => rows > 0);
@@ -56,6 +56,16 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   say(`Copied ${rows} rows to ${target}. ${nextStep(place)}`);
   say("The old data is marked as moved: Waypost does not start with it any more.");
+}
+
+/** The copy is complete, and its source could not be marked as moved. */
+function explainUnmarked(error: unknown, target: string): UsageFault {
+  const reason = error instanceof Error ? error.message : "unknown error";
+  return new UsageFault(
+    `everything was copied to ${target}, but the old data was not marked as moved: ${reason}; ` +
+      "run the same command again before you use either of them",
+    { cause: error },
+  );
 }
 
 /** Only a terminal shows the progress. */

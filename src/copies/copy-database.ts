@@ -1,13 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
-import { copyMark, type CopiedTable, type CopiedTables } from "../sql/migrate.ts";
+import { copyMark, type CopiedTable, type KnownDatabase } from "../sql/migrate.ts";
 import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
 /** A copy of one database's tables to another, for `waypost migrate`. */
 type DatabaseCopy = {
-  readonly copied: CopiedTables;
+  readonly copied: KnownDatabase;
   /** The location of the source, which identifies the source. */
   readonly source: string;
   /** The source. Nothing else may write to it during the copy. */
@@ -97,7 +97,7 @@ export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Pro
 }
 
 /** Checks whether a database already has Waypost's tables. */
-export async function hasTables(db: Kysely<unknown>, { migrations }: CopiedTables) {
+export async function hasTables(db: Kysely<unknown>, { migrations }: KnownDatabase) {
   return (await listTables(db)).includes(migrations.table);
 }
 

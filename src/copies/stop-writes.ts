@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { readKnown, writeMovedMark, type CopiedTables } from "../sql/migrate.ts";
+import { readKnown, writeMovedMark, type KnownDatabase } from "../sql/migrate.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
@@ -22,7 +22,7 @@ export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
  */
 export async function stopWrites(
   db: Kysely<unknown>,
-  all: readonly CopiedTables[],
+  all: readonly KnownDatabase[],
   place: string,
 ): Promise<void> {
   const mark = writeMovedMark(place);

@@ -15,12 +15,12 @@ export type Migration = {
 /** All migrations in order, and the table that contains the names of completed ones. */
 export type Migrations = { readonly table: string; readonly list: readonly Migration[] };
 
-/**
- * The tables that `waypost migrate` copies from a database. The store and the state have one list
- * each.
- */
-export type CopiedTables = {
+/** The store or the state: a file of its own, or some tables of a PostgreSQL database. */
+export type KnownDatabase = {
+  readonly file: string;
+  readonly applicationId: number;
   readonly migrations: Migrations;
+  /** The tables that a copy contains. */
   readonly tables: readonly CopiedTable[];
   /** Tables that stay empty in the copy. */
   readonly left?: readonly string[];

@@ -1,7 +1,7 @@
 import {
   createInitialMigration,
   rowNumber,
-  type CopiedTables,
+  type KnownDatabase,
   type Migrations,
 } from "../sql/migrate.ts";
 import type { Engine } from "../sql/sql.ts";
@@ -151,8 +151,10 @@ export const stateMigrations: Migrations = {
   ],
 };
 
-/** The tables that a copy of the state contains. */
-export const stateCopy: CopiedTables = {
+export const stateDatabase: KnownDatabase = {
+  file: "state.db",
+  // "WAYS" in the file's header.
+  applicationId: 0x57415953,
   migrations: stateMigrations,
   tables: [
     { name: "secrets", key: ["name"] },

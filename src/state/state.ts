@@ -9,7 +9,7 @@ import { createHistory, historyLasts_ms, type History } from "./history.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
 import { createExpiringValues, type ExpiringValues } from "./expiring-values.ts";
 import { createPlans, type Plans } from "./plans.ts";
-import { stateMigrations } from "./schema.ts";
+import { stateDatabase, stateMigrations } from "./schema.ts";
 import type { StateTables } from "./tables.ts";
 
 export { isFull, isInDoubt, readOutage } from "../sql/faults.ts";
@@ -32,8 +32,6 @@ export type State = {
   readonly close: () => Promise<void>;
 };
 
-/** "WAYS" in the file's header. */
-export const applicationId = 0x57415953;
 const secretBytes = 32;
 
 /** Opens the state in a file of its own. */
@@ -43,6 +41,7 @@ export async function openStateFile(
   options: { readonly mustExist?: boolean; readonly checksAll?: boolean | undefined } = {},
 ): Promise<State> {
   const { mustExist = false, ...opening } = options;
+  const { applicationId } = stateDatabase;
   const sql = await openSqlite<StateTables>(path, { applicationId, ...opening });
   return openState(sql, sources, mustExist);
 }

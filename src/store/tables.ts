@@ -4,7 +4,7 @@ import { fold } from "../contract/text.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import {
   createInitialMigration,
-  type CopiedTables,
+  type KnownDatabase,
   type Migration,
   type Migrations,
 } from "../sql/migrate.ts";
@@ -484,8 +484,10 @@ const leaves: Readonly<Record<string, readonly string[]>> = {
   links: ["rowkey"],
 };
 
-/** The tables and columns that `waypost migrate` copies from the store. */
-export const storeCopy: CopiedTables = {
+export const storeDatabase: KnownDatabase = {
+  file: "waypost.db",
+  // "WAYP" in the file's header.
+  applicationId: 0x57415950,
   migrations: storeMigrations,
   tables: tableList
     .filter(({ name }) => !left.includes(name))

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { knownDatabases } from "../../src/app/process/copied-databases.ts";
+import { knownDatabases } from "../../src/copies/data-files.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { memoryFolder } from "../support/folders.ts";
 import { query } from "../support/postgres.ts";

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { applicationId } from "../../src/app/process/embedded.ts";
+import { storeDatabase } from "../../src/store/tables.ts";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { begin, createFolder, createServed, run, startServe } from "../support/command.ts";
 import { findFreePort } from "../support/ports.ts";
@@ -32,7 +32,9 @@ describe("a server process", () => {
     await using folder = await createFolder();
     await mkdir(folder.path, { mode: 0o700 });
     using held = openStoreFile(folder.path);
-    held.database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA journal_mode = WAL`);
+    held.database.exec(
+      `PRAGMA application_id = ${storeDatabase.applicationId}; PRAGMA journal_mode = WAL`,
+    );
     // Another process creates the tables and locks the database meanwhile.
     held.database.exec("BEGIN IMMEDIATE");
     const port = await findFreePort();

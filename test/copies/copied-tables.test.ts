@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import { knownDatabases } from "../../src/app/process/copied-databases.ts";
+import { knownDatabases } from "../../src/copies/data-files.ts";
 import { openDatabase, createStatementRunner } from "../../src/sql/engine.ts";
 import type { Migrations } from "../../src/sql/migrate.ts";
 import { openKysely } from "../../src/sql/open-kysely.ts";

@@ -12,7 +12,7 @@ import {
   type NewLink,
 } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
-import { foldTexts, type Db, type Tenant, storeCopy } from "../../src/store/tables.ts";
+import { foldTexts, type Db, type Tenant, storeDatabase } from "../../src/store/tables.ts";
 import { sql } from "kysely";
 import type { Clicks } from "../../src/host/clicks.ts";
 import { describeVisit, type CountedVisit } from "../../src/stats/visit.ts";
@@ -143,7 +143,7 @@ export async function restoreDeleted(tenant: Tenant, id: string) {
   return deleted && restoreLink(tenant, deleted, now);
 }
 
-const withProject = storeCopy.tables.filter(({ key }) => key.includes("project_id"));
+const withProject = storeDatabase.tables.filter(({ key }) => key.includes("project_id"));
 /** Copies leave these out: keys are read before their project, and visits expire soon. */
 const tables = [...withProject.map(({ name }) => name), "api_keys", "deferred_visits"];
 

@@ -14,14 +14,17 @@ import {
 import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import { UsageFault } from "../../config.ts";
+import { keyFiles } from "../../copies/data-files.ts";
 import { isEmptied } from "../../sql/sqlite-file.ts";
+import { stateDatabase } from "../../state/schema.ts";
+import { storeDatabase } from "../../store/tables.ts";
+import { explainFileFault, readCode } from "./file-fault.ts";
 
 /** The folder that holds everything: private to its owner. */
 
-export const databaseFile = "waypost.db";
-export const stateFile = "state.db";
-const ownerKeyFile = "owner.key";
-const httpTokenFile = "http.token";
+export const databaseFile = storeDatabase.file;
+export const stateFile = stateDatabase.file;
+const [ownerKeyFile, httpTokenFile] = keyFiles;
 const listenerKeyFile = "listener.key";
 const consolePathFile = "console.path";
 
@@ -58,20 +61,10 @@ function explainFault(folder: string, use: () => void): void {
     use();
   } catch (error) {
     if (error instanceof UsageFault) throw error;
-    const code = readCode(error);
     const advice = "choose another folder with --data (WAYPOST_DATA)";
-    const cause = causes[code] ?? `it cannot be used (${code})`;
-    throw new UsageFault(`the data folder ${folder}: ${cause}; ${advice}`);
+    throw new UsageFault(`the data folder ${folder}: ${explainFileFault(error)}; ${advice}`);
   }
 }
-
-const causes: Readonly<Record<string, string>> = {
-  ENOTDIR: "part of its path is a file",
-  ENOENT: "it does not exist and cannot be created",
-  EACCES: "you do not have permission to use it",
-  EPERM: "you do not have permission to use it",
-  EROFS: "its disk is read-only",
-};
 
 function requireUsable(folder: string): void {
   if (!statSync(folder).isDirectory()) {
@@ -103,9 +96,6 @@ function makeFolder(folder: string): void {
     if (readCode(error) !== "EEXIST") throw error;
   }
 }
-
-/** The keys that a copy of the folder contains, so that callers keep theirs. */
-export const keptFiles = [ownerKeyFile, httpTokenFile] as const;
 
 /** What would be in the way of a copy. A disk's own folder and what V8 has compiled are not. */
 export function listData(folder: string): readonly string[] {
@@ -203,8 +193,4 @@ function isOpenToOthers(folder: string): boolean {
     );
   }
   return true;
-}
-
-export function readCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

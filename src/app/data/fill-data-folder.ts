@@ -9,21 +9,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { UsageFault } from "../../config.ts";
+import { keyFiles, knownDatabases } from "../../copies/data-files.ts";
 import { openDatabase } from "../../sql/engine.ts";
 import { isBusy } from "../../sql/faults.ts";
 import { quote } from "../../text/show-hidden.ts";
-import {
-  databaseFile,
-  findIncomplete,
-  keptFiles,
-  listData,
-  makeDataFolder,
-  stateFile,
-} from "./data-folder.ts";
+import { findIncomplete, listData, makeDataFolder } from "./data-folder.ts";
 import { flushFolder } from "./whole-file.ts";
 
 /** The files of a copy. */
-const copiedFiles = [stateFile, databaseFile, ...keptFiles] as const;
+const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 
 /** SQLite's lock on it ends with the process. */
 const lockFile = "lock.db";

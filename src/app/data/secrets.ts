@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../../network/database-url.ts";
 import { isPlainPath } from "../../text/escape.ts";
-import { findOwnerKeyFile, readCode } from "./data-folder.ts";
+import { findOwnerKeyFile } from "./data-folder.ts";
+import { explainFileFault } from "./file-fault.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
 
@@ -60,7 +61,8 @@ function readSecretFile(path: string, name: string): string {
     return checkSecret(readFileSync(path, "utf8").trim(), name);
   } catch (error) {
     if (error instanceof UsageFault) throw error;
-    throw new UsageFault(`${nameFile(path, name)} ${explainUnread(error)}`, { cause: error });
+    const fault = `cannot be read: ${explainFileFault(error)}`;
+    throw new UsageFault(`${nameFile(path, name)} ${fault}`, { cause: error });
   }
 }
 
@@ -69,13 +71,6 @@ function nameFile(path: string, name: string): string {
   if (name === path) return path;
   const isShown = name === "WAYPOST_DATABASE_URL_FILE" && isPlainPath(path);
   return isShown ? `${resolve(path)} (${name})` : `the file named in ${name}`;
-}
-
-function explainUnread(error: unknown): string {
-  const code = readCode(error);
-  if (code === "ENOENT") return "does not exist";
-  if (code === "EACCES") return "cannot be read by this user; change its permissions";
-  return code === "EISDIR" ? "is a folder; use the name of a file" : "cannot be read";
 }
 
 /** A secret is sent in a header, so it must fit there. No message shows the secret itself. */

@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { chmod, link, lstat, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Writable } from "node:stream";
-import { readCode } from "./data-folder.ts";
+import { readCode } from "./file-fault.ts";
 
 /** Links name campaigns, partners and unpublished pages: who else may read them is said later. */
 const ownerOnly = 0o600;
@@ -28,10 +28,6 @@ export async function writeWholeFile(
   } finally {
     await rm(draft, { force: true });
   }
-}
-
-export function isDiskFault(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
 }
 
 /** Keeps a file that another process has made meanwhile. */

@@ -3,7 +3,7 @@ import { UsageFault } from "../../config.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { readFamily } from "../../network/ip-address.ts";
-import { readCode } from "../data/data-folder.ts";
+import { explainFileFault, isFileFault } from "../data/file-fault.ts";
 import { readCountry } from "./read-country.ts";
 
 /** A file with the countries of addresses, in MaxMind's format (.mmdb). */
@@ -97,11 +97,7 @@ async function openReader(path: string) {
 }
 
 function explain(error: unknown): string {
-  const code = readCode(error);
-  if (code === "ENOENT") return "does not exist; use an existing file, or leave the setting unset";
-  if (code === "EACCES" || code === "EPERM") return "cannot be read; change its permissions";
-  if (code === "EISDIR") return "is a folder; use a file in it, such as GeoLite2-Country.mmdb";
-  if (/^E[A-Z]+$/.test(code)) return `cannot be read (${code})`;
+  if (isFileFault(error)) return `cannot be read: ${explainFileFault(error)}`;
   return "is not a country database; unpack the download and use the .mmdb file in it";
 }
 

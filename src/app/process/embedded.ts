@@ -9,20 +9,18 @@ import { openPostgres } from "../../sql/postgres.ts";
 import { isEmptied, refuseForeignFile } from "../../sql/sqlite-file.ts";
 import type { Sql } from "../../sql/sql.ts";
 import { openSqlite } from "../../sql/sqlite.ts";
-import { stateMigrations } from "../../state/schema.ts";
-import { applicationId as stateId, migrateState } from "../../state/state.ts";
+import { stateDatabase, stateMigrations } from "../../state/schema.ts";
+import { migrateState } from "../../state/state.ts";
 import type { StateTables } from "../../state/tables.ts";
 import { openStore, type Store } from "../../store/store.ts";
-import { storeMigrations, type Tables } from "../../store/tables.ts";
+import { storeDatabase, type Tables } from "../../store/tables.ts";
 import {
   checkDataFolder,
-  databaseFile,
   findOwnerKeyFile,
   prepareDataFolder,
   requireTrustedOwner,
   hasDatabase,
   requireNotEmptied,
-  stateFile,
 } from "../data/data-folder.ts";
 import { prepareFirstStart } from "../data/first-start.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
@@ -35,9 +33,6 @@ export type Embedded = {
   readonly keyFile: string;
   readonly isFirstStart: boolean;
 };
-
-/** "WAYP" in the file's header. */
-export const applicationId = 0x57415950;
 
 export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 export const setAlarm: SetAlarm = (milliseconds, ring) => {
@@ -91,20 +86,20 @@ async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Pro
   }
   requireNotEmptied(place.data);
   refuseOtherVersions(place);
-  return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
+  const { file, applicationId } = storeDatabase;
+  return openSqlite(join(place.data, file), { applicationId, checksAll });
 }
 
 /** Throws if another version wrote a file of the folder. The files stay as they are. */
 export function refuseOtherVersions({ data }: DataPlace): void {
-  const files = [
-    { path: join(data, databaseFile), id: applicationId, migrations: storeMigrations },
-    { path: join(data, stateFile), id: stateId, migrations: stateMigrations },
-  ];
+  const files = [storeDatabase, stateDatabase].map(({ file, ...known }) => {
+    return { path: join(data, file), ...known };
+  });
   // Without a log nothing could be merged by accident, and opening the files refuses them too.
   if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
-  for (const { path, id, migrations } of files) {
+  for (const { path, applicationId, migrations } of files) {
     if (!existsSync(path) || isEmptied(path)) continue;
-    refuseForeignFile(path, id);
+    refuseForeignFile(path, applicationId);
     try {
       refuseOtherVersion(path, migrations);
     } catch (error) {

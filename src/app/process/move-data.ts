@@ -3,17 +3,17 @@ import { join, resolve } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { UsageFault } from "../../config.ts";
 import { copyDatabase, findCopy, hasTables, type CopiedCount } from "../../copies/copy-database.ts";
+import { keyFiles, knownDatabases, listDatabases, withFile } from "../../copies/data-files.ts";
 import { limitLockWaits, stopWrites } from "../../copies/stop-writes.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { openPostgres } from "../../sql/postgres.ts";
 import { connectionName } from "../../sql/postgres-pool.ts";
-import { readMarks } from "../../sql/migrate.ts";
+import { readMarks, type KnownDatabase } from "../../sql/migrate.ts";
 import { readUnchanged } from "../../sql/sqlite-file.ts";
 import { inUse, lockSqlite } from "../../sql/sqlite.ts";
 import type { Sql } from "../../sql/sql.ts";
 import { showHidden } from "../../text/show-hidden.ts";
-import { knownDatabases, listDatabases, withFile, type KnownDatabase } from "./copied-databases.ts";
-import { findIncomplete, keptFiles } from "../data/data-folder.ts";
+import { findIncomplete } from "../data/data-folder.ts";
 import { refuseOtherVersions } from "./embedded.ts";
 import { fillDataFolder } from "../data/fill-data-folder.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
@@ -192,7 +192,7 @@ function refuseTaken(url: string): UsageFault {
 }
 
 function copyKeys(from: string, to: string): void {
-  for (const name of keptFiles.filter((file) => existsSync(join(from, file)))) {
+  for (const name of keyFiles.filter((file) => existsSync(join(from, file)))) {
     writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600, flush: true });
   }
 }

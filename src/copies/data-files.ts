@@ -1,25 +1,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { CopiedTables } from "../../sql/migrate.ts";
-import { openSqlite } from "../../sql/sqlite.ts";
-import type { Sql } from "../../sql/sql.ts";
-import { stateCopy } from "../../state/schema.ts";
-import { applicationId as stateId } from "../../state/state.ts";
-import { storeCopy } from "../../store/tables.ts";
-import { databaseFile, stateFile } from "../data/data-folder.ts";
-import { applicationId as storeId } from "./embedded.ts";
+import type { KnownDatabase } from "../sql/migrate.ts";
+import { openSqlite } from "../sql/sqlite.ts";
+import type { Sql } from "../sql/sql.ts";
+import { stateDatabase } from "../state/schema.ts";
+import { storeDatabase } from "../store/tables.ts";
 
-/** One of Waypost's databases: a file of its own, or some tables of a PostgreSQL database. */
-export type KnownDatabase = CopiedTables & {
-  readonly file: string;
-  readonly applicationId: number;
-};
+/** The files of a data folder that a copy of it contains. */
 
 /** The state is copied first: what it refers to is in the store by then. */
-export const knownDatabases: readonly KnownDatabase[] = [
-  { file: stateFile, applicationId: stateId, ...stateCopy },
-  { file: databaseFile, applicationId: storeId, ...storeCopy },
-];
+export const knownDatabases: readonly KnownDatabase[] = [stateDatabase, storeDatabase];
+
+/** The owner's key and the gateway's token, so that callers keep theirs. */
+export const keyFiles = ["owner.key", "http.token"] as const;
 
 /** A gateway has no store, and a service that no assistant has used has no state. */
 export function listDatabases(folder: string): readonly KnownDatabase[] {

@@ -1,0 +1,30 @@
+import { isFull, isIoFault } from "../../sql/faults.ts";
+
+/** Errors of the file system, explained for the person who runs a command. */
+
+const causes: Readonly<Record<string, string>> = {
+  ENOENT: "it does not exist",
+  ENOTDIR: "part of its path is a file",
+  EISDIR: "it is a folder",
+  EEXIST: "it already exists",
+  EACCES: "you do not have permission to use it",
+  EPERM: "you do not have permission to use it",
+  EROFS: "its disk is read-only",
+  ENOSPC: "its disk is full",
+  EDQUOT: "your disk quota is used up",
+  EIO: "a disk reports errors",
+};
+
+/** Why a file could not be read or written, for the end of a sentence. */
+export function explainFileFault(error: unknown): string {
+  const code = isFull(error) ? "ENOSPC" : isIoFault(error) ? "EIO" : readCode(error);
+  return causes[code] ?? code;
+}
+
+export function isFileFault(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}
+
+export function readCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}
