@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { createBrowserHandlers } from "../app/console/browser-handlers.ts";
 import { tryConsoleAddress } from "../app/console/address.ts";
 import { findOwnerKey } from "../app/data/first-start.ts";
@@ -18,15 +19,15 @@ import {
   noteServedPlace,
   type Statement,
 } from "../app/listening/ask-listener.ts";
-import { claimPort } from "../app/listening/serve-port.ts";
+import { claimPort } from "../app/listening/take-port.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../app/process/assistant.ts";
 import { identifyOwn, withDeployment, type Deployment } from "../app/process/deployment.ts";
 import { clock, setAlarm } from "../app/process/embedded.ts";
-import { findOnlyProject } from "../app/process/find-project.ts";
 import { openGatewayToken } from "../app/process/gateway-token.ts";
 import { createLog, createReport, type Log } from "../app/process/log.ts";
 import { openMetrics } from "../app/process/open-metrics.ts";
 import { watchWork } from "../app/process/watch-work.ts";
+import { findOnlyProject } from "../app/process/with-operator.ts";
 import { openDeliverer } from "../app/process/webhooks.ts";
 import type { Config } from "../config.ts";
 import type { PageOptions } from "../mcp/approval/approval-page.ts";
@@ -34,26 +35,12 @@ import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { isSameSecret } from "../text/secrets.ts";
 import { announce } from "./serving/announcement.ts";
-import { locateProgram, nameCommand, writeCommand } from "./terminal/command-name.ts";
+import { nameCommand, writeCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
 /** What runs when a stop is asked for may end within this time: a container is killed after ten. */
 const finish_ms = 8000;
-
-type ServeOptions = {
-  readonly config: Config;
-  readonly version: string;
-  readonly json: boolean;
-  /** What the person types to start another command. */
-  readonly command: string;
-  /** What shows an address that signs in at the console. */
-  readonly consoleCommand: string;
-  /** What Node is started with, from any folder. */
-  readonly program: string;
-  /** Resolves when the process is asked to stop. */
-  readonly stopped: Promise<unknown>;
-};
 
 export const serve: Command<{ "--json": string }> = {
   usages: {
@@ -66,27 +53,14 @@ export const serve: Command<{ "--json": string }> = {
   flags: { "--json": "print one line of JSON when it is ready" },
 };
 
-function run({ config, flags, host }: Invocation<{ "--json": string }>): Promise<number> {
-  const { program, version } = host;
-  const command = nameCommand(program);
-  return serveUntilStopped({
-    config,
-    version,
-    json: flags.json === true,
-    command,
-    consoleCommand: writeCommand(config, command, "console"),
-    program: locateProgram(program),
-    stopped: host.waitForStop(),
-  });
-}
+type ServeInvocation = Invocation<{ "--json": string }>;
 
-/** Serves until it is asked to stop, then finishes what runs. Answers the exit code. */
-async function serveUntilStopped(options: ServeOptions): Promise<number> {
+/** Serves until it is asked to stop, and then finishes running requests. */
+async function run(invocation: ServeInvocation): Promise<void> {
   claimStdout();
-  const parts = await openParts(options);
+  const parts = await openParts(invocation);
   try {
     await withDeployment(parts, (deployment) => serveDeployment(deployment, parts));
-    return 0;
   } finally {
     endHttpServer(parts.server);
   }
@@ -95,8 +69,9 @@ async function serveUntilStopped(options: ServeOptions): Promise<number> {
 type ServeParts = Awaited<ReturnType<typeof openParts>>;
 
 /** Everything that is opened before the deployment. */
-async function openParts(options: ServeOptions) {
-  const { config } = options;
+async function openParts({ config, flags, host }: ServeInvocation) {
+  const stopped = host.waitForStop();
+  const command = nameCommand(host.program);
   const log = createLog(config);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
@@ -106,8 +81,14 @@ async function openParts(options: ServeOptions) {
   const port = await claimPort(server, config);
   const addresses = describeAddresses(config, port);
   return {
-    ...options,
     ...watchWork(log, config, metrics),
+    config,
+    version: host.version,
+    json: flags.json === true,
+    command,
+    consoleCommand: writeCommand(config, command, "console"),
+    program: resolve(host.program),
+    stopped,
     log,
     warn: log.warn,
     report: createReport(log),

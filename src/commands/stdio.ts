@@ -12,16 +12,15 @@ import { setAlarm } from "../app/process/embedded.ts";
 import { saveExportFile } from "../app/process/export-files.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { watchWork } from "../app/process/watch-work.ts";
-import type { Config } from "../config.ts";
 import type { SaveFile } from "../mcp/access/key-context.ts";
 import { NowhereToAsk } from "../mcp/approval/require-approval.ts";
 import { createPageListener } from "../mcp/approval/page-listener.ts";
 import { approvalPath } from "../mcp/approval/approval-page.ts";
 import { watchVisible } from "../mcp/tools/toolbox.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
-import { quoteWord } from "../text/escape.ts";
-import { locateProgram, nameCommand } from "./terminal/command-name.ts";
-import type { Command, Host } from "./terminal/command.ts";
+import { quoteWord } from "../text/quote-word.ts";
+import { nameCommand } from "./terminal/command-name.ts";
+import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
 /** The names of the one place where this process listens. */
@@ -31,56 +30,44 @@ const listenAfter_ms = 100;
 /** Once in the life of a build: it takes the time of some calls. */
 const keepAfter_ms = 2000;
 
-type StdioOptions = {
-  readonly config: Config;
-  readonly version: string;
-  /** The command as a person types it in a shell: `waypost`. */
-  readonly command: string;
-  /** What Node is started with, from any folder. */
-  readonly program: string;
-  readonly input: NodeJS.ReadStream;
-  /** Keeps what the next start need not compile again. */
-  readonly keepCompiled: () => void;
-  /** Resolves when the process is asked to stop. */
-  readonly stopped: Promise<unknown>;
-};
-
 export const stdio: Command = {
   usages: {
-    "": [
-      "serve MCP over stdin and stdout, for a client that starts Waypost (also: stdio)",
-      ({ config, host }) => runStdio(config, host),
-    ],
+    "": ["serve MCP over stdin and stdout, for a client that starts Waypost (also: stdio)", run],
   },
   flags: {},
 };
 
-/** MCP over stdin and stdout, for one client, until it goes or we are asked to stop. */
-async function runStdio(config: Config, host: Host): Promise<void> {
-  const { program, version, keepCompiled, input } = host;
-  const named = { command: nameCommand(program), program: locateProgram(program) };
-  const stopped = host.waitForStop();
-  const parts = openParts({ config, version, keepCompiled, input, ...named, stopped });
+/** Serves one client until it closes its side, or until it is asked to stop. */
+async function run(invocation: Invocation<object>): Promise<void> {
+  const parts = openParts(invocation);
   await withDeployment(parts, (deployment) => serve(deployment, parts));
 }
 
 type StdioParts = ReturnType<typeof openParts>;
 
 /** Everything that is opened before the deployment. */
-function openParts(options: StdioOptions) {
-  const { config, command } = options;
+function openParts({ config, host }: Invocation<object>) {
+  const { program, version, keepCompiled, input } = host;
+  const stopped = host.waitForStop();
   requireTrustedOwner(config.data);
   const output = claimStdout();
   const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
   // The client's variables and folder are not those of the shell in which a person types.
+  const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
   const listener = createFolderListener({ config, serveCommand, report });
   return {
-    ...options,
     ...watchWork(log, config),
+    config,
+    version,
+    keepCompiled,
+    input,
+    stopped,
+    command,
+    program: resolve(program),
     consoleCommand: inShell("console"),
     serveCommand,
     output,

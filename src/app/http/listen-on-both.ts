@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { readCode } from "../data/data-folder.ts";
+import { readCode } from "../data/file-fault.ts";
 import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
 const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
@@ -15,7 +15,7 @@ const covered: Readonly<Record<string, readonly string[]>> = {
 /** A port that is free at one address may be taken at the other. */
 const mostTries = 20;
 
-type ListenPlace = {
+export type ListenPlace = {
   readonly host: string;
   readonly port: number;
   /** Browsers find these links at the loopback addresses, whatever the host is. */

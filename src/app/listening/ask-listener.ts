@@ -5,8 +5,9 @@ import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import { createToken } from "../../service/ids.ts";
-import { isSameSecret } from "../../text/secrets.ts";
-import { checkToken, findListenerKeyFile, keepToken, readCode } from "../data/data-folder.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
+import { checkToken, findListenerKeyFile, keepToken } from "../data/data-folder.ts";
+import { readCode } from "../data/file-fault.ts";
 import { readIfThere } from "../data/secrets.ts";
 import type { AnswerProcess } from "../http/http-server.ts";
 import { respondJson } from "../http/respond-json.ts";
@@ -20,7 +21,7 @@ import { clock, random } from "../process/embedded.ts";
 
 const purposes = ["ask", "leave"] as const;
 /** `serve` asks a stdio process to leave the port. */
-type Purpose = (typeof purposes)[number];
+export type Purpose = (typeof purposes)[number];
 
 /** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;

@@ -1,8 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { UsageFault, type Config } from "../../config.ts";
 import { describeLinkOrigin } from "../http/addresses.ts";
-import { readCode } from "../data/data-folder.ts";
-import { clock } from "../process/embedded.ts";
 import {
   closeHttpServer,
   createHttpServer,
@@ -11,13 +8,8 @@ import {
   type RequestHandlers,
 } from "../http/http-server.ts";
 import { listenOnBoth } from "../http/listen-on-both.ts";
-import {
-  askListener,
-  createAnswerProcess,
-  findStatement,
-  openSign,
-  type Listening,
-} from "./ask-listener.ts";
+import { createAnswerProcess, findStatement, openSign, type Listening } from "./ask-listener.ts";
+import { takePort } from "./take-port.ts";
 
 /**
  * A stdio process's part in serving links and pages. Of the processes of a folder with the same
@@ -60,9 +52,6 @@ type ListenerState = FolderListenerOptions & {
 const loopback = "127.0.0.1";
 /** Also how long a process that has left the port to `serve` waits before it tries again. */
 const tryEvery_ms = 2000;
-const lookAgain_ms = 25;
-/** How long to wait for a process that is starting on the port, or leaving it. */
-const settleWithin_ms = 3000;
 
 export function createFolderListener(options: FolderListenerOptions): FolderListener {
   const { config, serveCommand } = options;
@@ -86,7 +75,12 @@ export function createFolderListener(options: FolderListenerOptions): FolderList
       // Then the operator or the remote server serves the links.
       if (config.link_origin !== undefined || isRemote) return undefined;
       const listening = readCurrent();
-      if (listening?.isTemporary === true) return describeTemporary(config);
+      if (listening?.isTemporary === true) {
+        return (
+          `The links' addresses are temporary: another program is using port ${config.port}. ` +
+          "Tell the user that the addresses may change in the next session."
+        );
+      }
       const reason = config.serve ? state.fault : "WAYPOST_SERVE is off";
       if (listening !== undefined || reason === undefined) return undefined;
       const advice = `Tell the user that links open only while \`${serveCommand}\` runs.`;
@@ -101,22 +95,15 @@ export function createFolderListener(options: FolderListenerOptions): FolderList
   };
 }
 
-function describeTemporary({ port }: Config): string {
-  const advice = "Tell the user that the addresses may change in the next session.";
-  return `The links' addresses are temporary: another program is using port ${port}. ${advice}`;
-}
-
 function settle(state: ListenerState): Promise<void> {
   clearTimeout(state.timer);
   state.settling ??= listenOrAsk(state)
-    .then(
-      () => (state.fault = undefined),
-      (error: unknown) => {
-        state.other = undefined;
-        state.fault = error instanceof UsageFault ? error.message : "no port is free";
-        if (!(error instanceof UsageFault)) state.report(error);
-      },
-    )
+    .then(() => (state.fault = undefined))
+    .catch((error: unknown) => {
+      state.other = undefined;
+      state.fault = error instanceof UsageFault ? error.message : "no port is free";
+      if (!(error instanceof UsageFault)) state.report(error);
+    })
     .then(() => {
       state.settling = undefined;
       if (state.held?.listening.isTemporary !== false) settleLater(state);
@@ -131,46 +118,32 @@ function settleLater(state: ListenerState): void {
 
 async function listenOrAsk(state: ListenerState): Promise<void> {
   const { config, makeHandlers } = state;
-  const { data, port, serve } = config;
+  const { data, serve } = config;
   if (!serve || makeHandlers === undefined) {
     state.other = await findStatement(config);
     return;
   }
   // Fails if the folder's secret is wrong, and lets other processes answer where it is new.
   openSign(data);
-  const until = clock.monotonic() + settleWithin_ms;
-  while (!state.isClosed) {
-    const isTaken = await hold(state, port, makeHandlers).then(
-      () => false,
-      (error: unknown) => readCode(error) === "EADDRINUSE",
-    );
-    // A temporary port is kept until the other program leaves the wanted one.
-    if (state.held !== undefined) return;
-    // If this user may not use the port, no other process of the folder has it either.
-    const holder = isTaken ? await askListener("ask", { host: loopback, port }, data) : "foreign";
-    state.other = typeof holder === "string" ? undefined : holder;
-    if (state.other !== undefined) return;
-    // Another program may answer forever like a Waypost process that is starting.
-    if (holder === "foreign" || clock.monotonic() > until) return hold(state, 0, makeHandlers);
-    await sleep(lookAgain_ms);
-  }
-}
-
-async function hold(
-  state: ListenerState,
-  wanted: number,
-  makeHandlers: MakeHandlers,
-): Promise<void> {
-  const { config } = state;
   const server = createHttpServer();
-  const port = await listenOnBoth(server, { host: loopback, port: wanted, hasLocalLinks: true });
+  const place = { host: loopback, port: config.port, hasLocalLinks: true };
+  const isStopped = () => state.isClosed;
+  const taken = await takePort(server, place, { purpose: "ask", data, isStopped }).catch(
+    () => undefined,
+  );
+  if (state.isClosed) return closeHttpServer(server);
+  const isHeld = typeof taken === "number";
+  state.other = isHeld ? undefined : taken;
+  // A temporary port is kept until the other program leaves the wanted one.
+  if (!isHeld && (taken ?? state.held) !== undefined) return;
+  const port = isHeld ? taken : await listenOnBoth(server, { ...place, port: 0 });
   const listening: Listening = {
     url: `http://${loopback}:${port}`,
     links: describeLinkOrigin(config, port),
     isTemporary: config.port !== 0 && port !== config.port,
   };
   const answerProcess = createAnswerProcess({
-    data: config.data,
+    data,
     port,
     readStatement: () => ({ kind: "stdio", ...listening }),
     leave: () => {
@@ -181,7 +154,6 @@ async function hold(
   setRequestHandlers(server, { ...makeHandlers(listening), answerProcess });
   void leave(state);
   state.held = { server, listening };
-  state.other = undefined;
 }
 
 async function leave(state: ListenerState): Promise<void> {

@@ -10,11 +10,6 @@ export function nameCommand(program: string): string {
   return isOnPath ? "waypost" : `node ${quoteWord(program)}`;
 }
 
-/** The full path of the program. */
-export function locateProgram(program: string): string {
-  return resolve(program);
-}
-
 /** A command with the flags and variables that name the same data. */
 export function writeCommand(config: NamedConfig, command: string, words: string): string {
   const { secrets, data, isDataNamed } = config;

@@ -7,7 +7,7 @@ import {
 } from "../../../src/app/http/http-server.ts";
 import { createFolderListener } from "../../../src/app/listening/folder-listener.ts";
 import { createAnswerProcess } from "../../../src/app/listening/ask-listener.ts";
-import { claimPort } from "../../../src/app/listening/serve-port.ts";
+import { claimPort } from "../../../src/app/listening/take-port.ts";
 import { noHandlers } from "../../support/world.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
 import { visit } from "../../support/listening.ts";
