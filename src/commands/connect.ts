@@ -4,26 +4,20 @@ import { homedir } from "node:os";
 import { dirname, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { UsageFault } from "../config.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
-import {
-  readClientFile,
-  replaceClientFile,
-  requireWritable,
-  type ClientFile,
-} from "./connect/client-file.ts";
+import { readClientFile, replaceClientFile, type ClientFile } from "./connect/client-file.ts";
 import { clients, findUserFile, type McpClient } from "./connect/clients.ts";
-import { serverName, type FileFormat } from "./connect/file-format.ts";
-import { jsonFormat } from "./connect/json-format.ts";
+import { formats, serverName } from "./connect/file-formats.ts";
 import {
   createEntry,
   entryVariables,
   keyPlaceholder,
   type ServerEntry,
 } from "./connect/server-entry.ts";
-import { tomlFormat } from "./connect/toml-format.ts";
 import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
 import type { Command, Host, Invocation } from "./terminal/command.ts";
-import { yesHelp } from "./terminal/shared-flags.ts";
+import { yesHelp } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
 
 const withoutProjectFile = Object.entries<McpClient>(clients).flatMap(
@@ -72,11 +66,6 @@ async function run(invocation: ConnectInvocation, name: string): Promise<boolean
   sayRest(invocation, client, entry, named);
 }
 
-const formats: Readonly<Record<McpClient["format"], FileFormat>> = {
-  json: jsonFormat,
-  toml: tomlFormat,
-};
-
 function chooseClient(name: string): McpClient {
   const known: Readonly<Record<string, McpClient>> = clients;
   const client = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -106,21 +95,19 @@ async function edit(
   const file = await readClientFile(named);
   if (isWorkspace) await requireInside(file.path);
   const path = showHidden(file.path);
-  const root = readRoot(file, client);
-  const { [serverName]: old, ...others } = readServers(root, file, client);
+  const { rest, servers } = readServers(file, client);
+  const { [serverName]: old, ...others } = servers;
   // Another person may have written a project's file.
   const wanted = entry && !isWorkspace ? keepEnv(entry, old) : entry;
   if (isDeepStrictEqual(old, wanted)) {
     print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
     return true;
   }
-  await requireWritable(file);
   const format = formats[client.format];
   const changed = format.edit(file.text, client.key, wanted);
-  const servers = { ...others, ...(wanted && { [serverName]: wanted }) };
   const parsed = format.parse(changed);
-  const expected = dropEmpty({ ...root, [client.key]: servers }, client);
-  if (!("value" in parsed) || !isDeepStrictEqual(dropEmpty(parsed.value, client), expected)) {
+  const expected = { rest, servers: { ...others, ...(wanted && { [serverName]: wanted }) } };
+  if (!("value" in parsed) || !isDeepStrictEqual(split(parsed.value, client), expected)) {
     throw new UsageFault(
       `connect cannot edit the servers in ${quote(file.path, 200)}; nothing was changed. ` +
         "Edit the file yourself: waypost connect prints the entry",
@@ -154,35 +141,25 @@ function findExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }
 
-type JsonMembers = Readonly<Record<string, unknown>>;
-
-function readRoot({ path, text }: ClientFile, client: McpClient): JsonMembers {
+function readServers({ path, text }: ClientFile, client: McpClient) {
   const format = formats[client.format];
   const parsed = format.parse(text);
-  if ("value" in parsed) return requireObject(parsed.value, quote(path, 200));
-  const fault = `${quote(path, 200)} is not valid ${format.name} at line ${parsed.brokenLine}`;
-  throw new UsageFault(`${fault}; nothing was changed. Fix it first`);
+  const name = quote(path, 200);
+  if ("brokenLine" in parsed) {
+    const fault = `${name} is not valid ${format.name} at line ${parsed.brokenLine}`;
+    throw new UsageFault(`${fault}; nothing was changed. Fix it first`);
+  }
+  const { rest, servers } = split(parsed.value, client);
+  if (rest === undefined) throw new UsageFault(`${name} must be an object; nothing was changed`);
+  if (isJsonObject(servers)) return { rest, servers };
+  throw new UsageFault(`${client.key} in ${name} must be an object; nothing was changed`);
 }
 
-function readServers(root: JsonMembers, { path }: ClientFile, { key }: McpClient): JsonMembers {
-  const { [key]: servers = {} } = root;
-  return requireObject(servers, `${key} in ${quote(path, 200)}`);
-}
-
-function requireObject(value: unknown, name: string): JsonMembers {
-  if (isObject(value)) return value;
-  throw new UsageFault(`${name} must be an object; nothing was changed`);
-}
-
-/** A file without servers means the same with and without the empty object for them. */
-function dropEmpty(root: unknown, { key }: McpClient): unknown {
-  if (!isObject(root) || !isDeepStrictEqual(root[key], {})) return root;
-  const { [key]: _, ...rest } = root;
-  return rest;
-}
-
-function isObject(value: unknown): value is JsonMembers {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Separates the servers from the rest of a file. Without servers, they are an empty object. */
+function split(root: unknown, { key }: McpClient): { rest?: JsonObject; servers?: unknown } {
+  if (!isJsonObject(root)) return {};
+  const { [key]: servers = {}, ...rest } = root;
+  return { rest, servers };
 }
 
 /**
@@ -190,7 +167,7 @@ function isObject(value: unknown): value is JsonMembers {
  * settings. Secrets stay only for the same server, because another server must not get them.
  */
 function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
-  if (!isObject(old) || !isObject(old["env"])) return entry;
+  if (!isJsonObject(old) || !isJsonObject(old["env"])) return entry;
   const isSameServer = isDeepStrictEqual(readBaseUrl(old["args"]), readBaseUrl(entry.args));
   const hasPlaceholder = entry.env?.["WAYPOST_API_KEY"] !== undefined;
   const isKept = (name: string) =>
@@ -228,36 +205,27 @@ function describeChange(path: string, client: McpClient, old: unknown, wanted: u
 }
 
 function startsWaypost(entry: unknown): boolean {
-  const args = isObject(entry) ? entry["args"] : undefined;
+  const args = isJsonObject(entry) ? entry["args"] : undefined;
   const [program] = Array.isArray(args) ? args : [];
   return typeof program === "string" && /[\\/]waypost\.js$/.test(program);
 }
 
 /** A terminal may be recorded, or seen by others. */
-function hideSecrets(value: unknown, name = ""): unknown {
-  if (typeof value === "string" && !isKeyStandIn(value)) {
-    return secretName.test(name) ? hidden : value.replace(secretFlag, `$1=${hidden}`);
+function hideSecrets(value: unknown, name: unknown = ""): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => hideSecrets(item, value[index - 1]));
+  if (isJsonObject(value)) {
+    const members = Object.entries(value);
+    return Object.fromEntries(members.map(([key, member]) => [key, hideSecrets(member, key)]));
   }
-  if (Array.isArray(value)) {
-    return value.map((item, index) => hideSecrets(item, readFlag(value[index - 1])));
-  }
-  if (!isObject(value)) return value;
-  const members = Object.entries(value);
-  return Object.fromEntries(members.map(([key, member]) => [key, hideSecrets(member, key)]));
+  if (typeof value !== "string" || keyStandIn.test(value)) return value;
+  return secretName.test(String(name)) ? hidden : value.replace(secretFlag, `$1=${hidden}`);
 }
 
 const hidden = "(hidden)";
 const secretName = /(?:key|token|secret|password|authorization|database[-_]url)$/i;
 const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is;
-
-function readFlag(word: unknown): string {
-  return typeof word === "string" && word.startsWith("--") ? word : "";
-}
-
 /** The placeholder for the key, or a reference to its variable. */
-function isKeyStandIn(value: string): boolean {
-  return value === keyPlaceholder || /^\$\{?(?:env:)?WAYPOST_API_KEY\}?$/.test(value);
-}
+const keyStandIn = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
 /** Says what the user still has to do about the key and other variables of this shell. */
 function sayRest(

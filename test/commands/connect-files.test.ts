@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -100,20 +99,20 @@ function describeKey({ workspaceFile, workspaceKey }: McpClient): string {
 describe("a settings file", () => {
   const file = ".cursor/mcp.json";
 
-  test("keeps its byte order mark, its line breaks and its indentation", async () => {
-    const text = '\ufeff{\r\n\t"mcpServers": {\r\n\t\t"other": { "command": "a" }\r\n\t}\r\n}\r\n';
+  test("keeps its line breaks and its indentation", async () => {
+    const text = '{\r\n\t"mcpServers": {\r\n\t\t"other": { "command": "a" }\r\n\t}\r\n}\r\n';
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
     const written = read(file);
-    expect(written.startsWith('\ufeff{\r\n\t"mcpServers"')).toBe(true);
+    expect(written.startsWith('{\r\n\t"mcpServers"')).toBe(true);
     expect(written).toContain('\r\n\t\t"waypost": {\r\n\t\t\t"command"');
     expect(written.replaceAll("\r\n", "")).not.toContain("\n");
     await run(["cursor", "--remove", "--yes"]);
     expect(read(file)).toBe(text);
   });
 
-  test("of Codex keeps its byte order mark and its line breaks", async () => {
-    const text = '\ufeffmodel = "m"\r\n\r\n[tui]\r\ntheme = "dark"\r\n';
+  test("of Codex keeps its line breaks", async () => {
+    const text = 'model = "m"\r\n\r\n[tui]\r\ntheme = "dark"\r\n';
     fill(".codex/config.toml", text);
     await run(["codex", "--write", "--yes"]);
     const written = read(".codex/config.toml");
@@ -153,15 +152,6 @@ describe("a settings file", () => {
     expect(JSON.parse(read("dotfiles/mcp.json")).mcpServers.waypost).toEqual(startsHere);
   });
 
-  test("behind a dangling symbolic link is not created", async () => {
-    mkdirSync(join(home(), ".cursor"));
-    symlinkSync(join(home(), "missing.json"), join(home(), file));
-    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("symbolic link to a file that does not exist");
-    expect(readlinkSync(join(home(), file))).toBe(join(home(), "missing.json"));
-  });
-
   test.each(["the file", "its folder"])(
     "of a project is refused when a symbolic link puts %s outside the project",
     async (linked) => {
@@ -190,14 +180,6 @@ describe("a settings file", () => {
     expect(mcpServers.waypost).toEqual(startsHere);
   });
 
-  test("that is a pipe is refused", async () => {
-    mkdirSync(join(home(), ".cursor"));
-    spawnSync("mkfifo", [join(home(), file)]);
-    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("is not a settings file");
-  });
-
   test("that another process changes during the question is not overwritten", async () => {
     fill(file, "{}");
     function* type() {
@@ -214,7 +196,13 @@ describe("a settings file", () => {
     fill(".cursor", "not a folder");
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("cannot be read (ENOTDIR)");
+    expect(stderr).toContain("cannot be read: part of its path is a file");
+  });
+
+  test("with a byte order mark is edited like any other", async () => {
+    fill(file, '\ufeff{"a": 1}');
+    expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
+    expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });
   });
 
   test("that is not UTF-8 is refused", async () => {

@@ -1,8 +1,22 @@
 import { findNodeAtLocation, parse, parseTree, type Node, type ParseError } from "jsonc-parser";
-import { readLineBreak, serverName, type FileFormat } from "./file-format.ts";
+import { parse as parseToml, stringify } from "smol-toml";
+
+/** How our entry is read from and written into the text of a client's file. */
+type FileFormat = {
+  readonly name: string;
+  readonly parse: (text: string) => { readonly value: unknown } | { readonly brokenLine: number };
+  /** Returns the text with the entry added, replaced, or removed if none is given. */
+  readonly edit: (text: string, key: string, entry: unknown) => string;
+};
+
+export const serverName = "waypost";
+
+function readLineBreak(text: string): "\r\n" | "\n" {
+  return text.includes("\r\n") ? "\r\n" : "\n";
+}
 
 /** JSON with comments and trailing commas, as editors read it. */
-export const jsonFormat: FileFormat = {
+const json: FileFormat = {
   name: "JSON",
   parse: (text) => {
     const errors: ParseError[] = [];
@@ -108,3 +122,49 @@ function findComma(text: string, from: number): number | undefined {
   const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*,/.exec(text.slice(from));
   return found === null ? undefined : from + found[0].length - 1;
 }
+
+/** TOML. An edit changes only the lines of our own tables. */
+const toml: FileFormat = {
+  name: "TOML",
+  parse: (text) => {
+    try {
+      // Its tables have no prototype, so they would equal no object of ours.
+      return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
+    } catch (error) {
+      // The build loads the package with its first call, so that its errors cannot be imported.
+      if (!(error instanceof Error && "line" in error)) throw error;
+      return { brokenLine: Number(error.line) };
+    }
+  },
+  edit: (text, key, entry) => {
+    const tables = matchTables(key);
+    if (entry === undefined) return text.replaceAll(tables, "");
+    const lineBreak = readLineBreak(text);
+    const written = `${stringify({ [key]: { [serverName]: entry } }).trimEnd()}\n`;
+    const table = written.replaceAll("\n", lineBreak);
+    const [first] = text.match(tables) ?? [];
+    if (first === undefined) {
+      if (text.trim() === "") return text + table;
+      return `${text}${text.endsWith("\n") ? "" : lineBreak}${lineBreak}${table}`;
+    }
+    const start = text.indexOf(first);
+    const [blank = ""] = /^[ \t]*\r?\n/.exec(first) ?? [];
+    const rest = text.slice(start + first.length).replaceAll(tables, "");
+    return text.slice(0, start) + blank + table + rest;
+  },
+};
+
+/**
+ * Our table and the tables inside it, each with the empty line before it. Comments and empty lines
+ * behind a table belong to the next one.
+ */
+function matchTables(key: string): RegExp {
+  const [parent, own] = [key, serverName].map((word) => `(?:${word}|"${word}"|'${word}')`);
+  const empty = "[ \\t]*\\r?\\n";
+  const header = `[ \\t]*\\[\\s*${parent}\\s*\\.\\s*${own}\\s*[.\\]][^\\n]*(?:\\n|$)`;
+  const quiet = `(?:${empty}|[ \\t]*#[^\\n]*\\n)`;
+  const content = "[ \\t]*[^\\s#[][^\\n]*(?:\\n|$)";
+  return new RegExp(`(?:^${empty})?^${header}(?:${quiet}*${content})*`, "gm");
+}
+
+export const formats = { json, toml } as const;
