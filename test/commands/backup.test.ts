@@ -9,7 +9,7 @@ import {
   begin,
   createFolder,
   createServed,
-  runProcess as run,
+  run,
   runJson,
   startServe,
   startServes,
@@ -137,10 +137,10 @@ describe("backup refuses, and changes nothing for,", () => {
   test("a file in a missing folder or in one that cannot be written", async () => {
     const missing = await backUp(beside("none/b.waypost"));
     expect(missing).toMatchObject({ code: 2, stdout: "" });
-    expect(missing.stderr).toContain("does not exist; create it");
+    expect(missing.stderr).toContain(": it does not exist");
     const closed = await backUp("/proc/b.waypost");
     expect(closed).toMatchObject({ code: 2, stdout: "" });
-    expect(closed.stderr).toMatch(/cannot write to "[^"]+" \(\w+\); choose/);
+    expect(closed.stderr).toMatch(/cannot write to "[^"]+": it does not exist|permission/);
   });
 
   test("a data folder without data or from another version", async () => {
@@ -215,7 +215,7 @@ describe("a backup of a large store", () => {
     const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
     const { code, stdout, stderr } = await start(under).finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^waypost: a disk reports errors; [^\n]+ No backup was written\n$/);
+    expect(stderr).toMatch(/^waypost: Nothing was copied: [^\n]+: a disk reports errors\n$/);
     expect(await names()).toEqual(before);
   });
 });

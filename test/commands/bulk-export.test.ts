@@ -199,7 +199,7 @@ describe("an export file", () => {
   });
 
   test.each([
-    ["in a missing folder", "nowhere/links.csv", 'links.csv" (ENOENT)'],
+    ["in a missing folder", "nowhere/links.csv", 'links.csv": it does not exist'],
     ["that is a folder", ".", "is not a regular file"],
   ])("%s is refused with the reason", async (_, name, message) => {
     const refused = await exportLinks("--output", join(files, name), "--force");
@@ -220,7 +220,11 @@ describe("an export file", () => {
 
 describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
   const under = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
-  const told = { code: 2, stdout: "", stderr: "waypost: cannot write to stdout (ENOSPC)\n" };
+  const told = {
+    code: 2,
+    stdout: "",
+    stderr: "waypost: cannot write to stdout: its disk is full\n",
+  };
 
   test("fails with one line", async () => {
     expect(await run(["export", "--data", folder.path], { under })).toEqual(told);

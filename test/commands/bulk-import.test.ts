@@ -274,8 +274,8 @@ describe("an import file", () => {
   });
 
   test.each([
-    [["none.csv"], 'the file "none.csv" does not exist'],
-    [["src"], '"src" is a folder'],
+    [["none.csv"], '"none.csv" cannot be read: it does not exist'],
+    [["src"], '"src" cannot be read: it is a folder'],
     [[], "use import FILE"],
     [["a.csv", "b.csv"], "use import FILE"],
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],

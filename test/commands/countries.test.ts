@@ -93,8 +93,8 @@ test("a file that is not a country database is refused with advice", async () =>
   await writeFile(text, "GB");
   await mkdir(`${folder.path}-folder`);
   const faults = [
-    [join(folder.path, "none.mmdb"), "does not exist; use an existing file"],
-    [`${folder.path}-folder`, "is a folder; use a file in it"],
+    [join(folder.path, "none.mmdb"), "cannot be read: it does not exist"],
+    [`${folder.path}-folder`, "cannot be read: it is a folder"],
     [text, "is not a country database; unpack the download"],
     [networks, "(GeoLite2-ASN) has no countries; use a country or city database"],
   ] as const;

@@ -157,7 +157,9 @@ test("doctor reports a key file that cannot be read", async () => {
   const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT key +the file named in WAYPOST_API_KEY_FILE does not exist$/m);
+  expect(stdout).toMatch(
+    /^FAULT key +the file named in WAYPOST_API_KEY_FILE cannot be read: it does not exist$/m,
+  );
 });
 
 test("doctor reports a remote server that does not respond and names the setting", async () => {

@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createFolder, createServed, runProcess as run } from "../support/command.ts";
+import { createFolder, createServed, run } from "../support/command.ts";
 
 /** Data that another version of Waypost wrote is refused and not changed. */
 
@@ -45,10 +45,8 @@ const expectRefused = async (folder: string) => {
 test.each(shapes)(
   "every command refuses data of another version, after %s: %s",
   async (name, statement) => {
-    await using served = await createServed();
-    const { folder, serving } = served;
-    await serving.stop();
-    await run(["jobs", "--data", folder.path]);
+    await using folder = await createFolder();
+    expect(await run(["keys", "create", "--data", folder.path])).toMatchObject({ code: 0 });
     const database = openDatabase(join(folder.path, name));
     database.exec(statement);
     database.close();
@@ -85,11 +83,9 @@ test.each(logged)(
 );
 
 test("no command writes to a folder that only contains an older state.db", async () => {
-  await using served = await createServed();
+  await using folder = await createFolder();
   await using other = await createFolder();
-  const { folder, serving } = served;
-  await serving.stop();
-  await run(["jobs", "--data", folder.path]);
+  expect(await run(["keys", "create", "--data", folder.path])).toMatchObject({ code: 0 });
   const backup = join(folder.path, "../good.waypost");
   expect(await run(["backup", backup, "--data", folder.path])).toMatchObject({ code: 0 });
   expect(await run(["keys", "create", "--data", other.path])).toMatchObject({ code: 0 });

@@ -1,12 +1,6 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  begin,
-  createFolder,
-  runProcess as run,
-  startServe,
-  type Folder,
-} from "../support/command.ts";
+import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "./plant-embedded.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
@@ -142,7 +136,7 @@ test("backup and restore refuse a PostgreSQL database and name what to use inste
   await using own = await createFolder();
   const backup = await run(["backup", beside("no"), "--data", own.path], { env });
   expect(backup).toMatchObject({ code: 2, stdout: "" });
-  expect(backup.stderr).toContain(`the data is in the database ${describe(url.href)}, which`);
+  expect(backup.stderr).toContain(`the data is in the database ${describe(url.href)};`);
   expect(backup.stderr).toContain("use pg_dump, and copy owner.key");
   const restore = await run(["restore", file, "--data", own.path], { env });
   expect(restore).toMatchObject({ code: 2, stdout: "" });

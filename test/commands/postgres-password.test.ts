@@ -55,7 +55,7 @@ test("a missing file with the database address is reported by its path", async (
   expect(await run(["keys", "list", "--data", folder.path], { env })).toEqual({
     code: 2,
     stdout: "",
-    stderr: `waypost: ${missing} (WAYPOST_DATABASE_URL_FILE) does not exist\n`,
+    stderr: `waypost: ${missing} (WAYPOST_DATABASE_URL_FILE) cannot be read: it does not exist\n`,
   });
 });
 

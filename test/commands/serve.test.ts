@@ -212,7 +212,7 @@ describe.concurrent("waypost serve exits with 2 and says why in one line for", (
     [
       "a missing key file",
       // The file is not named, as the variable may contain the key itself.
-      "the file named in WAYPOST_API_KEY_FILE does not exist",
+      "the file named in WAYPOST_API_KEY_FILE cannot be read: it does not exist",
       () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "waypost_a-key-in-the-wrong-place" } }),
     ],
     [
