@@ -38,12 +38,11 @@ export async function createProject(
 
 type ProjectChange = { readonly before: StoredProject; readonly after: StoredProject };
 
-/** Changes only the given fields and settings. `check` may throw to reject the result. */
+/** Changes only the given fields and settings. */
 export async function updateProject(
   operator: Operator,
   project: StoredProject,
   { fields = {}, settings, linkOrigins }: ProjectWrite,
-  check: (after: StoredProject) => void = () => {},
 ): Promise<ProjectChange> {
   const { store } = operator;
   const { id } = project;
@@ -58,9 +57,7 @@ export async function updateProject(
         const before = await findProject(db, id);
         if (before === undefined) throw notFound(messages.project_not_found);
         const given = { ...settings, linkOrigins };
-        const after = await changeProject(db, operator, before, fields, given);
-        check(after);
-        return { before, after };
+        return { before, after: await changeProject(db, operator, before, fields, given) };
       }),
     ({ before, after: { id: _id, links_count: _count, ...after } }) => ({
       id,

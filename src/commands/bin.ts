@@ -7,9 +7,8 @@ import {
 } from "../admin/bin.ts";
 import type { Operator } from "../admin/operator.ts";
 import { clock } from "../app/process/embedded.ts";
-import { requireProject } from "../app/process/find-project.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
-import { withOperator } from "../app/process/with-operator.ts";
+import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { findKindNamed } from "../contract/resource-kind.ts";
 import { isBlank } from "../contract/text.ts";
@@ -18,7 +17,6 @@ import type { StoredProject } from "../store/projects.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmUntilStopped, listenForStop } from "./terminal/ask-to-go-on.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { projectHelp } from "./terminal/shared-flags.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -28,7 +26,7 @@ import {
   say,
   sayPage,
 } from "./terminal/output.ts";
-import { readPage } from "./terminal/read-flags.ts";
+import { projectHelp, readPage } from "./terminal/flags.ts";
 
 const binFlags = {
   "--project NAME": projectHelp,

@@ -1,20 +1,18 @@
-import { open } from "node:fs/promises";
+import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import { findEncoding } from "../bulk/files/csv.ts";
+import { isJsonFile, readJsonFile } from "../bulk/files/json-file.ts";
 import type { Unit } from "../bulk/rows/check-rows.ts";
 import type { RowSource } from "../bulk/rows/read-rows.ts";
-import { readCode } from "../app/data/data-folder.ts";
+import { explainFileFault } from "../app/data/file-fault.ts";
 import { UsageFault } from "../config.ts";
-import { isNestedTooDeep } from "../contract/json.ts";
 import { planOperations } from "../state/plans.ts";
 import { quote } from "../text/show-hidden.ts";
 import { refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { yesHelp } from "./terminal/shared-flags.ts";
 import { say } from "./terminal/output.ts";
-import { readChoice } from "./terminal/read-flags.ts";
+import { readChoice, yesHelp } from "./terminal/flags.ts";
 
 const importFlags = {
   FILE:
@@ -67,31 +65,14 @@ async function openRows(
   input: Readable,
   signal: AbortSignal,
 ): Promise<{ readonly source: RowSource; readonly unit: Unit }> {
-  const stream = addAbortSignal(signal, file === "-" ? input : await openFile(file));
+  const stream = addAbortSignal(signal, file === "-" ? input : createReadStream(file));
   const name = file === "-" ? "stdin" : quote(file);
   const chunks = readChunks(name, stream);
-  const { first, beginning } = await readBeginning(chunks);
-  const whole = prepend(beginning, chunks);
-  const isJson = /\.json$/i.test(file) || first === "[" || first === "{";
-  return isJson
+  const { value: first = new Uint8Array() } = await chunks.next();
+  const whole = prepend(first, chunks);
+  return isJsonFile(file, first)
     ? { source: { rows: await readJson(name, whole) }, unit: "row" }
     : { source: { csv: whole }, unit: "line" };
-}
-
-async function openFile(file: string): Promise<Readable> {
-  try {
-    const handle = await open(file);
-    if ((await handle.stat()).isDirectory()) {
-      await handle.close();
-      throw new UsageFault(`${quote(file)} is a folder; use a file in it`);
-    }
-    return handle.createReadStream();
-  } catch (error) {
-    if (error instanceof UsageFault) throw error;
-    const code = readCode(error);
-    if (code === "ENOENT") throw new UsageFault(`the file ${quote(file)} does not exist`);
-    throw new UsageFault(`the file ${quote(file)} cannot be read (${code})`, { cause: error });
-  }
 }
 
 async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8Array> {
@@ -99,32 +80,17 @@ async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8
     // A stream without an encoding yields bytes.
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
-    const fault = `${name} could not be read completely (${readCode(error)})`;
-    throw new UsageFault(`${fault}; nothing was changed`, { cause: error });
+    const fault = `${name} cannot be read: ${explainFileFault(error)}; nothing was changed`;
+    throw new UsageFault(fault, { cause: error });
   }
 }
-
-/** The chunks up to the first character that is not blank. */
-async function readBeginning(chunks: AsyncGenerator<Uint8Array>) {
-  const beginning: Uint8Array[] = [];
-  for (;;) {
-    const { done, value } = await chunks.next();
-    if (done === true) return { first: "", beginning };
-    beginning.push(value);
-    const byte = value.find((each) => !blanks.has(each));
-    if (byte !== undefined) return { first: String.fromCharCode(byte), beginning };
-  }
-}
-
-/** Includes byte order marks, and the zeros of UTF-16. */
-const blanks: ReadonlySet<number> = new Set([...Buffer.from(" \t\r\n\ufeff"), 0xff, 0xfe, 0]);
 
 async function* prepend(
-  beginning: readonly Uint8Array[],
+  first: Uint8Array,
   rest: AsyncGenerator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* beginning;
+    yield first;
     yield* rest;
   } finally {
     await rest.return(undefined);
@@ -141,20 +107,7 @@ async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promis
     }
     parts.push(chunk);
   }
-  const rows = parseRows(name, Buffer.concat(parts));
-  if (!isNestedTooDeep(rows)) return rows;
-  throw new UsageFault(`the JSON in ${name} is nested too deeply; nothing was changed`);
-}
-
-function parseRows(name: string, bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes));
-  } catch (error) {
-    // The message of a SyntaxError has the position and the text there.
-    const fault =
-      error instanceof SyntaxError
-        ? `is not valid JSON: ${quote(error.message, 200)}; nothing was changed`
-        : "is not UTF-8 text; save it as UTF-8";
-    throw new UsageFault(`${name} ${fault}`, { cause: error });
-  }
+  const read = readJsonFile(Buffer.concat(parts));
+  if ("value" in read) return read.value;
+  throw new UsageFault(`${name} ${read.fault}; nothing was changed`);
 }

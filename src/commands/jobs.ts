@@ -13,7 +13,7 @@ import { describeSeconds } from "./terminal/describe-time.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { openScreen, print, printJson, printTable, say, sayPage } from "./terminal/output.ts";
 import { sumUp } from "./terminal/progress-bar.ts";
-import { readPage } from "./terminal/read-flags.ts";
+import { readPage } from "./terminal/flags.ts";
 
 const jobFlags = {
   "--page N": "list, show: the page to print",

@@ -1,13 +1,11 @@
 import { createClientKey, createKey, revokeClientKey, revokeKey } from "../admin/keys.ts";
-import { requireProject } from "../app/process/find-project.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
-import { withOperator } from "../app/process/with-operator.ts";
+import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
 import { roles, scopes, type Scope } from "../contract/rights.ts";
 import { listClientKeys, listKeys } from "../store/keys.ts";
 import { describeKeyAccess } from "../text/secrets.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { projectHelp } from "./terminal/shared-flags.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -16,7 +14,7 @@ import {
   printTable,
   say,
 } from "./terminal/output.ts";
-import { readChoice, readList } from "./terminal/read-flags.ts";
+import { projectHelp, readChoice, readList } from "./terminal/flags.ts";
 
 const keyFlags = {
   "--project NAME": projectHelp,

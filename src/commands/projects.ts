@@ -2,8 +2,7 @@ import { compareRecords, type Operator } from "../admin/operator.ts";
 import { createProject, readProjectSettings, updateProject } from "../admin/projects.ts";
 import { listLinkOrigins } from "../app/http/addresses.ts";
 import { findRecordFault, writeDomainRecord } from "../app/process/domain-record.ts";
-import { requireProject } from "../app/process/find-project.ts";
-import { withOperator } from "../app/process/with-operator.ts";
+import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
 import { plans } from "../contract/rights.ts";
 import type { ProjectFields } from "../contract/projects.ts";
@@ -13,9 +12,8 @@ import { isBlank } from "../contract/text.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { jsonHelp } from "./terminal/shared-flags.ts";
 import { print, printJson, printTable, say } from "./terminal/output.ts";
-import { pickGiven } from "./terminal/read-flags.ts";
+import { jsonHelp, pickGiven } from "./terminal/flags.ts";
 
 const projectFlags = {
   "--name NAME": "the name, which visitors see on the home page",
@@ -68,22 +66,16 @@ const verifyLater =
 async function update(invocation: ProjectInvocation, name: string): Promise<void> {
   const { config, flags } = invocation;
   const written = readWrite(invocation);
-  const { fields, settings } = written;
   const verifies = flags["verify-domain"] === true;
   const change = async (operator: Operator) => {
     const project = await requireProject(operator.store.db, name);
     // In the form in which it is stored.
-    const domain =
-      fields.custom_domain === undefined
-        ? project.custom_domain
-        : checkProject({ custom_domain: fields.custom_domain }).values.custom_domain;
-    if (verifies) await requireRecord(project.id, domain);
-    requireDomain(settings, domain);
-    return updateProject(operator, project, written, (after) => {
-      // Another process may have changed the domain since its record was looked up.
-      const isOther = verifies && after.custom_domain !== domain;
-      if (isOther) throw new UsageFault("another process changed the custom domain; try again");
-    });
+    const { custom_domain } = checkProject({ ...project, ...written.fields }).values;
+    if (verifies) await requireRecord(project.id, custom_domain);
+    requireDomain(written.settings, custom_domain);
+    // Another process may have changed the domain since its record was looked up.
+    const fields = verifies ? { ...written.fields, custom_domain } : written.fields;
+    return updateProject(operator, project, { ...written, fields });
   };
   showWritten(await withOperator(config, change, { mayCreate: true }), invocation);
 }

@@ -12,7 +12,7 @@ import { withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { print, printJson } from "./terminal/output.ts";
-import { pickGiven } from "./terminal/read-flags.ts";
+import { pickGiven } from "./terminal/flags.ts";
 
 const statsFlags = {
   "--from DATE": "the first day, such as `2026-11-16`, or a time (default: seven days up to today)",

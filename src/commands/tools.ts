@@ -11,7 +11,7 @@ import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { jsonHelp } from "./terminal/shared-flags.ts";
+import { jsonHelp } from "./terminal/flags.ts";
 import { printJson, printTable, say } from "./terminal/output.ts";
 
 const toolsFlags = { "--json": jsonHelp };

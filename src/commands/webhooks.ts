@@ -1,11 +1,10 @@
 import type { Operator } from "../admin/operator.ts";
 import { createWebhook, readEventNames, revokeWebhook, testWebhook } from "../admin/webhooks.ts";
 import { clock, setAlarm } from "../app/process/embedded.ts";
-import { requireProject } from "../app/process/find-project.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
 import { readDatabaseUrl } from "../app/data/secrets.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
-import { withOperator } from "../app/process/with-operator.ts";
+import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
@@ -13,7 +12,6 @@ import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { findFix, findUrlFault } from "../webhooks/send-message.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { projectHelp } from "./terminal/shared-flags.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -22,7 +20,7 @@ import {
   printTable,
   say,
 } from "./terminal/output.ts";
-import { readList } from "./terminal/read-flags.ts";
+import { projectHelp, readList } from "./terminal/flags.ts";
 
 const webhookFlags = {
   "--project NAME": projectHelp,

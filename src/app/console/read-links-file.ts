@@ -1,6 +1,6 @@
 import { findEncoding } from "../../bulk/files/csv.ts";
+import { isJsonFile, readJsonFile } from "../../bulk/files/json-file.ts";
 import { listItems } from "../../bulk/rows/read-rows.ts";
-import { isNestedTooDeep } from "../../contract/json.ts";
 
 /** A file of links that a person has uploaded, as the arguments of a plan. */
 
@@ -11,36 +11,20 @@ type ReadFile =
   | { readonly fault: string };
 
 export function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
-  const text = decode(bytes);
-  if (text === undefined) return { fault: "The file is not UTF-8 text. Save it as UTF-8." };
-  const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
-  return isJson ? readJson(text) : { csv: text };
-}
-
-/** Some spreadsheets write a byte order mark, which shows the encoding and is left out. */
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-function readJson(text: string): ReadFile {
-  const given = parse(text);
-  if (given === undefined) return { fault: "The file is not valid JSON. It may be incomplete." };
-  if (isNestedTooDeep(given)) {
-    return { fault: "The JSON in the file is nested too deeply." };
-  }
-  const rows = listItems(given);
+  if (!isJsonFile(name, bytes.subarray(0, mostBlanks))) return readCsv(bytes);
+  const read = readJsonFile(bytes);
+  if ("fault" in read) return { fault: `The file ${read.fault}.` };
+  const rows = listItems(read.value);
   return rows === undefined ? { fault: "The file contains no list of links." } : { rows };
 }
 
-/** Returns undefined for invalid JSON; no valid JSON has this value. */
-function parse(text: string): unknown {
+const mostBlanks = 1000;
+
+/** Some spreadsheets write a byte order mark, which shows the encoding and is left out. */
+function readCsv(bytes: Uint8Array): ReadFile {
   try {
-    return JSON.parse(text);
+    return { csv: new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes) };
   } catch {
-    return undefined;
+    return { fault: "The file is not UTF-8 text. Save it as UTF-8." };
   }
 }

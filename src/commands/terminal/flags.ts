@@ -1,5 +1,14 @@
 import { UsageFault } from "../../config.ts";
 
+/** The meanings and values of flags that several commands have. */
+
+export const jsonHelp = "print JSON";
+
+export const yesHelp =
+  "skip the confirmation, for scripts; without it, a person must confirm in a terminal";
+
+export const projectHelp = "the project's ID or subdomain; required only if several projects exist";
+
 /** Returns the value if it is one of the names, and refuses any other. */
 export function readChoice<Name extends string>(
   flag: string,

@@ -1,0 +1,29 @@
+import { isNestedTooDeep } from "../../contract/json.ts";
+import { quote } from "../../text/show-hidden.ts";
+import { findEncoding } from "./csv.ts";
+
+/** A byte order mark, and the zeros of UTF-16, may be before the bracket. */
+const startOfJson = /^[\s\0\xef\xbb\xbf\xff\xfe]*[[{]/;
+
+/** Whether a file contains JSON; other files contain CSV. */
+export function isJsonFile(name: string, start: Uint8Array): boolean {
+  return /\.json$/i.test(name) || startOfJson.test(Buffer.from(start).toString("latin1"));
+}
+
+/** Parses a JSON file, or says what is wrong with it, as the end of a sentence. */
+export function readJsonFile(
+  bytes: Uint8Array,
+): { readonly value: unknown } | { readonly fault: string } {
+  try {
+    const text = new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes);
+    const value: unknown = JSON.parse(text);
+    return isNestedTooDeep(value) ? { fault: "has JSON that is nested too deeply" } : { value };
+  } catch (error) {
+    // The message of a SyntaxError has the position and the text there.
+    const isSyntax = error instanceof SyntaxError;
+    const fault = isSyntax ? `is not valid JSON: ${quote(error.message, 200)}` : notUtf8;
+    return { fault };
+  }
+}
+
+const notUtf8 = "is not UTF-8 text; save it as UTF-8";
