@@ -255,7 +255,7 @@ test("a backup contains no visits awaiting an install and no failed sign-ins", a
 
 test("backup refuses a folder whose data was moved by migrate", async () => {
   await using moved = await createFolder();
-  expect(await run(["keys", "create", "--data", moved.path])).toMatchObject({ code: 0 });
+  await plantEmbedded(moved.path, []);
   const to = join(dirname(moved.path), "new");
   expect(await run(["migrate", "--to", `sqlite:${to}`, "--data", moved.path])).toMatchObject({
     code: 0,

@@ -1,6 +1,12 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
+import {
+  begin,
+  createFolder,
+  runProcess as run,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "./plant-embedded.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";

@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { checkText } from "../support/api-description.ts";
-import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
+import {
+  createFolder,
+  run,
+  runHere,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 
 /** `waypost serve` as a process: its start, its output and its end. */
@@ -87,35 +94,25 @@ describe("the first start of waypost serve", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("is followed by a start that says that each project has its own host", async () => {
+  test("is followed by starts that say which host opens the links of which project", async () => {
     await using folder = await createFolder();
-    await using first = await startServe(folder.path);
-    await first.stop();
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
+    await run(["keys", "create", "--data", folder.path]);
     expect((await run([...words, "--data", folder.path])).code).toBe(0);
     await using second = await startServe(folder.path);
     const { stderr } = await second.stop();
     const { port } = new URL(second.places.url);
     const host = `http://{subdomain}.localhost:${port}`;
     expect(stderr).toContain(`Links open at ${host}, one host for each project. `);
-  });
-
-  test("is followed by a start that says that one host opens only the oldest project", async () => {
-    await using folder = await createFolder();
-    await using first = await startServe(folder.path);
-    await first.stop();
-    const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
-    expect((await run([...words, "--data", folder.path])).code).toBe(0);
     const origin = "https://go.example.com";
-    await using second = await startServe(folder.path, ["--link-origin", origin]);
-    const { stderr } = await second.stop();
-    expect(stderr).toContain(`Links open at ${origin}, only for the oldest project. `);
+    await using third = await startServe(folder.path, ["--link-origin", origin]);
+    const said = (await third.stop()).stderr;
+    expect(said).toContain(`Links open at ${origin}, only for the oldest project. `);
   });
 
   const open = /listens on 0\.0\.0\.0, where keys and approvals travel unencrypted.*--public-url/g;
 
   test.each([
-    [["--host", "0.0.0.0"], 1],
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
   ])("with %j warns %i times that others can reach it", async (words, times) => {
@@ -164,20 +161,17 @@ describe("a stop of waypost serve", () => {
     agent.destroy();
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)(
-    "is immediate by %s after a SIGTERM",
-    async (signal) => {
-      await using folder = await createFolder();
-      await using serving = await startServe(folder.path);
-      const pending = await beginCreate(serving);
-      const ended = serving.stop("SIGTERM");
-      await waitUntilClosed(serving);
-      void serving.stop(signal);
-      // The signal ended the process without an exit code and without waiting for the request.
-      expect((await ended).code).toBeNull();
-      await expect(pending.finish()).rejects.toThrow();
-    },
-  );
+  test("is immediate by SIGINT after a SIGTERM", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path);
+    const pending = await beginCreate(serving);
+    const ended = serving.stop("SIGTERM");
+    await waitUntilClosed(serving);
+    void serving.stop("SIGINT");
+    // The signal ended the process without an exit code and without waiting for the request.
+    expect((await ended).code).toBeNull();
+    await expect(pending.finish()).rejects.toThrow();
+  });
 });
 
 type Case = readonly [what: string, message: string, prepare: (folder: Folder) => Prepared];
@@ -186,7 +180,7 @@ type Prepared = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-describe.concurrent("waypost serve exits with 2 and says why in one line for", () => {
+describe("waypost serve exits with 2 and says why in one line for", () => {
   const cases: readonly Case[] = [
     [
       "a folder below a file",
@@ -227,7 +221,7 @@ describe.concurrent("waypost serve exits with 2 and says why in one line for", (
     const prepared = prepare(folder);
     const { words = [], env = {} } = prepared;
     const data = ["--data", folder.path, "--port", "0"];
-    const finished = await run(["serve", ...data, ...words], { env });
+    const finished = await runHere(["serve", ...data, ...words], env);
     expectRefusal(finished, message);
   });
 
@@ -237,7 +231,7 @@ describe.concurrent("waypost serve exits with 2 and says why in one line for", (
     await once(taken, "listening");
     const address = taken.address();
     const port = typeof address === "object" ? String(address?.port) : "";
-    const finished = await run(["serve", "--data", folder.path, "--port", port]);
+    const finished = await runHere(["serve", "--data", folder.path, "--port", port]);
     expectRefusal(
       finished,
       `port ${port} on 127.0.0.1 is in use; stop the other process or pass --port`,
@@ -256,7 +250,7 @@ describe.concurrent("waypost serve exits with 2 and says why in one line for", (
 test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["keys", "--help"]]])(
   "waypost %j shows every command on stdout",
   async (words) => {
-    const { code, stdout, stderr } = await run(words);
+    const { code, stdout, stderr } = await runHere(words);
     expect([code, stderr]).toEqual([0, ""]);
     for (const command of ["serve", "keys create", "keys revoke", "projects update"]) {
       expect(stdout).toContain(`waypost ${command}`);

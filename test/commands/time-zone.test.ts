@@ -42,16 +42,10 @@ describe("the machine's time zone", () => {
 
   test.each([
     ["Asia/Tokyo", "+09:00"],
-    [":Asia/Tokyo", "+09:00"],
-    ["Africa/Accra", "Z"],
-    ["Etc/GMT+5", "-05:00"],
     // An old name and a rule. The runtime decides their meaning.
     ["Japan", "+09:00"],
-    ["JST-9", expect.any(String)],
     ["UTC+3", "-03:00"],
-    ["", "Z"],
     ["Nowhere/Land", "Z"],
-    ["../../etc/passwd", "Z"],
   ])("set as %j is used for times in tables", async (TZ, offset) => {
     expect(await readOffset(folder, TZ)).toEqual(offset);
   });
@@ -59,9 +53,7 @@ describe("the machine's time zone", () => {
   test.each([
     // The zone folders of common systems. The file itself need not exist.
     ["/usr/share/zoneinfo/Asia/Tokyo", "+09:00"],
-    ["/var/db/timezone/zoneinfo/Asia/Tokyo", "+09:00"],
     ["/usr/share/zoneinfo/Nowhere/Land", "Z"],
-    ["/nowhere", "Z"],
   ])("is read from a symbolic link to %s", async (target, offset) => {
     await using other = await createFolder();
     const link = `${other.path}-localtime`;
@@ -70,11 +62,8 @@ describe("the machine's time zone", () => {
   });
 
   test.each([
-    ["Asia/Tokyo", "Asia/Tokyo"],
     ["Japan", "Asia/Tokyo"],
     ["UTC+3", "UTC-03:00"],
-    ["", "UTC"],
-    ["Nowhere/Land", "UTC"],
   ])("set as %j is named to an assistant", async (TZ, name) => {
     expect(await readZone(folder, TZ)).toBe(name);
   });
