@@ -1,7 +1,15 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
-import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { describe, expect, test } from "vitest";
+import {
+  createFolder,
+  createServed,
+  run,
+  runHere,
+  runJson,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost tools`: the tools of a configuration and their tokens. */
 
@@ -57,120 +65,117 @@ test("an unknown name in --tools is refused with a suggestion", async () => {
   );
 });
 
-test.each(["serve", "stdio"])(
-  "an unknown name in --tools stops %s before it creates a folder",
-  async (command) => {
-    await using folder = await createFolder();
-    const data = join(folder.path, "data");
-    const finished = await run([command, "--data", data, "--port", "0", "--tools", "list_link"]);
-    expect(finished).toMatchObject({ code: 2, stdout: "" });
-    expect(finished.stderr).toContain("did you mean list_links");
-    expect(existsSync(data)).toBe(false);
-  },
-);
-
-test("waypost tools finds the access of a remote key without changing anything", async () => {
+test("an unknown name in --tools stops serve before it creates a folder", async () => {
   await using folder = await createFolder();
-  await using serving = await startServe(folder.path);
-  const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
-  const { token } = await runJson(made);
-  const before = await serving.call("GET", "/links");
-  await using elsewhere = await createFolder();
-  const finished = await run(["tools", "--json", "--data", elsewhere.path], {
-    env: { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: token },
+  const data = ["--data", folder.path, "--port", "0"];
+  const finished = await runHere(["serve", ...data, "--tools", "list_link"]);
+  expect(finished).toMatchObject({ code: 2, stdout: "" });
+  expect(finished.stderr).toContain("did you mean list_links");
+  expect(existsSync(folder.path)).toBe(false);
+});
+
+describe("with a server", () => {
+  let folder: Folder;
+  let serving: Serving;
+  openForAll(createServed, (served) => ({ folder, serving } = served));
+
+  test("waypost tools finds the access of a remote key without changing anything", async () => {
+    const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
+    const { token } = await runJson(made);
+    const before = await serving.call("GET", "/links");
+    await using elsewhere = await createFolder();
+    const finished = await run(["tools", "--json", "--data", elsewhere.path], {
+      env: { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: token },
+    });
+    const { tools } = JSON.parse(finished.stdout);
+    expect(tools.map(({ tool }: { tool: string }) => tool)).toEqual([
+      "list_links",
+      "create_link",
+      "upsert_link",
+      "get_link",
+      "delete_link",
+      "shorten_link",
+      "resolve_short_link",
+      "register_ios_app",
+      "delete_ios_app",
+      "register_android_app",
+      "delete_android_app",
+      "save_template",
+      "publish_template",
+      "unpublish_template",
+      "restore_template_version",
+      "plan_links",
+      "apply_plan",
+      "get_job",
+      "list_jobs",
+      "cancel_job",
+      "export_links",
+      "list_changes",
+      "undo",
+      "audit_links",
+      "link_stats",
+      "explain_link",
+      "check_domain",
+      "explain_access",
+    ]);
+    const unknown = tools.filter(({ state }: { state: string }) => state === "unknown");
+    // Requests that could change data or waste a rate limit are never sent.
+    expect(unknown.map(({ tool }: { tool: string }) => tool)).toEqual([
+      "create_link",
+      "upsert_link",
+      "delete_link",
+      "shorten_link",
+      "register_ios_app",
+      "delete_ios_app",
+      "register_android_app",
+      "delete_android_app",
+      "save_template",
+      "publish_template",
+      "unpublish_template",
+      "restore_template_version",
+      "plan_links",
+      "apply_plan",
+      "get_job",
+      "list_jobs",
+      "cancel_job",
+      "list_changes",
+      "undo",
+    ]);
+    expect((await serving.call("GET", "/links")).body).toEqual(before.body);
   });
-  const { tools } = JSON.parse(finished.stdout);
-  expect(tools.map(({ tool }: { tool: string }) => tool)).toEqual([
-    "list_links",
-    "create_link",
-    "upsert_link",
-    "get_link",
-    "delete_link",
-    "shorten_link",
-    "resolve_short_link",
-    "register_ios_app",
-    "delete_ios_app",
-    "register_android_app",
-    "delete_android_app",
-    "save_template",
-    "publish_template",
-    "unpublish_template",
-    "restore_template_version",
-    "plan_links",
-    "apply_plan",
-    "get_job",
-    "list_jobs",
-    "cancel_job",
-    "export_links",
-    "list_changes",
-    "undo",
-    "audit_links",
-    "link_stats",
-    "explain_link",
-    "check_domain",
-    "explain_access",
-  ]);
-  const unknown = tools.filter(({ state }: { state: string }) => state === "unknown");
-  // Requests that could change data or waste a rate limit are never sent.
-  expect(unknown.map(({ tool }: { tool: string }) => tool)).toEqual([
-    "create_link",
-    "upsert_link",
-    "delete_link",
-    "shorten_link",
-    "register_ios_app",
-    "delete_ios_app",
-    "register_android_app",
-    "delete_android_app",
-    "save_template",
-    "publish_template",
-    "unpublish_template",
-    "restore_template_version",
-    "plan_links",
-    "apply_plan",
-    "get_job",
-    "list_jobs",
-    "cancel_job",
-    "list_changes",
-    "undo",
-  ]);
-  expect((await serving.call("GET", "/links")).body).toEqual(before.body);
-});
 
-test.each([
-  ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
-  ["a client key", "waypost_client_0000000000000000000000000000000000"],
-])("%s ends waypost tools and export with 2, and stdout stays empty", async (_, key) => {
-  await using folder = await createFolder();
-  await using serving = await startServe(folder.path);
-  const env = { WAYPOST_API_KEY: key };
-  await using elsewhere = await createFolder();
-  const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
-  for (const [data, given] of [
-    [folder.path, env],
-    [elsewhere.path, remote],
-  ] as const) {
-    for (const words of [["tools"], ["export"]]) {
-      const finished = await run([...words, "--data", data], { env: given });
-      expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
-      expect(finished.stderr).toContain("API key is invalid");
-      expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
+  test.each([
+    ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
+    ["a client key", "waypost_client_0000000000000000000000000000000000"],
+  ])("%s ends waypost tools and export with 2, and stdout stays empty", async (_, key) => {
+    const env = { WAYPOST_API_KEY: key };
+    await using elsewhere = await createFolder();
+    const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
+    for (const [data, given] of [
+      [folder.path, env],
+      [elsewhere.path, remote],
+    ] as const) {
+      for (const words of [["tools"], ["export"]]) {
+        const finished = await run([...words, "--data", data], { env: given });
+        expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
+        expect(finished.stderr).toContain("API key is invalid");
+        expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
+      }
     }
-  }
-});
+  });
 
-test("waypost tools refuses a remote server's invalid key although probing is off", async () => {
-  await using folder = await createFolder();
-  await using serving = await startServe(folder.path);
-  await using elsewhere = await createFolder();
-  const list = (key: string) => {
-    const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };
-    return run(["tools", "--probe", "off", "--data", elsewhere.path], { env });
-  };
-  const refused = await list("waypost_0000000000000000000000000000000000000000");
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(
-    /answered: "API key is invalid\."; set another key \(WAYPOST_API_KEY\)\n$/,
-  );
-  const { token } = await runJson(["keys", "create", "--master", "--data", folder.path]);
-  for (const key of [serving.key, token]) expect((await list(key)).code).toBe(0);
+  test("waypost tools refuses a remote server's invalid key although probing is off", async () => {
+    await using elsewhere = await createFolder();
+    const list = (key: string) => {
+      const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };
+      return run(["tools", "--probe", "off", "--data", elsewhere.path], { env });
+    };
+    const refused = await list("waypost_0000000000000000000000000000000000000000");
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(
+      /answered: "API key is invalid\."; set another key \(WAYPOST_API_KEY\)\n$/,
+    );
+    const { token } = await runJson(["keys", "create", "--master", "--data", folder.path]);
+    for (const key of [serving.key, token]) expect((await list(key)).code).toBe(0);
+  });
 });

@@ -36,10 +36,10 @@ export type Listening = {
   readonly isTemporary: boolean;
 };
 
-export type ListenerAddress = { readonly host: string; readonly port: number };
+type ListenerAddress = { readonly host: string; readonly port: number };
 
 /** On a port that is changing hands, no process listens yet, or one is starting. */
-export type PortHolder = Statement | "changing" | "foreign";
+type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
 const nonceHeader = "waypost-nonce";
