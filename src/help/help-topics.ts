@@ -20,6 +20,11 @@ export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
+/** Reads the OpenAPI document of the REST API, which the build creates from the contract. */
+export function readApiDescription(): Promise<string> {
+  return readFile(new URL("../openapi.json", docsFolder), "utf8");
+}
+
 /** The text for assistants that visit the server's root. */
 export function readLlmsText(): Promise<string> {
   return readFile(new URL("llms.txt", docsFolder), "utf8");

@@ -1,4 +1,4 @@
-import { readApiDescription } from "../../help/api-description.ts";
+import { readApiDescription } from "../../help/help-topics.ts";
 import { html, type Html, type Part } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderList, showMissing } from "../parts.ts";
