@@ -5,12 +5,12 @@ import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../app/data/data
 import { openDeployment, type Deployment } from "../app/process/deployment.ts";
 import { clock, refuseOtherVersions } from "../app/process/embedded.ts";
 import {
+  attempt,
   listSettingNotes,
   noteCountries,
   noteCustomDomains,
   noteProxies,
   noteStore,
-  noteUsageFault,
   type Finding,
   type Note,
 } from "../app/process/findings.ts";
@@ -78,20 +78,6 @@ async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Pro
     await deployment?.close();
   }
   return isGood();
-}
-
-/** Undefined if it throws what an operator can fix, which is noted as a fault. */
-async function attempt<Result>(
-  about: string,
-  note: Note,
-  work: () => Promise<Result> | Result,
-): Promise<Result | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    noteUsageFault(about, error, note);
-    return undefined;
-  }
 }
 
 type Checks = Pick<Invocation<object>, "config" | "host"> & {

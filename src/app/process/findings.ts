@@ -26,9 +26,19 @@ export type Finding = {
 
 export type Note = (finding: Finding) => void;
 
-export function noteUsageFault(about: string, error: unknown, note: Note): void {
-  if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
-  note({ about, fault: error.message });
+/** Undefined if it throws what an operator can fix, which is noted as a fault. */
+export async function attempt<Result>(
+  about: string,
+  note: Note,
+  work: () => Promise<Result> | Result,
+): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
+    note({ about, fault: error.message });
+    return undefined;
+  }
 }
 
 /** Consequences of the settings that the operator may not expect, and what to do about them. */
@@ -50,16 +60,14 @@ export async function noteCountries(
 ): Promise<void> {
   if (geoip_file === undefined) return;
   const about = "countries";
-  try {
+  await attempt(about, note, async () => {
     const { openCountryFile } = await import("../http/country-file.ts");
     const { kind, madeAt } = await openCountryFile(geoip_file);
     const file = `${kind} of ${madeAt.toISOString().slice(0, 10)}`;
     const header =
       country_header === undefined ? "" : `the header ${country_header}, otherwise from `;
     note({ about, said: `are read from ${header}${file}` });
-  } catch (error) {
-    noteUsageFault(about, error, note);
-  }
+  });
 }
 
 /** Reports custom domains that are unverified, or that have no DNS record to prove them. */
