@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
+import { clients, findUserFile, type McpClient } from "../../src/commands/connect/clients.ts";
 import { bundle, runProcess, runHere } from "../support/command.ts";
 import { parse, startsHere, useHome } from "./client-home.ts";
 
@@ -10,66 +11,11 @@ import { parse, startsHere, useHome } from "./client-home.ts";
 
 const { home, run, fill, read, listBackups } = useHome();
 
-type Case = {
-  readonly client: string;
-  readonly file: string;
-  readonly key: string;
-  readonly workspace?: string;
-  /** How the project's file passes on the key, if the client supports it. */
-  readonly workspaceKey?: object;
-  readonly type?: string;
-};
-
-const cases: readonly Case[] = [
-  {
-    client: "claude-desktop",
-    file: ".config/Claude/claude_desktop_config.json",
-    key: "mcpServers",
-  },
-  {
-    client: "claude-code",
-    file: ".claude.json",
-    key: "mcpServers",
-    workspace: ".mcp.json",
-    workspaceKey: { env: { WAYPOST_API_KEY: "${WAYPOST_API_KEY}" } },
-  },
-  {
-    client: "cursor",
-    file: ".cursor/mcp.json",
-    key: "mcpServers",
-    workspace: ".cursor/mcp.json",
-    workspaceKey: { env: { WAYPOST_API_KEY: "${env:WAYPOST_API_KEY}" } },
-  },
-  {
-    client: "vscode",
-    file: ".config/Code/User/mcp.json",
-    key: "servers",
-    workspace: ".vscode/mcp.json",
-    workspaceKey: { env: { WAYPOST_API_KEY: "${env:WAYPOST_API_KEY}" } },
-    type: "stdio",
-  },
-  {
-    client: "codex",
-    file: ".codex/config.toml",
-    key: "mcp_servers",
-    workspace: ".codex/config.toml",
-    workspaceKey: { env_vars: ["WAYPOST_API_KEY"] },
-  },
-  {
-    client: "gemini",
-    file: ".gemini/settings.json",
-    key: "mcpServers",
-    workspace: ".gemini/settings.json",
-    workspaceKey: { env: { WAYPOST_API_KEY: "$WAYPOST_API_KEY" } },
-  },
-  { client: "windsurf", file: ".codeium/windsurf/mcp_config.json", key: "mcpServers" },
-  {
-    client: "zed",
-    file: ".config/zed/settings.json",
-    key: "context_servers",
-    workspace: ".zed/settings.json",
-  },
-];
+/** A test of docs/clients.md checks this table. */
+const cases = Object.entries<McpClient>(clients).map(([client, each]) => {
+  const file = findUserFile(each, { platform: "linux", home: "", env: {} });
+  return { client, file, ...each, workspace: each.workspaceFile };
+});
 
 /** Files as users and clients write them, without an entry of ours. */
 const filledJson = (key: string) => `// Written by me
