@@ -62,7 +62,9 @@ function explainFault(folder: string, use: () => void): void {
   } catch (error) {
     if (error instanceof UsageFault) throw error;
     const advice = "choose another folder with --data (WAYPOST_DATA)";
-    throw new UsageFault(`the data folder ${folder}: ${explainFileFault(error)}; ${advice}`);
+    const isMissing = readCode(error) === "ENOENT";
+    const cause = isMissing ? "it cannot be created" : explainFileFault(error);
+    throw new UsageFault(`the data folder ${folder}: ${cause}; ${advice}`);
   }
 }
 
