@@ -84,6 +84,12 @@ test("at log level debug each request, call, message and visit has a log line", 
   }
   const { port } = new URL(places.url);
   await visitAt(Number(port), "/one", { host: `default.localhost:${port}` });
+  const rows = [{ path: "two", url: "https://a.example" }];
+  const planning = modernCall(key, 1, "plan_links", { operation: "upsert", rows });
+  const planned = await post(places.mcp, planning);
+  const { plan } = JSON.parse(planned.text).result.structuredContent;
+  const apply = modernCall(key, 2, "apply_plan", { plan_id: plan.id });
+  await post(places.mcp, { ...apply, headers: { ...apply.headers, [header]: "of-the-job" } });
   const { logged, stderr } = await readLog(serving);
   const ofRequest = (id: string) => logged.filter(({ request }) => request === id);
   expect(ofRequest("makes-it-1")).toContainEqual(
@@ -99,6 +105,9 @@ test("at log level debug each request, call, message and visit has a log line", 
     expect.objectContaining({ msg: "tool call", end: "validation_failed" }),
   );
   expect(logged.filter(({ msg }) => msg === "visit")).toMatchObject([{ status: 302 }]);
+  // Requests of a job have the ID of the call that applied it.
+  const named = { msg: "request", request: "of-the-job", method: "POST", route: "/links/upsert" };
+  expect(logged).toContainEqual(expect.objectContaining({ ...named, status: 201 }));
   expect(stderr).not.toContain("secret.example");
   expect(stderr).not.toContain(key);
 });
@@ -146,23 +155,6 @@ test("a log line has the valid traceparent of its request, or none", async () =>
   ]);
   expect(stderr).not.toContain("of-a-stranger");
   expect(stderr).not.toContain(`${traceparent}-more`);
-});
-
-test("requests of a job have the ID of the call that applied it", async () => {
-  await using folder = await createFolder();
-  await using serving = await startServe(folder.path, ["--log", "debug"]);
-  const { places, key } = serving;
-  const rows = [{ path: "one", url: "https://a.example" }];
-  const planned = await post(
-    places.mcp,
-    modernCall(key, 1, "plan_links", { operation: "upsert", rows }),
-  );
-  const { plan } = JSON.parse(planned.text).result.structuredContent;
-  const call = modernCall(key, 2, "apply_plan", { plan_id: plan.id });
-  await post(places.mcp, { ...call, headers: { ...call.headers, [header]: "of-the-job" } });
-  const { logged } = await readLog(serving);
-  const named = { msg: "request", request: "of-the-job", method: "POST", route: "/links/upsert" };
-  expect(logged).toContainEqual(expect.objectContaining({ ...named, status: 201 }));
 });
 
 test("a gateway sends the request ID of a tool call to the remote server", async () => {
