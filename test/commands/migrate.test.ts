@@ -2,7 +2,14 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { begin, createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
+import {
+  begin,
+  createFolder,
+  runProcess as run,
+  runJson,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "./plant-embedded.ts";

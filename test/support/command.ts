@@ -66,10 +66,10 @@ export async function runProcess(
   return watch(start(words, options)).finished;
 }
 
-/** Servers keep running, and Node itself reads some variables. */
+/** Servers keep running, migrate needs unused data, and Node itself reads some variables. */
 function needsProcess([command = "-"]: readonly string[], options: SpawnOptions): boolean {
   const { env = {}, under, input } = options;
-  const isOwn = command === "serve" || command === "stdio";
+  const isOwn = ["serve", "stdio", "migrate"].includes(command);
   const isOfNode = Object.keys(env).some((name) => /^(?:TZ|LANG|NODE_OPTIONS|PG.*)$/.test(name));
   const isStream = input !== undefined && typeof input !== "string";
   return isOwn || isOfNode || command.startsWith("-") || under !== undefined || isStream;
