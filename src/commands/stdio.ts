@@ -18,7 +18,7 @@ import { createPageListener } from "../mcp/approval/page-listener.ts";
 import { approvalPath } from "../mcp/approval/approval-page.ts";
 import { watchVisible } from "../mcp/tools/toolbox.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
-import { quoteWord } from "../text/quote-word.ts";
+import { quoteWord } from "../text/escape.ts";
 import { nameCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";

@@ -5,7 +5,7 @@ import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import { createToken } from "../../service/ids.ts";
-import { isSameSecret } from "../../text/same-secret.ts";
+import { isSameSecret } from "../../text/secrets.ts";
 import { checkToken, findListenerKeyFile, keepToken } from "../data/data-folder.ts";
 import { readCode } from "../data/file-fault.ts";
 import { readIfThere } from "../data/secrets.ts";
