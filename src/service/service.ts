@@ -8,10 +8,18 @@ import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { Report, WatchRequest } from "../contract/watch.ts";
 import { readApiDescription } from "../help/help-topics.ts";
-import type { KeyHolder } from "../store/keys.ts";
-import { createCheckQueue } from "../template/check-queue.ts";
-import { answerInTime } from "./pipeline.ts";
-import { createKeyCache, isApiKey } from "./keys.ts";
+import type { KeyWithProject } from "../store/keys.ts";
+import { createCheckQueue, createTemplateQueue } from "../template/check-queue.ts";
+import {
+  answerInTime,
+  answer,
+  createRouter,
+  findRoute,
+  respondWith,
+  type PathMatch,
+  type Route,
+} from "./pipeline.ts";
+import { createKeyCache, isApiKey, describeKey } from "./keys.ts";
 import { createBudgets, createWindowReport } from "./budgets.ts";
 import type { Handlers, Services, UntypedHandler } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
