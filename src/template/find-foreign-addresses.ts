@@ -136,7 +136,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // White space can be a masked `if`, and another address could follow it.
+    // White space may come from a masked `if`. Then another address could follow it.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;

@@ -249,7 +249,7 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
-  // The script of the preview page describes the visitor's device.
+  // The preview page's script describes the device, and without a page no script runs.
   const message =
     "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";

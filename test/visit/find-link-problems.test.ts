@@ -299,7 +299,7 @@ describe("an unsaved link", () => {
     },
   );
 
-  test("has no problems that only follow from a refused address", () => {
+  test("has no further problems that a refused address causes", () => {
     const ios_fallback_url = "https://a b.example/";
     const fields = { url: null, ios_fallback_url, android_fallback_url };
     expect(listDraftProblems(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);

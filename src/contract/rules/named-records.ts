@@ -54,7 +54,7 @@ export function pickNamedLinks<Link extends LinkPaths>(
   links: readonly Link[],
 ): readonly Link[] {
   for (const path of exact) {
-    // Visitors of an address get the link at that path, else the one with that short path.
+    // An address opens the link with that path, otherwise the link with that short path.
     for (const read of [readPathOf, readShortPathOf]) {
       const found = links.filter((link) => read(link) === path);
       if (found.length > 0) return found;
