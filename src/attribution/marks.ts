@@ -37,7 +37,7 @@ function readLanguage(text: string): Marks {
 }
 
 /** Parses `26.0.1` or `18_6`. Browsers omit the third number. */
-export function readVersion(text: string): Marks {
+function readVersion(text: string): Marks {
   const [, major, minor = "0"] = /^(\d{1,3})(?:[._](\d{1,3}))?(?:[._]|$)/.exec(text) ?? [];
   return major === undefined ? {} : { major, minor: `${major}.${minor}` };
 }

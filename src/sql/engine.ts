@@ -6,9 +6,9 @@ import { createRequire } from "node:module";
  * SQLite. The build copies that package to `dist`.
  */
 
-export type SqlValue = null | number | bigint | string | Uint8Array;
+type SqlValue = null | number | bigint | string | Uint8Array;
 
-export type SqlStatement = {
+type SqlStatement = {
   all(...parameters: SqlValue[]): unknown[];
   run(...parameters: SqlValue[]): { changes: number | bigint };
   columns(): readonly { readonly name: string }[];

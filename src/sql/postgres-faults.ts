@@ -72,7 +72,7 @@ export function isRepeatable(error: unknown): boolean {
 }
 
 /** Returns the code of the driver's error, even if that error is the cause of another. */
-export function readCode(error: unknown): string {
+function readCode(error: unknown): string {
   const cause = findCause(error);
   return "code" in cause && typeof cause.code === "string" ? cause.code : "";
 }
