@@ -34,7 +34,6 @@ const onBoth = [
   "test/store/{background-tasks,bin,store,visits}.test.ts",
   "test/app/process/primary-keys.test.ts",
   "test/webhooks/{delivery,events,jobs,outbox}.test.ts",
-  "test/attribution/population-in-stores.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored,visit-facts}.test.ts",
   "test/bulk/{bulk,simulator}.test.ts",
   "test/bulk/apply/{apply-rows,doubt,resume-recent,lease}.test.ts",

@@ -8,20 +8,12 @@ import { joinMarks, readFingerprint, readRequest } from "../../src/attribution/m
 export type MadeVisit = CandidateVisit & {
   readonly at: number;
   readonly phone: number;
-  /** What its browser sends; `script` is undefined if scripts are disabled. */
-  readonly told: {
-    readonly agent: string;
-    readonly language: string;
-    readonly script: object | undefined;
-  };
 };
 
 export type MadeInstall = {
   readonly at: number;
   readonly phone: number;
   readonly seen: SeenPhone;
-  /** What its app sends. */
-  readonly fingerprint: object;
   /** The link of its own visit; undefined if it had none. */
   readonly linkId: string | undefined;
 };
@@ -81,8 +73,6 @@ const minute_ms = 60_000;
 export type Made = {
   readonly seed: number;
   readonly count: number;
-  /** The time within which the first install at an address happens; a day by default. */
-  readonly begin_ms?: number;
   /** The time from the first to the last event at one address. */
   readonly spell_ms: number;
   /** The number of visits without an install, for each install. */
@@ -93,13 +83,12 @@ export type Made = {
 
 export function makePopulation(made: Made): Population {
   const { seed, count, spell_ms, idle, most = 50 } = made;
-  const { begin_ms = 24 * 60 * minute_ms } = made;
   const chance = createChance(seed);
   const visits: MadeVisit[] = [];
   const installs: MadeInstall[] = [];
   let id = 0;
   for (let house = 0; installs.length < count; house += 1) {
-    const begin = chance() * begin_ms;
+    const begin = chance() * 24 * 60 * minute_ms;
     const phones = makeHouse({ house, most }, chance, () => (id += 1));
     for (const phone of phones) {
       const at = begin + chance() * spell_ms;
@@ -108,8 +97,8 @@ export function makePopulation(made: Made): Population {
       if (!isOrganic) {
         visits.push(makeVisit(phone, linkId, at - (0.3 + chance() * 8) * minute_ms));
       }
-      const own = isOrganic ? undefined : linkId;
-      installs.push({ at, phone: phone.id, ...seeInstall(phone), linkId: own });
+      const own = isOrganic ? undefined : leadsTo;
+      installs.push({ at, phone: phone.id, seen: seeInstall(phone), leadsTo: own });
       // Another phone there visits a link and installs nothing.
       if (chance() >= idle) continue;
       const other = pick(phones, chance);
@@ -151,12 +140,12 @@ function makeHouse({ house, most }: House, chance: Chance, count: () => number):
 
 function makeVisit(phone: Phone, linkId: string, at: number): MadeVisit {
   const script = phone.runsScript ? describeScreen(phone) : undefined;
-  const told = { agent: writeAgent(phone), language: phone.language, script };
-  const marks = joinMarks(readFingerprint({ ...script }), readRequest(told.agent, told.language));
-  return { at, phone: phone.id, linkId, marks, address: phone.address, told };
+  const request = readRequest(writeAgent(phone), phone.language);
+  const marks = joinMarks(readFingerprint({ ...script }), request);
+  return { at, phone: phone.id, leadsTo, marks, address: phone.address };
 }
 
-function seeInstall(phone: Phone): Pick<MadeInstall, "seen" | "fingerprint"> {
+function seeInstall(phone: Phone): SeenPhone {
   const { model, version, language } = phone;
   const fingerprint = {
     ...describeScreen(phone),
@@ -165,7 +154,7 @@ function seeInstall(phone: Phone): Pick<MadeInstall, "seen" | "fingerprint"> {
     languages: [language],
     simulator: false,
   };
-  return { seen: { marks: readFingerprint(fingerprint), address: phone.address }, fingerprint };
+  return { marks: readFingerprint(fingerprint), address: phone.address };
 }
 
 function describeScreen({ model: [, width, height, ratio], zone, language }: Phone) {
