@@ -2,10 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import type { ListQuery } from "../../src/contract/filters.ts";
-import { hashToken, issueKey } from "../../src/service/keys.ts";
-import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { listBin } from "../../src/store/bin.ts";
-import { deleteKey, findKey, listKeys } from "../../src/store/keys.ts";
 import {
   claimAddress,
   deleteLink,
@@ -14,29 +11,19 @@ import {
   updateLink,
 } from "../../src/store/links.ts";
 import { listLinks } from "../../src/store/link-lists.ts";
-import {
-  deleteProject,
-  findProject,
-  findProjectNamed,
-  listProjects,
-  readTally,
-  updateProject,
-} from "../../src/store/projects.ts";
-import { Duplicate, openStore, StoreBusy, type Store } from "../../src/store/store.ts";
+import { readTally } from "../../src/store/projects.ts";
+import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tables.ts";
 import { neverRing } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 import {
   addLink,
   addProject,
-  addProjectTo,
   createCaller,
   makeId,
-  maker,
   now,
   restoreDeleted,
   staying,
-  unset,
 } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -190,150 +177,6 @@ describe("links in the store", () => {
     await other.write((db) => addLink({ db, projectId }, "spring-3"));
     await other.write((db) => addLink({ db, projectId }, "spring-4"));
     expect((await list(store)).meta.count).toBe(3);
-  });
-
-  test("can be read and deleted only through their own project", async () => {
-    const [own, foreign] = [await addProject(store), await addProject(store)];
-    const id = await store.write((db) => addLink({ db, projectId: own }, "mine"));
-    const stranger = { db: store.db, projectId: foreign };
-    expect(await findLink(stranger, id)).toBeUndefined();
-    expect(await findLinkAt(stranger, "mine")).toBeUndefined();
-    expect(await store.write((db) => deleteLink({ db, projectId: foreign }, id, now))).toBe(false);
-    expect(await findLink({ db: store.db, projectId: own }, id)).toMatchObject({ path: "mine" });
-  });
-});
-
-const iosApp = {
-  name: "Ärger",
-  bundle_id: "com.Example.app",
-  team_id: "ABCDE12345",
-  app_store_id: "42",
-  clip_bundle_id: null,
-  custom_scheme: "shop",
-};
-const androidApp = {
-  name: null,
-  package_name: "com.Example.app",
-  fingerprints: ["AB:CD", "12:34"],
-  custom_scheme: null,
-};
-const appKinds = [
-  { kind: "ios_app", apps: iosAppStore, values: iosApp, identifier: "bundle_id" },
-  { kind: "android_app", apps: androidAppStore, values: androidApp, identifier: "package_name" },
-] as const;
-
-describe("apps in the store", () => {
-  test.each(appKinds)(
-    "of the kind $kind can be stored, found, changed and removed",
-    async (given) => {
-      const { kind, values, identifier } = given;
-      // Both kinds of app have the same store functions. Only their values differ.
-      const apps = given.apps as typeof iosAppStore;
-      const written = values as typeof iosApp;
-      const projectId = await addProject(store);
-      const tenant = { db: other.db, projectId };
-      const id = makeId();
-      const act = <Result>(work: (tenant: Tenant) => Promise<Result>) =>
-        store.write((db) => work({ db, projectId }));
-      expect(await act((own) => apps.insert(own, id, written, 1))).toEqual({ id, ...values });
-      expect(await apps.find(tenant, id)).toEqual({ id, ...values });
-      expect(await apps.findNamed(tenant, "com.Example.app")).toEqual({ id, ...values });
-      expect(await apps.findNamed(tenant, "com.example.app")).toBeUndefined();
-      expect((await apps.list(tenant, everything)).items).toEqual([{ id, ...values }]);
-      const renamed = { ...written, name: "Renamed" };
-      expect(await act((own) => apps.update(own, id, renamed, 2))).toEqual({
-        id,
-        ...values,
-        ...renamed,
-      });
-
-      const again = act((own) => apps.insert(own, makeId(), written, 3));
-      await expect(again).rejects.toBeInstanceOf(Duplicate);
-      await expect(again).rejects.toMatchObject({
-        columns: [`${kind}s.project_id`, `${kind}s.${identifier}`],
-      });
-
-      const link = await act((own) => addLink(own, "opens", { [`${kind}_id`]: id }));
-      const { generation } = await readTally(tenant);
-      expect(await act((own) => apps.remove(own, id, now))).toEqual({});
-      expect(await act((own) => apps.remove(own, id, now))).toBeUndefined();
-      expect(await findLink(tenant, link)).toHaveProperty(`${kind}_id`, null);
-      expect((await readTally(tenant)).generation).toBeGreaterThan(generation);
-      expect(await apps.list(tenant, everything)).toMatchObject({ items: [], meta: { count: 0 } });
-    },
-  );
-});
-
-const noPages = { home_url: null, not_found_url: null };
-
-describe("keys in the store", () => {
-  test("are stored as hashes and found with their project's settings", async () => {
-    const project_id = await addProject(store, { plan: "free", max_links: 7 });
-    const settings = { id: project_id, plan: "free", max_links: 7, ...unset, ...noPages };
-    const scopes = ["links.show", "links.index"] as const;
-    const wanted = { project_id, scopes, role: "viewer" as const };
-    const { token, id } = await store.write((db) => issueKey(db, maker, wanted));
-
-    const rows = await other.db.selectFrom("api_keys").selectAll().execute();
-    expect(JSON.stringify(rows)).not.toContain(token);
-    expect(await findKey(other.db, token)).toBeUndefined();
-    expect(await findKey(other.db, hashToken(token))).toEqual({
-      key_id: id,
-      token_hash: hashToken(token),
-      scopes,
-      role: "viewer",
-      project: { ...settings, subdomain: expect.stringMatching(/^p-[0-9a-f]{12}$/) },
-    });
-    const [listed] = await listKeys(other.db, project_id);
-    const unused = { created_at: now, last_used_at: null };
-    expect(listed).toEqual({ id, project_id, scopes, role: "viewer", ...unused });
-  });
-
-  test("with master rights have no project, and revoked keys are unknown everywhere", async () => {
-    const wanted = { project_id: null, scopes: [], role: "owner" as const };
-    const { id, token } = await store.write((db) => issueKey(db, maker, wanted));
-    expect(await findKey(other.db, hashToken(token))).toMatchObject({ project: null });
-    expect((await listKeys(other.db)).map((key) => key.id)).toContain(id);
-    expect(await store.write((db) => deleteKey(db, id))).toBe(true);
-    expect(await findKey(other.db, hashToken(token))).toBeUndefined();
-    expect(await store.write((db) => deleteKey(db, id))).toBe(false);
-  });
-});
-
-describe("projects in the store", () => {
-  test("can be stored, found by name, changed and listed with their links", async () => {
-    const id = await addProject(store, { custom_domain: "go.shop.example", suspended: true });
-    const project = await findProject(other.db, id);
-    expect(project).toMatchObject({ id, suspended: true, templates_enabled: true, links_count: 0 });
-    const subdomain = project?.subdomain ?? "";
-    expect(await findProjectNamed(other.db, "subdomain", subdomain)).toEqual(project);
-    expect(await findProjectNamed(other.db, "custom_domain", "go.shop.example")).toEqual(project);
-
-    await store.write((db) => addLink({ db, projectId: id }, "one"));
-    const changes = { name: "New", suspended: false, custom_domain: null };
-    await store.write((db) => updateProject(db, id, changes, now));
-    const changed = { ...project, ...changes, links_count: 1 };
-    expect(await findProject(other.db, id)).toEqual(changed);
-    const { items } = await listProjects(other.db, { ...everything, limit: 1000 });
-    expect(items.find((item) => item.id === id)).toEqual(changed);
-    const twin = store.write((db) => addProjectTo(db, { subdomain }));
-    await expect(twin).rejects.toThrow("Subdomain has already been taken");
-  });
-
-  test("lose their keys as soon as they are deleted, and their rows later", async () => {
-    const id = await addProject(store);
-    const wanted = { project_id: id, scopes: [], role: "owner" as const };
-    const { token } = await store.write((db) => issueKey(db, maker, wanted));
-    await store.write((db) => addLink({ db, projectId: id }, "one"));
-    expect(await store.write((db) => deleteProject(db, id))).toBe(true);
-    expect(await store.write((db) => deleteProject(db, id))).toBe(false);
-    expect(await findProject(other.db, id)).toBeUndefined();
-    expect(await findKey(other.db, hashToken(token))).toBeUndefined();
-    await other.finishTasks();
-    for (const table of ["links", "addresses", "tallies", "chores", "bin"] as const) {
-      const rows = store.db.selectFrom(table).select("project_id").where("project_id", "=", id);
-      expect(await rows.execute()).toEqual([]);
-    }
   });
 });
 

@@ -67,3 +67,10 @@ test("isStoreAddress recognizes a store's web page by its host", () => {
   expect(isStoreAddress("https://apps.apple.com:443/app/id1")).toBe(true);
   expect(isStoreAddress("https://apps.apple.com.evil.example/")).toBe(false);
 });
+
+// After thousands of calls, Node's own `URL.canParse` returns wrong results.
+test("findWebAddressFault returns the same for an address after 20,000 calls", () => {
+  const address = "https://müller.example/";
+  const judged = Array.from({ length: 20_000 }, () => findWebAddressFault(address));
+  expect(new Set(judged)).toEqual(new Set([undefined]));
+});
