@@ -36,12 +36,15 @@ const normalForms = [
   ["p".repeat(2000), "p".repeat(2000)],
 ] as const;
 
-test.each(normalForms)("the path %j is stored as %j", async (given, kept) => {
+test("a path is stored in its normal form", async () => {
   await using world = await createWorld();
-  const reply = await writePath(world, given);
-  expect([reply.status, reply.body.path]).toEqual([201, kept]);
-  const changed = await world.call("PATCH", `/links/${reply.body.id}`, { body: { path: given } });
-  expect([changed.status, changed.body]).toEqual([200, reply.body]);
+  for (const [given, kept] of normalForms) {
+    const { status, body: link } = await writePath(world, given);
+    expect([given, status, link.path]).toEqual([given, 201, kept]);
+    const changed = await world.call("PATCH", `/links/${link.id}`, { body: { path: given } });
+    expect([changed.status, changed.body]).toEqual([200, link]);
+    await world.call("DELETE", `/links/${link.id}`);
+  }
 });
 
 const query = "Path can't contain a question mark or a hash sign: ";
@@ -84,30 +87,31 @@ const refusals = [
   ["é".repeat(1001), "Path is too long (maximum is 2000 bytes)"],
 ] as const;
 
-test.each(refusals)("every write of a link rejects the path %j", async (path, error) => {
+test("every write of a link refuses an invalid path", async () => {
   await using world = await createWorld();
   const { id } = (await writePath(world, "here")).body;
-  for (const [method, target] of [
-    ["POST", "/links"],
-    ["POST", "/links/upsert"],
-    ["PATCH", `/links/${id}`],
-    ["PUT", `/links/${id}`],
-  ] as const) {
-    const reply = await world.call(method, target, { body: { path } });
-    expect([method, target, reply.status, reply.body]).toEqual([method, target, 422, { error }]);
+  for (const [path, error] of refusals) {
+    for (const [method, target] of [
+      ["POST", "/links"],
+      ["POST", "/links/upsert"],
+      ["PATCH", `/links/${id}`],
+      ["PUT", `/links/${id}`],
+    ] as const) {
+      const reply = await world.call(method, target, { body: { path } });
+      const wanted = [path, method, target, 422, { error }];
+      expect([path, method, target, reply.status, reply.body]).toEqual(wanted);
+    }
   }
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "here" }]);
 });
 
-test.each([undefined, null, "", "/", "  ", "//", "%2F", "///"])(
-  "a link with the path %j gets a generated one",
-  async (path) => {
-    await using world = await createWorld();
-    const reply = await writePath(world, path);
-    expect(reply.status).toBe(201);
-    expect(reply.body.path).toMatch(generated);
-  },
-);
+test("a link with an empty path gets a generated one", async () => {
+  await using world = await createWorld();
+  for (const path of [undefined, null, "", "/", "  ", "//", "%2F", "///"]) {
+    const { status, body } = await writePath(world, path);
+    expect([path, status, body.path]).toEqual([path, 201, expect.stringMatching(generated)]);
+  }
+});
 
 test("200 generated paths are unambiguous and all different", async () => {
   await using world = await createWorld();
@@ -149,11 +153,13 @@ test("a generated path in use is replaced, and becomes longer after some tries",
   expect(await draw(6)).toBe("222222222");
 });
 
-test.each(["", "  ", "/", null])("PATCH rejects the path %j", async (path) => {
+test("PATCH with an empty path is refused", async () => {
   await using world = await createWorld();
   const link = (await writePath(world, "here")).body;
-  const reply = await world.call("PATCH", `/links/${link.id}`, { body: { path } });
-  expect([reply.status, reply.body]).toEqual([422, { error: "Path can't be blank" }]);
+  for (const path of ["", "  ", "/", null]) {
+    const reply = await world.call("PATCH", `/links/${link.id}`, { body: { path } });
+    expect([path, reply.status, reply.body]).toEqual([path, 422, { error: "Path can't be blank" }]);
+  }
 });
 
 test("a moved link leaves its old path free", async () => {
@@ -265,7 +271,7 @@ test("every accepted path can be filtered, resolved and written back unchanged",
 const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb2a, 0xfb36) };
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
-test.each([0, 5, 6, 7, 8, 10])(
+test.each([0, 6, 10])(
   "a path and a name of maximum length are stored, with %i in ten letters that grow",
   async (share) => {
     await using world = await createWorld();

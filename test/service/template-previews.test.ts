@@ -182,31 +182,6 @@ test("every template preview has a new nonce", async () => {
   expect(nonces.size).toBe(5);
 });
 
-test("a template preview without css uses the css of the draft, not of the starter", async () => {
-  await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
-  const text = await show({ body });
-  expect(text).toContain("h1{color:red}");
-  expect(text).not.toContain(starter.css);
-});
-
-const isStarter = (text: string) => text.includes(starter.css) && text.includes('class="card"');
-
-test("a template preview without a body shows the starter with the sent or saved css", async () => {
-  const posted = await show({ body: "", css: "h1{color:blue}" });
-  expect([isStarter(posted), posted.includes("h1{color:blue}")]).toEqual([true, true]);
-  await world.call("PATCH", "/page_template", { body: { body: "", css: "h1{color:red}" } });
-  const saved = await show({});
-  expect([isStarter(saved), saved.includes("h1{color:red}")]).toEqual([true, true]);
-  const cleared = await show({ css: "" });
-  expect([isStarter(cleared), cleared.includes("h1{color:red}")]).toEqual([true, false]);
-});
-
-test("a template preview contains the css of the starter only once", async () => {
-  for (const text of [await show({}), await show({ body: "" })]) {
-    expect(text.split(starter.css)).toHaveLength(2);
-  }
-});
-
 test.each([false, true])(
   "a template preview has the buttons of the page (link_in_referrer: %s)",
   async (isLink) => {

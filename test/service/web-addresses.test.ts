@@ -86,11 +86,13 @@ test.each(Object.entries(fields))(
   },
 );
 
-test.each(hostile)("POST /short_links rejects %j", async (url, fault) => {
+test("POST /short_links refuses every dangerous or malformed address", async () => {
   await using world = await createWorld();
-  const reply = await world.call("POST", "/short_links", { body: { url } });
-  if (url.trim() === "") expect(reply.status).toBe(400);
-  else expect([reply.status, reply.body]).toEqual([422, { errors: `Url ${fault}` }]);
+  for (const [url, fault] of hostile) {
+    const { status, body } = await world.call("POST", "/short_links", { body: { url } });
+    if (url.trim() === "") expect(status).toBe(400);
+    else expect([url, status, body]).toEqual([url, 422, { errors: `Url ${fault}` }]);
+  }
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
 });
 
@@ -116,12 +118,14 @@ const harmless = [
   `https://example.com/${"a".repeat(8172)}`,
 ];
 
-test.each(harmless)("the address %s is stored unchanged", async (address) => {
+test("a harmless address is stored as written", async () => {
   await using world = await createWorld();
-  const body = Object.fromEntries(Object.keys(fields).map((field) => [field, address]));
-  const made = await world.call("POST", "/links", { body });
-  expect(made.status, made.text).toBe(201);
-  expect(made.body).toMatchObject(body);
+  for (const address of harmless) {
+    const body = Object.fromEntries(Object.keys(fields).map((field) => [field, address]));
+    const made = await world.call("POST", "/links", { body });
+    expect(made.status, made.text).toBe(201);
+    expect(made.body).toMatchObject(body);
+  }
 });
 
 test("every accepted address is http or https and has no user name or password", async () => {
