@@ -35,7 +35,6 @@ export async function connectCommand(
       callTool: connected.callTool,
       listTools: async () => (await client.listTools()).tools,
       readResource: (uri) => client.readResource({ uri }),
-      readInstructions: () => client.getInstructions(),
     },
     join: () => Promise.reject(new Error("this seat has only one client")),
     approve: (url) => decideOnPage(url, "approve"),

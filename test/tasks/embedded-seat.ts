@@ -80,5 +80,5 @@ function openPlace(world: World): Place {
     );
     return id;
   };
-  return { api, plant, now: world.now };
+  return { api, plant };
 }

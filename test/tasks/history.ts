@@ -1,6 +1,5 @@
 import { expect } from "vitest";
 import { planAndApply } from "./many.ts";
-import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Assistant, Task } from "./task.ts";
 
@@ -9,7 +8,7 @@ import type { Assistant, Task } from "./task.ts";
 const oneAct = "what is undone is the last act, which needs no name";
 const sheet = "path,name\nautumn,Autumn\nwinter,Winter";
 const importSheet = (assistant: Assistant) =>
-  planAndApply(assistant, { operation: "upsert", csv: compose(sheet) });
+  planAndApply(assistant, { operation: "upsert", csv: sheet });
 
 export const history: readonly Task[] = [
   {

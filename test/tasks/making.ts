@@ -1,5 +1,4 @@
 import { expect } from "vitest";
-import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Result, Task } from "./task.ts";
 
@@ -88,8 +87,7 @@ export const making: readonly Task[] = [
     sentence: `Make links of this sheet:\n${sheet}`,
     start: openShop,
     script: async ({ call }) => {
-      const csv = compose(sheet);
-      const { plan } = await call("plan_links", { operation: "upsert", csv });
+      const { plan } = await call("plan_links", { operation: "upsert", csv: sheet });
       return (await call("apply_plan", { plan_id: plan.id })).job.counts;
     },
     check: async ({ told, find }) => {
@@ -106,7 +104,7 @@ export const making: readonly Task[] = [
     script: async ({ call }) => {
       const rows = ["swim", "bike", "run"].map((path) => ({
         path,
-        url: compose(`https://acme.example/sport/${path}`),
+        url: `https://acme.example/sport/${path}`,
       }));
       const { plan } = await call("plan_links", { operation: "upsert", rows });
       await call("apply_plan", { plan_id: plan.id });

@@ -26,5 +26,5 @@ export async function openRemoteSeat(
     expect([status, body]).toMatchObject([201, {}]);
     return body.id;
   };
-  return { ...(await connectCommand(line, setting, env)), place: { api, plant, now: Date.now } };
+  return { ...(await connectCommand(line, setting, env)), place: { api, plant } };
 }

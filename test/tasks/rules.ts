@@ -1,6 +1,5 @@
 import { expect } from "vitest";
 import { planAndApply } from "./many.ts";
-import { compose } from "./provenance.ts";
 import { openShop } from "./shop.ts";
 import type { Assistant, Task } from "./task.ts";
 
@@ -96,7 +95,7 @@ export const rules: readonly Task[] = [
     sentence: `Import this sheet, and leave out what is wrong in it:\n${sheet}`,
     start: openShop,
     script: async ({ call }) => {
-      const csv = compose(sheet);
+      const csv = sheet;
       const { plan } = await call("plan_links", { operation: "upsert", csv, skip_invalid: true });
       await call("apply_plan", { plan_id: plan.id });
       return plan.problems;

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import type { AssistantClient } from "../support/assistant-world.ts";
 import type { ToolResult } from "../support/mcp-clients.ts";
-import { createProvenance } from "./provenance.ts";
 import type { Assistant, End, Place, Task } from "./task.ts";
 
 /** Runs a task's script with a client, counts its calls and checks its final state. */
@@ -15,7 +14,7 @@ export type Spent = {
   readonly read: number;
 };
 
-type Client = Pick<AssistantClient, "readResource" | "readInstructions"> & {
+type Client = Pick<AssistantClient, "readResource"> & {
   readonly callTool: (name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
   readonly listTools: () => Promise<readonly { readonly name: string }[]>;
 };
@@ -56,13 +55,10 @@ export async function runTask(task: Task, seat: Seat): Promise<Spent> {
   };
 }
 
-/** The words of the tool list and the server's instructions, which the assistant has read. */
-async function listen({ sentence, setting = {} }: Task, seat: Seat) {
-  const { client, place, approve } = seat;
-  const provenance = createProvenance(sentence, place.now());
+/** Counts the calls. A script may only call tools that the client has listed. */
+async function listen({ setting = {} }: Task, seat: Seat) {
+  const { client, approve } = seat;
   const tools = await client.listTools();
-  provenance.learn(tools);
-  provenance.learn(client.readInstructions() ?? "");
   const names = new Set([...tools.map(({ name }) => name), ...(setting.remembers ?? [])]);
   let spent: Spent = { tools: [], calls: 0, written: 0, read: 0 };
   const count = (tool: string, sent: string, came: string) => {
@@ -77,26 +73,19 @@ async function listen({ sentence, setting = {} }: Task, seat: Seat) {
   const assistant: Assistant = {
     call: async (tool, args = {}) => {
       expect([...names], "a model calls what it has seen").toContain(tool);
-      const settled = provenance.settle(args);
-      const { text, structured } = await client.callTool(tool, settled);
-      count(tool, JSON.stringify(settled), text);
+      const { text, structured } = await client.callTool(tool, { ...args });
+      count(tool, JSON.stringify(args), text);
       const result = JSON.parse(text);
       expect(structured, "clients that read text read the same").toEqual(result);
-      provenance.learn(result);
       return result;
     },
     read: async (uri) => {
-      provenance.settle({ uri });
       const { contents } = await client.readResource(uri);
       const text = contents.map((content) => content.text ?? "").join("");
       count("resources/read", uri, text);
-      provenance.learn(text);
       return text;
     },
-    show: (url) => {
-      provenance.settle({ url });
-      return approve(url);
-    },
+    show: approve,
   };
   return { assistant, countSpent: () => spent };
 }

@@ -48,7 +48,7 @@ export type Setting = {
 export type Script = (assistant: Assistant, before: Result) => Promise<unknown>;
 
 export type Assistant = {
-  /** Calls a tool and returns its result. Each argument needs a known source. */
+  /** Calls a tool that the client has listed, and returns its result. */
   readonly call: (tool: string, args?: object) => Promise<Result>;
   /** Reads the text of a resource, which counts as a call. */
   readonly read: (uri: string) => Promise<string>;
@@ -67,7 +67,6 @@ export type Place = {
   readonly api: (method: string, path: string, body?: object) => Promise<Answer>;
   /** Creates a link of a given age and number of clicks. */
   readonly plant: (link: PlantedLink) => Promise<string>;
-  readonly now: () => number;
 };
 
 export type PlantedLink = {

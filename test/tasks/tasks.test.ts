@@ -9,7 +9,6 @@ import { lines } from "./task.ts";
 
 /**
  * What users ask for, and the number of calls it takes. Each task runs with both official clients.
- * provenance.ts checks the arguments of the scripts.
  */
 
 /** The remote server of tasks that need one. */
