@@ -52,7 +52,8 @@ test("the Pro plan has no link limit", async () => {
 
 const proFields = [
   [{ referrer: "a=b" }, "referrer"],
-  [{ ios_deferred_deep_linking_enabled: true }, "ios_deferred_deep_linking_enabled"],
+  [{ referrer: 5 }, "referrer"],
+  [{ ios_deferred_deep_linking_enabled: "TRUE" }, "ios_deferred_deep_linking_enabled"],
   [{ provider_token: "1", campaign_token: "2" }, "provider_token, campaign_token"],
 ] as const;
 
