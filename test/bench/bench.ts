@@ -1,9 +1,8 @@
 import { parseArgs } from "node:util";
-import { describeCommit } from "./command.ts";
+import { describeCommit, describeMachine, describeVersions, readLoad } from "./subject.ts";
 import { openGround, type Ground } from "./ground/ground.ts";
 import { endAllAtExit } from "./leftovers.ts";
 import { gatherRows, isMet, type Finding, type Row } from "./results/finding.ts";
-import { describeMachine, describeVersions, readLoad } from "./results/machine.ts";
 import { formatNumber, keepResults } from "./results/results-file.ts";
 import type { Extent, Scenario, Subject } from "./scenarios/scenario.ts";
 import { measureClients } from "./scenarios/clients.ts";

@@ -28,7 +28,7 @@ export type Stream = {
 
 export type Heard = {
   readonly times_ms: readonly number[];
-  /** How late the requests were sent. This delay is caused by the load process. */
+  /** How late the requests were sent. The bench itself causes this delay. */
   readonly late_ms: readonly number[];
   /** Unexpected responses and errors, with their time. */
   readonly strange: readonly { readonly said: string; readonly time_ms: number }[];

@@ -2,8 +2,8 @@ import { makeDataFile } from "../ground/data-file.ts";
 import { addPlot } from "../ground/plots.ts";
 import type { Question } from "../load/ask.ts";
 import { askModern, openSession } from "../load/http-tools.ts";
-import { startLoad } from "../load/load.ts";
 import { summarizeTimes } from "../load/measure.ts";
+import { runStreams } from "../load/streams.ts";
 import { pickTurn } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
@@ -22,13 +22,12 @@ export async function* measureClients({ extent: { clients, seconds } }: Subject)
   const { keys } = await addPlot(file, "clients", Math.ceil(clients / clientsOfKey));
   const [first = ""] = keys;
   await using server = await serve(file.folder);
-  await using load = await startLoad();
   await askModern(server, first).ask("tools/call", { name: "create_link", arguments: link });
   const questions = await connectAll(server, clients, keys);
   for (;;) {
     const streams = [{ name: "calls", status: 200, callers: clients, questions }];
     const before_us = server.readCpu_us();
-    const heard = await load.ask({ url: server.url, seconds, streams });
+    const heard = await runStreams({ url: server.url, seconds, streams });
     const cpu_us = server.readCpu_us() - before_us;
     const { times_ms, strange } = pickHeard(heard, "calls");
     const errors = strange.filter(({ said }) => !isDeliberate(said)).length;
@@ -57,7 +56,7 @@ export async function* measureClients({ extent: { clients, seconds } }: Subject)
 const deliberate = ["429 ", "503 ", "rate_limited", "overloaded"];
 
 /** Takes an HTTP status, or the code of an error in a tool's result. */
-export function isDeliberate(said: string): boolean {
+function isDeliberate(said: string): boolean {
   return deliberate.some((word) => said.includes(word));
 }
 

@@ -1,7 +1,6 @@
 import { askModern } from "../load/http-tools.ts";
-import { startLoad, type Load } from "../load/load.ts";
 import { summarizeTimes } from "../load/measure.ts";
-import type { Heard, HeardAll, Stream } from "../load/streams.ts";
+import { runStreams, type Heard, type HeardAll, type Stream } from "../load/streams.ts";
 import type { Ground } from "../ground/ground.ts";
 import type { Finding, Target } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
@@ -38,13 +37,12 @@ export async function* measureOnStage(
 ): Rounds {
   const ground = await findGround();
   await using server = await serve(ground.file.folder);
-  await using load = await startLoad();
-  const stage = await prepare(server, ground, load, extent);
+  const stage = await prepare(server, ground, extent);
   await warm(stage);
   for (;;) yield await measureRound(stage);
 }
 
-async function prepare(server: Server, ground: Ground, load: Load, extent: Extent): Promise<Stage> {
+async function prepare(server: Server, ground: Ground, extent: Extent): Promise<Stage> {
   const { small } = ground;
   const links = await ground.file.db
     .selectFrom("links")
@@ -85,7 +83,7 @@ async function prepare(server: Server, ground: Ground, load: Load, extent: Exten
       callers: 1,
       questions: Array.from({ length: listsOfWindow }, nextScan),
     }),
-    run: (...streams) => load.ask({ url: server.url, seconds: extent.seconds, streams }),
+    run: (...streams) => runStreams({ url: server.url, seconds: extent.seconds, streams }),
   };
 }
 
@@ -131,7 +129,7 @@ export function describeWaiting(
   ];
 }
 
-/** Unexpected responses, and delays of the load process, in all streams of a round. */
+/** Unexpected responses, and delays of the bench, in all streams of a round. */
 export function describeFaults(all: readonly Heard[]): readonly Finding[] {
   const late_ms = all.map((heard) => summarizeTimes(heard.late_ms).p99_ms);
   return [

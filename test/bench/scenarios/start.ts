@@ -1,4 +1,4 @@
-import { command } from "../command.ts";
+import { command } from "../subject.ts";
 import { makeDataFile } from "../ground/data-file.ts";
 import type { Finding } from "../results/finding.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";

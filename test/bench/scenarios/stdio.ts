@@ -1,5 +1,5 @@
 import { findFreePort } from "../../support/ports.ts";
-import { command } from "../command.ts";
+import { command } from "../subject.ts";
 import { makeDataFile } from "../ground/data-file.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
 import { readResult, startStdio, type StdioServer } from "../servers/stdio-server.ts";

@@ -16,17 +16,13 @@ export type Bundled = {
   readonly [Symbol.dispose]: () => void;
 };
 
-const entries = {
-  stdio: new URL("./bare-mcp.ts", import.meta.url),
-  http: new URL("./bare-mcp-http.ts", import.meta.url),
-} as const;
-
-export async function bundleBare(transport: keyof typeof entries): Promise<Bundled> {
+export async function bundleBare(transport: "stdio" | "http"): Promise<Bundled> {
   const folder = makeFolder();
   const outfile = join(folder.path, "bare.mjs");
-  await bundle({ entryPoints: [fileURLToPath(entries[transport])], outfile });
+  const entry = fileURLToPath(new URL("./bare-mcp.ts", import.meta.url));
+  await bundle({ entryPoints: [entry], outfile });
   return {
-    words: (said) => [outfile, JSON.stringify(said)],
+    words: (said) => [outfile, transport, JSON.stringify(said)],
     [Symbol.dispose]: folder[Symbol.dispose],
   };
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { command } from "../command.ts";
+import { command } from "../subject.ts";
 import type { Answer } from "../load/ask.ts";
 import { startNode } from "./processes.ts";
 import { readPeak_mb, readResident_mb, readThreads_us } from "./threads.ts";

@@ -1,0 +1,91 @@
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask, type Answer, type Question } from "../bench/load/ask.ts";
+import { measureKillsOn } from "../bench/scenarios/kills.ts";
+import { createVisit } from "../bench/scenarios/redirects.ts";
+import { waitUntil } from "../support/clock.ts";
+import { query, startPostgres, type PostgresServer } from "../support/postgres.ts";
+import { openChance, scale } from "./extent.ts";
+import { keepAsking } from "./keep-asking.ts";
+import { createLedger } from "./ledger.ts";
+import { openSite } from "./site.ts";
+
+/** Kills of our server, and of a PostgreSQL server that only these tests use. */
+
+const chance = openChance("postgres-restarts");
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.stop());
+
+test("kill -9 among many writers on PostgreSQL loses no acknowledged write", async () => {
+  const findings = await measureKillsOn("PostgreSQL", postgres, scale(200, 3));
+  const lost = findings.find(({ what }) => what.endsWith("acknowledged and lost"));
+  expect(lost).toMatchObject({ value: 0 });
+});
+
+test("PostgreSQL is killed under load: nothing is lost, and writes work once it is back", async () => {
+  await using site = await openSite(postgres);
+  const { keys, subdomain } = await site.addPlot("restarts", scale(250, 20));
+  await using server = await site.serve();
+  const [token = ""] = keys;
+  const body = { path: "known", url: "https://example.com/" };
+  await ask(server, { method: "POST", path: "/api/v1/links", token, body });
+  const visit = createVisit(server, subdomain)("known");
+  const list = { path: "/api/v1/links?limit=5", token };
+  const { nextWrite, hear, readAcknowledged, expectTrue } = createLedger(keys);
+  /** When the latest acknowledged write was sent. */
+  let writtenFrom = -Infinity;
+  const hearWrite = (question: Question, answer: Answer | Error, time_ms: number) => {
+    const before = readAcknowledged();
+    hear(question, answer);
+    if (readAcknowledged() === before) return;
+    writtenFrom = Math.max(writtenFrom, performance.now() - time_ms);
+  };
+  const loads = [
+    keepAsking(server, { askers: 8, next: nextWrite, hear: hearWrite }),
+    keepAsking(server, { askers: 2, next: () => list, hear }),
+    keepAsking(server, { askers: 2, next: () => visit, hear }),
+  ];
+  for (let turn = 0; turn < scale(20, 2); turn += 1) {
+    await setTimeout(chance.between(100, scale(1500, 300)));
+    // Each way at least once, whatever the seed.
+    await (turn % 2 === 0 ? crash() : killBackend(site.databaseUrl ?? ""));
+    const back = performance.now();
+    // A write that was sent before may have been done before and acknowledged only now.
+    await waitUntil(() => writtenFrom >= back);
+  }
+  await Promise.all(loads.map(({ stop }) => stop()));
+  await waitUntil(async () => (await ask(server, { path: "/readyz" })).status === 200);
+  await server[Symbol.asyncDispose]();
+  expectTrue(await site.readLinks());
+});
+
+async function crash(): Promise<void> {
+  await postgres.crash();
+  await setTimeout(chance.between(0, scale(2000, 300)));
+  await postgres.start();
+}
+
+/**
+ * PostgreSQL ends all connections when one of its processes is killed, and restarts by itself.
+ * Until it notices, the other connections continue to write.
+ */
+async function killBackend(database: string): Promise<void> {
+  const name = new URL(database).pathname.slice(1);
+  const asked = `select pid from pg_stat_activity where datname = '${name}'`;
+  const [first, ...others] = await query(postgres.url, asked);
+  if (first === undefined) throw new Error("our server has no connection to the database");
+  const pids = [first, ...others].map(({ pid }) => Number(pid));
+  process.kill(Number(chance.pick([first, ...others])["pid"]), "SIGKILL");
+  await waitUntil(() => !pids.some(isAlive));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
