@@ -9,7 +9,6 @@ const long = [
   "bulk/memory",
   "bulk/apply/kill",
   "tasks/tasks",
-  "mcp/protocol/conformance",
   "mcp/schemas/fuzz",
   "mcp/approval/interleavings",
   "mcp/transport/clients",
