@@ -247,7 +247,7 @@ const longestLog_pages = 10_000;
  * because syncing both files would block other work. A log restarts only after all of it was
  * merged. If writers never pause, SQLite merges the rest at a commit once the log is long.
  */
-export function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () => void {
+function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () => void {
   let commits = 0;
   let isRunning = false;
   return () => {

@@ -168,7 +168,7 @@ type ClickCount = {
  * Adds clicks to their links, in the caller's transaction. Cached counts of lists that filter by
  * clicks become outdated. Clicks of a deleted link are stored in its bin entry.
  */
-export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
+async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
   const deleted = clicks.filter(({ linkId }) => !links.has(linkId));
   await addToBin(db, deleted.flatMap(listValues));

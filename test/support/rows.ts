@@ -63,7 +63,7 @@ export const unset = {
   destinations: null,
 } as const;
 
-export function addProjectTo(db: Db, wanted: ProjectOptions = {}) {
+function addProjectTo(db: Db, wanted: ProjectOptions = {}) {
   const subdomain = `p-${randomBytes(6).toString("hex")}`;
   return makeProject(db, maker, { name: "Shop", subdomain, ...wanted }, wanted);
 }

@@ -48,7 +48,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
 }
 
 /** The error that the tasks extension requires (-32021, SEP-2663), whichever method was called. */
-export function refuseUndeclared(): MissingRequiredClientCapabilityError {
+function refuseUndeclared(): MissingRequiredClientCapabilityError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
   return new MissingRequiredClientCapabilityError({ requiredCapabilities });
 }

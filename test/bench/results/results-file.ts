@@ -26,7 +26,7 @@ export async function keepResults(outcome: Outcome, order: readonly string[]): P
 }
 
 /** Returns the file with the new section. Sections of removed scenarios are deleted. */
-export async function mergeResults(
+async function mergeResults(
   text: string,
   { scenario, rows, run }: Outcome,
   order: readonly string[],
