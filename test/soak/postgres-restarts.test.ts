@@ -25,7 +25,7 @@ test("kill -9 among many writers on PostgreSQL loses no acknowledged write", asy
   expect(lost).toMatchObject({ value: 0 });
 });
 
-test("PostgreSQL is killed under load: nothing is lost, and writes work once it is back", async () => {
+test("a kill of PostgreSQL under load loses nothing, and writes work once it is back", async () => {
   await using site = await openSite(postgres);
   const { keys, subdomain } = await site.addPlot("restarts", scale(250, 20));
   await using server = await site.serve();
