@@ -97,8 +97,8 @@ export function makePopulation(made: Made): Population {
       if (!isOrganic) {
         visits.push(makeVisit(phone, linkId, at - (0.3 + chance() * 8) * minute_ms));
       }
-      const own = isOrganic ? undefined : leadsTo;
-      installs.push({ at, phone: phone.id, seen: seeInstall(phone), leadsTo: own });
+      const own = isOrganic ? undefined : linkId;
+      installs.push({ at, phone: phone.id, seen: seeInstall(phone), linkId: own });
       // Another phone there visits a link and installs nothing.
       if (chance() >= idle) continue;
       const other = pick(phones, chance);
@@ -142,7 +142,7 @@ function makeVisit(phone: Phone, linkId: string, at: number): MadeVisit {
   const script = phone.runsScript ? describeScreen(phone) : undefined;
   const request = readRequest(writeAgent(phone), phone.language);
   const marks = joinMarks(readFingerprint({ ...script }), request);
-  return { at, phone: phone.id, leadsTo, marks, address: phone.address };
+  return { at, phone: phone.id, linkId, marks, address: phone.address };
 }
 
 function seeInstall(phone: Phone): SeenPhone {

@@ -11,8 +11,8 @@ import { listen } from "../../support/ports.ts";
 import { fetchNode } from "../../tools/fetch-node.js";
 
 /**
- * The official conformance suite on the built command. Most of its scenarios need tools, prompts and
- * resources of its own example server, so only the others are checked.
+ * The official conformance suite on the built command. Most of its scenarios need its own example
+ * server, so only the others are checked.
  */
 
 type Revision = "2025-11-25" | "2026-07-28";
