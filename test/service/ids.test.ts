@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { uuidPattern } from "../../src/contract/fields.ts";
 import { encodePath, findPathFault, normalizePath } from "../../src/contract/rules/link-path.ts";
-import { createCode, createId, createToken, hashToken } from "../../src/service/ids.ts";
+import { createCode, createId, createToken } from "../../src/service/ids.ts";
+import { hashToken } from "../../src/service/keys.ts";
 
 /** Generated ids, codes and tokens. */
 
