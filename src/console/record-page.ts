@@ -142,7 +142,11 @@ export function createRecordPages<Kind extends RecordKind>(
 }
 
 /** Keeps the place in the list that the page was opened from. */
-function writeAddress({ base }: RecordNaming, { params, url }: Visit, suffix = ""): string {
+function writeAddress(
+  { base }: RecordNaming,
+  { params, url }: Pick<Visit, "params" | "url">,
+  suffix = "",
+): string {
   return `${base}/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
 }
 
@@ -159,17 +163,13 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
   return showMissing(label, why, list);
 }
 
-/** The form at the address of the request, and what it shows again because it was not saved. */
+/** The form at the address of the request, and why it was not saved. */
 type FormState = {
   readonly form: RecordForm;
-  readonly again?: RejectedForm;
-  readonly fault?: string;
-};
-
-type RejectedForm = {
-  readonly typed: Values;
-  readonly was: Values;
   readonly failure?: CallError;
+  /** Other changes of the record, which the form shows and which saving again overwrites. */
+  readonly seen?: Values;
+  readonly fault?: string;
 };
 
 async function show<Kind extends RecordKind>(
@@ -211,7 +211,7 @@ async function show<Kind extends RecordKind>(
       <div class="column">${view.side}</div>
     </div>`,
     hasFrames: view.hasFrames ?? false,
-    ...(state.again?.failure && { status: 422 }),
+    ...(state.failure && { status: 422 }),
   };
 }
 
@@ -221,48 +221,45 @@ const deleteButton = html`<button class="grave">Delete…</button>`;
 async function showFailed(
   kind: RecordNaming,
   visit: Visit,
-  state: FormState,
+  { form, failure, fault }: FormState,
   why: CallError,
 ): Promise<Reply> {
-  const { form, again, fault } = state;
   const page = { kind: "page", title: kind.title, above: readBack(kind.list, visit) } as const;
-  const isTyped = again !== undefined || visit.kept !== undefined;
-  if (!isTyped || !visit.account.mayUse(form.tool)) {
+  if (visit.kept === undefined || !visit.account.mayUse(form.tool)) {
     return { ...page, fault: fault ?? why.message, body: "", status: 503 };
   }
-  const typed = readAgain(form.fields, visit, {}, again);
-  const failed = { form, again: { ...typed, failure: again?.failure ?? why } };
+  const failed = { form, failure: failure ?? why };
   return { ...page, body: await renderRecordForm(kind, visit, failed, form, {}), status: 422 };
 }
 
 async function renderRecordForm(
   kind: RecordNaming,
-  visit: Visit,
+  { account, params, url, formToken, ...visit }: Visit,
   state: FormState,
   form: RecordForm,
   record: JsonObject,
 ): Promise<Html> {
-  const { account } = visit;
   const { fields, heading, tool, suffix, mark } = form;
-  const isAddressed = form === state.form;
   const values = readValues(fields, record);
   const mayWrite = account.mayUse(tool);
   const card = (inside: Part) =>
     heading === undefined ? renderBox("Fields", { inside }) : renderCard(heading, { inside });
   if (!mayWrite && heading === undefined) return card(renderValues(fields, values));
-  const own = isAddressed ? visit : { kept: undefined };
-  const again = isAddressed ? state.again : undefined;
-  const { typed, was, failure } = readAgain(fields, own, values, again);
-  const isTyped = again !== undefined || own.kept !== undefined;
+  const isAddressed = form === state.form;
+  const kept = isAddressed ? visit.kept : undefined;
+  const failure = isAddressed ? state.failure : undefined;
+  const typed = kept === undefined ? values : readTyped(fields, kept);
+  const was = kept === undefined ? values : { ...readShown(fields, kept), ...state.seen };
+  const isTyped = kept !== undefined;
   const rendered = await renderInputs(form, { account, values: typed, failure });
   const body = mayWrite
     ? html`${rendered}
         <div class="buttons"><button class="main">Save</button></div>`
     : html`<fieldset disabled>${rendered}</fieldset>`;
-  const marks = mark?.(account, readParam(visit.params, "id"), isTyped);
+  const marks = mark?.(account, readParam(params, "id"), isTyped);
   const attributes = html`class="stack" ${marks} ${renderGuard(isTyped)}`;
-  const action = writeAddress(kind, visit, suffix);
-  return card(renderForm(visit, action, [renderShown(fields, was), body], attributes));
+  const action = writeAddress(kind, { params, url }, suffix);
+  return card(renderForm({ formToken }, action, [renderShown(fields, was), body], attributes));
 }
 
 /** The fields that have a value, for a key that may not change them. */
@@ -281,18 +278,6 @@ async function renderInputs({ fields, render }: Inputs, shown: ShownFields): Pro
     <div class="pair">${rendered}</div>`;
 }
 
-/** The values of the fields, and the earlier values that changes are compared with. */
-function readAgain(
-  fields: readonly Field[],
-  { kept }: Pick<Visit, "kept">,
-  values: Values,
-  again: RejectedForm | undefined,
-): RejectedForm {
-  if (again !== undefined) return again;
-  if (kept === undefined) return { typed: values, was: values };
-  return { typed: readTyped(fields, kept), was: readShown(fields, kept) };
-}
-
 /** Only changed fields are saved. A change by someone else meanwhile is shown first. */
 async function save<Kind extends RecordKind>(
   kind: PagesWithForms<Kind>,
@@ -302,14 +287,13 @@ async function save<Kind extends RecordKind>(
 ): Promise<Reply> {
   const { account, params } = visit;
   const { fields } = form;
+  const again = { ...visit, kept: sent };
   if (!account.mayUse(form.tool)) return showGone(kind);
   const id = readParam(params, "id");
   const [was, typed] = [readShown(fields, sent), readTyped(fields, sent)];
   const found = await form.read(id, account);
   if (found === undefined) return showGone(kind);
-  if (found.kind === "failed") {
-    return showFailed(kind, visit, { form, again: { typed, was } }, found.failure);
-  }
+  if (found.kind === "failed") return showFailed(kind, again, { form }, found.failure);
   const changed = listChanged(fields, was, typed);
   const back = writeAddress(kind, visit);
   if (changed.length === 0) return { kind: "go", to: addNote(back, "unchanged") };
@@ -319,13 +303,12 @@ async function save<Kind extends RecordKind>(
     const message = "Someone else made changes in the meantime.";
     const failure = { code: "plan_changed", message, problems };
     const seen = Object.fromEntries(changed.map((name) => [name, now[name] ?? ""]));
-    // The form now shows the other change, so saving again may overwrite it.
-    return show(kind, visit, { form, again: { typed, was: { ...was, ...seen }, failure } });
+    return show(kind, again, { form, seen, failure });
   }
   return act(visit, sent, {
     run: () => form.save(id, writeChanges(form, typed, changed), account),
     done: () => ({ kind: "go", to: addNote(back, "saved") }),
-    failed: (failure) => show(kind, visit, { form, again: { typed, was, failure } }),
+    failed: (failure) => show(kind, again, { form, failure }),
   });
 }
 
@@ -379,7 +362,7 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
   return {
     path: new RegExp(`^${address}$`),
     needs,
-    show: (visit) => showNew(creation, visit, visit.kept),
+    show: (visit) => showNew(creation, visit),
     submit: async (visit, sent) => {
       const typed = readTyped(fields, sent);
       const question = check?.(visit, sent, typed);
@@ -391,7 +374,7 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
         failed: (failure) =>
           failure.code === madeBefore
             ? showMadeBefore(creation.label, creation.list, failure)
-            : showNew(creation, visit, sent, failure),
+            : showNew(creation, { ...visit, kept: sent }, failure),
       });
     },
   };
@@ -414,15 +397,14 @@ export function showMadeBefore(label: string, list: Above, { message }: CallErro
 async function showNew(
   creation: Omit<Creation<never>, "needs" | "check" | "run" | "done">,
   visit: Visit,
-  sent: Form | undefined,
   failure?: CallError,
 ): Promise<Reply> {
   const { label, list, address, fields, usual = readValues(fields, {}) } = creation;
-  const { account } = visit;
-  const values = sent === undefined ? usual : readTyped(fields, sent);
+  const { account, kept } = visit;
+  const values = kept === undefined ? usual : readTyped(fields, kept);
   const marks = creation.mark?.(account, "new", false);
-  const attributes = html`class="stack" ${marks} ${renderGuard(sent !== undefined)}`;
-  const once = creation.makesOnlyOne && renderHidden("once", sent?.read("once") || randomUUID());
+  const attributes = html`class="stack" ${marks} ${renderGuard(kept !== undefined)}`;
+  const once = creation.makesOnlyOne && renderHidden("once", kept?.read("once") || randomUUID());
   const body = html`${once} ${await renderInputs(creation, { account, values, failure })}
     <div class="buttons">
       <button class="main">${creation.button}</button>

@@ -39,21 +39,9 @@ export const templatePage: Page = {
     group: "Project",
   },
   needs: "get_template_version",
-  show: (visit) => show(visit, readAgain(visit.kept)),
+  show: (visit) => show(visit),
   submit,
 };
-
-/** A form that did nothing, and is shown again. */
-type FailedEdit = {
-  readonly typed?: EditedTemplate | undefined;
-  /** The digest of the draft that was shown. */
-  readonly was?: string;
-  readonly failure?: CallError;
-};
-
-function readAgain(form: Form | undefined): FailedEdit {
-  return { typed: readTyped(form), ...(form?.has("was") && { was: form.read("was") }) };
-}
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {
   switch (form.read("do")) {
@@ -66,21 +54,30 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
     case "unpublish":
       return change(visit, form, "unpublish_template", {}, "taken_down");
     default:
-      return show(visit, readAgain(form), form);
+      return show(visit, form);
   }
 }
 
 const title = "Page template";
 
-async function show(visit: Visit, again: FailedEdit, form?: Form): Promise<Reply> {
-  const { account, kept } = visit;
+/** Why a form did nothing. */
+type Refusal = {
+  readonly failure: CallError;
+  /** The digest of the draft that the form now shows as the one before. */
+  readonly was?: string;
+};
+
+async function show(visit: Visit, form = visit.kept, refusal?: Refusal): Promise<Reply> {
+  const { account } = visit;
   const links = await listLinks(account);
-  const view = chooseLink(readView(visit.url, form ?? kept), links);
-  const source = again.typed === undefined ? await findSource(visit) : { was: again.was ?? "" };
+  const view = chooseLink(readView(visit.url, form), links);
+  const typed = readTyped(form);
+  const was = refusal?.was ?? form?.read("was") ?? "";
+  const source = typed === undefined ? await findSource(visit) : { was };
   if ("failure" in source) {
     return { kind: "page", title, fault: source.failure.message, body: "", status: 200 };
   }
-  const text = again.typed ?? source.text ?? { body: "", css: "" };
+  const text = typed ?? source.text ?? { body: "", css: "" };
   const [versions, drawn] = await Promise.all([
     account.tryCall("list_template_versions", {}),
     drawTemplate(account, text, view),
@@ -88,9 +85,9 @@ async function show(visit: Visit, again: FailedEdit, form?: Form): Promise<Reply
   const editor = renderEditor(visit, {
     text,
     was: source.was,
-    isTyped: again.typed !== undefined,
+    isTyped: typed !== undefined,
     drawn,
-    failure: again.failure,
+    failure: refusal?.failure,
     isKnown: form?.has("known") === true,
   });
   return {
@@ -106,7 +103,7 @@ async function show(visit: Visit, again: FailedEdit, form?: Form): Promise<Reply
         ${renderVersions(visit, versions?.versions ?? [])}
       </div>`,
     hasFrames: true,
-    ...(again.failure && { status: 422 }),
+    ...(refusal && { status: 422 }),
   };
 }
 
@@ -221,20 +218,21 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
 /** Undefined if it was saved. A change by someone else meanwhile is not overwritten. */
 async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   const { account } = visit;
-  const { typed, was } = readAgain(form);
-  if (typed === undefined) return show(visit, {}, form);
+  const typed = readTyped(form);
+  if (typed === undefined) return show(visit, form);
+  const was = form.has("was") ? form.read("was") : undefined;
   const draft = await readVersion(account, "draft");
   const now = draft.kind === "text" ? printText(draft.text) : "";
   if (now !== was && now !== printText(typed)) {
     const message =
       "Someone else changed the draft in the meantime. Open it in another tab to compare, " +
       "or save again to overwrite it.";
-    return show(visit, { typed, was: now, failure: { code: "plan_changed", message } }, form);
+    return show(visit, form, { was: now, failure: { code: "plan_changed", message } });
   }
   return act(visit, form, {
     run: () => account.act("save_template", typed),
     done: () => undefined,
-    failed: (failure) => show(visit, { typed, was: now, failure }, form),
+    failed: (failure) => show(visit, form, { was: now, failure }),
   });
 }
 
@@ -269,7 +267,7 @@ function change(
   return act(visit, form, {
     run: () => visit.account.act(tool, args),
     done: () => ({ kind: "go", to: writeView(readView(visit.url, form), done) }),
-    failed: (failure) => show(visit, { ...readAgain(form), failure }, form),
+    failed: (failure) => show(visit, form, { failure }),
   });
 }
 
