@@ -11,10 +11,9 @@ export function removeBase(path: string, base: string): string | undefined {
 }
 
 /** Quotes in texts are escaped, so this finds only attributes. */
-const addresses =
-  /(\s(?:href|src|action|formaction|data-draft)=")\/(?!sign-in|approve\/|api\/v1\/)/g;
+const addresses = /(\s(?:href|src|action|formaction|data-draft)=")\/(?!sign-in|approve\/)/g;
 
-/** Sign-in, the frames of approval pages and the API are not below the base path. */
+/** Sign-in and approval pages are not below the base path. */
 export function addBase(markup: string, base: string): string {
   return markup.replace(addresses, `$1${base}/`);
 }

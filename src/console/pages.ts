@@ -1,6 +1,5 @@
 import type { Account } from "./account.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
-import { apiPage } from "./pages/api.ts";
 import { appPages } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
@@ -48,7 +47,6 @@ export const pages: readonly Page[] = [
   auditPage,
   settingsPage,
   helpPage,
-  apiPage,
 ];
 
 export function findPage(

@@ -101,7 +101,11 @@ await bundle({
 });
 
 signProgram();
-writeDocs("docs", "dist/docs");
+writeDocs(
+  "docs",
+  "dist/docs",
+  (await runSource(new URL("./api-pages.ts", import.meta.url))).writeApiPages(),
+);
 writeLicenseNotices("dist/THIRD-PARTY-LICENSES.txt", bundledPackages);
 
 removeStale();

@@ -3,15 +3,16 @@ import { dirname, join, posix } from "node:path";
 import { Marked } from "marked";
 
 /**
- * Copies the pages of docs/ next to the program: as Markdown for `waypost help TOPIC`, as HTML for
- * the console, and with a list of their titles.
+ * Copies the pages of docs/ and others next to the program: as Markdown for `waypost help TOPIC`,
+ * as HTML for the console, and with a list of their titles.
  */
-export function writeDocs(from, to) {
+export function writeDocs(from, to, others) {
   const files = readdirSync(from, { recursive: true }).map((file) => file.replaceAll("\\", "/"));
   const pages = files
     .filter((file) => file.endsWith(".md"))
     .toSorted()
-    .map((file) => ({ name: file.slice(0, -3), text: readFileSync(join(from, file), "utf8") }));
+    .map((file) => ({ name: file.slice(0, -3), text: readFileSync(join(from, file), "utf8") }))
+    .concat(others);
   for (const { name, text } of pages) {
     mkdirSync(dirname(join(to, name)), { recursive: true });
     writeFileSync(join(to, `${name}.md`), text);

@@ -16,9 +16,10 @@ export const helpPage: Page = {
 
 async function showTopics(): Promise<Reply> {
   const topics = await listHelpTopics();
+  // The page about the API links to those of its groups.
+  const listed = topics.filter(({ name }) => !name.startsWith("api/"));
   const inside = html`<ul>
-    <li><a href="/api">API</a></li>
-    ${topics.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}
+    ${listed.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}
   </ul>`;
   return { kind: "page", title: "Help", body: renderBox("Topics", { inside }) };
 }
