@@ -47,7 +47,8 @@ test("waypost help topics lists every page of docs/, and those about the API", a
   const lines = stdout.trimEnd().split("\n");
   const topics = lines.slice(1).map((line) => line.split(" ")[0]);
   const written = topics.filter((name) => !/^api(?:\/|$)/.test(name ?? ""));
-  expect(written).toEqual(names.toSorted());
+  expect(new Set(written)).toEqual(new Set(names));
+  expect(written).toHaveLength(names.length);
   expect(topics).toEqual(expect.arrayContaining(["api", "api/links", "api/ios-apps"]));
   expect(stdout).toMatch(/^bulk-and-import +Bulk work and imports$/m);
 });
