@@ -83,8 +83,8 @@ describe("the console's path", () => {
     "/mcp",
   ])("is rejected unless it is a plain path of its own: %s", (path) => {
     expect(() => read(path)).toThrow(
-      "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -, " +
-        "and must not begin with /api, /approve, /mcp, /preview, /sign-in",
+      "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -" +
+        ", and must not begin with /api, /approve, /mcp, /preview, /sign-in",
     );
   });
 });

@@ -97,12 +97,12 @@ const secretText = z
   .transform((text) => text.trim() || undefined)
   .optional();
 
-/** Where Waypost has something else than the console. */
-const ownPaths = ["api", "approve", "mcp", "preview", "sign-in"];
+/** Waypost itself has something else at the paths that are left out. */
+const consolePath = /^(?!\/(?:api|approve|mcp|preview|sign-in)(?:\/|$))(?:\/[\w~-][\w.~-]*)*\/?$/;
 
 const consolePathRule =
-  "must be / or a path such as /waypost, of letters, digits and ~ . _ -, and must not " +
-  `begin with ${ownPaths.map((name) => `/${name}`).join(", ")}`;
+  "must be / or a path such as /waypost, of letters, digits and ~ . _ -, and must not begin with " +
+  "/api, /approve, /mcp, /preview, /sign-in";
 
 const portFault = "must be a whole number from 0 to 65535";
 
@@ -262,7 +262,7 @@ export const settings = {
     docs: "See [Console](../console.md#address).",
     schema: z
       .string()
-      .refine(isConsolePath, consolePathRule)
+      .regex(consolePath, consolePathRule)
       .transform((path) => path.replace(/\/$/, ""))
       .optional(),
   },
@@ -490,12 +490,6 @@ export function isFixedOrigin(text: string): boolean {
 
 function listGroups(): string {
   return groups.map((group) => `\`${group}\``).join(", ");
-}
-
-function isConsolePath(path: string): boolean {
-  const [first = "", ...others] = path.replace(/\/$/, "").split("/");
-  const isPlain = others.every((name) => /^[\w~-][\w.~-]*$/.test(name));
-  return first === "" && isPlain && !ownPaths.includes(others[0] ?? "");
 }
 
 function isPlainAddress(url: string): boolean {

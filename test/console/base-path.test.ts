@@ -53,7 +53,7 @@ test("the random base path of a data folder is unique and survives a restart", a
   }
   expect(bases).toEqual([bases[0], bases[0]]);
   expect(bases).not.toContain(await readBase(serving));
-  expect(await readFile(join(folder.path, "console.path"), "utf8")).toBe(`${bases[0]}\n`);
+  expect(await readFile(join(folder.path, "console-path"), "utf8")).toBe(`${bases[0]}\n`);
 });
 
 test("a response to a signed-out visitor does not contain the base path", async () => {

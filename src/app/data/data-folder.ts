@@ -26,7 +26,7 @@ export const databaseFile = storeDatabase.file;
 export const stateFile = stateDatabase.file;
 const [ownerKeyFile, httpTokenFile] = keyFiles;
 const listenerKeyFile = "listener.key";
-const consolePathFile = "console.path";
+const consolePathFile = "console-path";
 
 export function prepareDataFolder(folder: string, uid = process.getuid?.()): void {
   makeDataFolder(folder, uid);
