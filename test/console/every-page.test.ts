@@ -259,7 +259,7 @@ test.each(Object.entries({ ...all, ...beside }))(
     const who = readWho(name);
     const { path, text } = await plain[who].open(writeAddress(write));
     expect(path).toMatch(new RegExp(`^${base}/`));
-    const found = [...text.matchAll(/\s(?!value)[\w-]+="(\/[^"]*)"/g)].map(
+    const found = [...text.matchAll(/\s(?!value|nonce)[\w-]+="(\/[^"]*)"/g)].map(
       ([, address = ""]) => address,
     );
     const outside = found.filter((address) => !address.startsWith(`${base}/`));

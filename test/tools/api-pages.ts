@@ -55,9 +55,10 @@ export function writeApiPages(): readonly HelpPage[] {
   const lists = groups.map(({ name, description, slug }) => {
     const rows = listOperations(api, name).map(([title, operation]) => {
       const link = `[${title}](api/${slug}.md#${anchor(title)})`;
-      return `- ${link}, ${nameAccess(operation)}: ${operation.summary}`;
+      return `| ${link} | ${nameAccess(operation)} | ${operation.summary} |`;
     });
-    return `## [${name}](api/${slug}.md)\n\n${description}\n\n${rows.join("\n")}`;
+    const table = ["| endpoint | scope | does |", "| --- | --- | --- |", ...rows].join("\n");
+    return `## [${name}](api/${slug}.md)\n\n${description}\n\n${table}`;
   });
   const pages = groups.map(({ name, slug }) => {
     const parts = listOperations(api, name).map(([title, each]) =>
