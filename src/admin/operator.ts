@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CallFailure } from "../client/call-failure.ts";
+import { CallFailure } from "../client/outcome.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
 import { Problem, readOutageCode } from "../contract/problem.ts";

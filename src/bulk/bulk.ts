@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { CallFailure } from "../client/call-failure.ts";
+import { CallFailure } from "../client/outcome.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/waiting.ts";
 import { isStorable } from "../contract/text.ts";

@@ -1,5 +1,6 @@
 import { Agent, buildConnector } from "undici";
 import type { AnswerApi } from "../contract/api-message.ts";
+import { toSignal } from "../contract/leaving.ts";
 import { requestIdHeader } from "../text/request-id.ts";
 import { NotSent, ReplyTooLarge, type BodyForm, type Send } from "./send-once.ts";
 
@@ -30,11 +31,11 @@ export function openRemoteSender(): RemoteSender {
     connections: mostConnections,
     pipelining: 1,
   });
-  const send: Send = async ({ url, method, headers: own, body, requestId }, readSignal) => {
+  const send: Send = async ({ url, method, headers: own, body, requestId }, leaving) => {
     const { origin, pathname, search } = new URL(url);
     const path = pathname + search;
     const headers = requestId === undefined ? own : { ...own, [requestIdHeader]: requestId };
-    const sent = { origin, path, method, headers, body: body ?? null, signal: readSignal() };
+    const sent = { origin, path, method, headers, body: body ?? null, signal: toSignal(leaving) };
     const reply = await dispatcher.request(sent);
     const named = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);
     return {
@@ -88,13 +89,10 @@ export function readContent(text: string, form: BodyForm, type: unknown): unknow
 
 /** Passes messages to the service in this process, whose replies are complete at once. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async (request, readSignal) => {
-    const onLeave = (leave: () => void) =>
-      readSignal().addEventListener("abort", leave, { once: true });
-    const hasLeft = () => readSignal().aborted;
-    const reply = await answer({ ...request, onLeave, hasLeft });
+  return async (request, leaving) => {
+    const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });
+    const reply = await answer({ ...request, onLeave, hasLeft: () => leaving.aborted });
     const { status, headers } = reply;
-    const readBody = () => Promise.resolve(reply.body);
-    return { status, headers, readBody, discard: () => undefined };
+    return { status, headers, readBody: () => Promise.resolve(reply.body), discard: () => {} };
   };
 }

@@ -4,9 +4,8 @@ import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/waiting.ts";
 import { Problem } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { noteUnread } from "../contract/server-answer.ts";
-import { CallFailure } from "./call-failure.ts";
-import { findWritten, type CallApi, type WriteFinding, type WriteSearch } from "./find-written.ts";
+import { noteUnread } from "../contract/unread.ts";
+import { findWritten, type WriteFinding, type WriteSearch } from "./find-written.ts";
 import {
   describeFailure,
   failCancelled,
@@ -27,20 +26,15 @@ export type Client = {
     endpoint: E,
     input: Input<E>,
     signal?: Leaving,
-    options?: RequestOptions,
+    options?: CallOptions,
   ) => Promise<CallAnswer<E>>;
-  /**
-   * Tries once, within the key's rate limits, and returns the outcome. Does not check what
-   * happened.
-   */
-  readonly tryOnce: (endpoint: Endpoint, attempt: SingleTry) => Promise<TryOutcome>;
   /** Throws if a call now would exceed the key's rate limit. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
-type SingleTry = {
-  readonly input: JsonObject;
-  readonly signal?: Leaving;
+export type CallOptions = RequestOptions & {
+  /** Tries only once, for a short time, and does not check what happened. */
+  readonly isProbe?: boolean;
 };
 
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -51,6 +45,8 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: Sleep;
+  /** Ends the calls that have no signal of their own. */
+  readonly life?: Leaving;
   /**
    * Shares the counts of rate limits with other processes. Without it, this client counts on its
    * own.
@@ -70,21 +66,20 @@ type ClientState = ClientOptions & {
 };
 
 /** The limits of a call, including the calls that check what it has written. */
-type CallDeadline = {
+type CallLimits = {
   readonly signal: Leaving;
   /** When the whole call must end, on the monotonic clock. */
   readonly deadline: number;
-  readonly options?: RequestOptions | undefined;
+  readonly options?: CallOptions;
 };
 
-type RunningCall = CallSoFar & CallDeadline & { readonly since_ms: number };
+type RunningCall = CallSoFar & CallLimits & { readonly since_ms: number };
 
-/** The time of a whole call, the number of its tries, and the time of one try. */
+/** The time of a whole call, of a probe, and of one try. */
 const callDeadline_ms = 45_000;
-const mostTries = 4;
+const probeDeadline_ms = 10_000;
 const tryDeadline_ms = 15_000;
-/** The time of a call that is tried once, including the wait for its rate limit. */
-const onceDeadline_ms = 10_000;
+const mostTries = 4;
 
 const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
@@ -100,19 +95,15 @@ const lookAfter_ms = [500, 2000, 4000] as const;
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
-  const { clock, ledger = createBudgetLedger(clock), target } = options;
+  const { clock, life = nobodyLeaves, ledger = createBudgetLedger(clock), target } = options;
   const isOwn = target.checksConditions === true;
   const skew_ms = isOwn ? 0 : undefined;
   const state: ClientState = { ...options, isOwn, ledger, repeatsLeft: mostRepeats, skew_ms };
   return {
-    call: (endpoint, input, signal = nobodyLeaves, asked) => {
-      const deadline = clock.monotonic() + callDeadline_ms;
+    call: (endpoint, input, signal = life, asked = {}) => {
+      const most_ms = asked.isProbe === true ? probeDeadline_ms : callDeadline_ms;
+      const deadline = clock.monotonic() + most_ms;
       return makeCall(state, endpoint, input, { signal, deadline, options: asked });
-    },
-    tryOnce: (endpoint, { input, signal = nobodyLeaves }) => {
-      const deadline = clock.monotonic() + onceDeadline_ms;
-      const call = beginCall(state, endpoint, input, { signal, deadline });
-      return tryInTurn(state, call).catch(readEnd);
     },
     requireBudget: (endpoint) => requireBudget(state, endpoint),
   };
@@ -122,7 +113,7 @@ async function makeCall<E extends Endpoint>(
   state: ClientState,
   endpoint: E,
   input: Input<E>,
-  limits: CallDeadline,
+  limits: CallLimits,
 ): Promise<CallAnswer<E>> {
   // `Input` is an object of named fields. The response was read with this endpoint's schema, and
   // `CallAnswer` describes the result.
@@ -134,26 +125,26 @@ function beginCall(
   state: ClientState,
   endpoint: Endpoint,
   input: JsonObject,
-  limits: CallDeadline,
+  limits: CallLimits,
 ): RunningCall {
   return { ...limits, endpoint, input, since_ms: state.clock.now(), doubt: undefined };
 }
 
 async function perform(state: ClientState, call: RunningCall): Promise<unknown> {
-  const { endpoint, input } = call;
-  const isSafe = isRepeatable(endpoint, input);
+  const { endpoint, input, options: { isProbe = false } = {} } = call;
   state.repeatsLeft = Math.min(mostRepeats, state.repeatsLeft + earnedPerCall);
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryInTurn(state, call);
     const { kind } = outcome;
     if (kind === "answered") return outcome.body;
     if (kind === "accepted") return describeAccepted(state, call, outcome.found);
+    if (isProbe) throw describeFailure(call, outcome);
     if (kind === "doubtful" && endpoint.effect !== "read") call.doubt = outcome;
     if ((kind === "doubtful" || kind === "unsent") && call.signal.aborted) {
       throw failCancelled(call);
     }
     const wait_ms = chooseWait(state, outcome, tries);
-    const isHarmless = isUndone(outcome) || (kind === "doubtful" && isSafe);
+    const isHarmless = isUndone(outcome) || (kind === "doubtful" && isRepeatable(endpoint, input));
     const isLeft = kind === "limited" || state.repeatsLeft >= 1;
     if (!isHarmless || !isLeft || tries === mostTries || !hasTime(state, call, wait_ms)) {
       return settle(state, call, outcome);
@@ -167,6 +158,22 @@ function isUndone({ kind }: TryOutcome): boolean {
   return kind === "unsent" || kind === "limited";
 }
 
+/** A write with a 2xx has succeeded. It is never sent again, whatever the server shows later. */
+async function describeAccepted(
+  state: ClientState,
+  call: RunningCall,
+  found: string,
+): Promise<unknown> {
+  const { endpoint, input, options } = call;
+  if (options?.isProbe !== true) {
+    const search = { ...describeSearch(state, call), isAccepted: true } as const;
+    const finding = await findWritten(endpoint, search).catch(() => undefined);
+    if (finding?.kind === "done") return finding.body;
+  }
+  const message = `The server made the change, but its response could not be read: ${found}`;
+  return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
+}
+
 /** Decides how a failed call ended. If a write may have happened, this checks the server. */
 async function settle(
   state: ClientState,
@@ -174,7 +181,8 @@ async function settle(
   outcome: Unanswered,
 ): Promise<unknown> {
   if (call.doubt === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
-  const refusal = outcome.kind === "refused" ? outcome.problem : undefined;
+  const error = outcome.kind === "failed" ? outcome.error : undefined;
+  const refusal = error instanceof Problem ? error : undefined;
   // An earlier try may have deleted it.
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await lookForWrite(state, call);
@@ -227,13 +235,6 @@ function setRealTimer(ring: () => void, milliseconds: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The outcome of a try that ended before it was sent. */
-function readEnd(error: unknown): TryOutcome {
-  if (error instanceof Problem) return { kind: "refused", problem: error };
-  if (error instanceof CallFailure && error.code === "rate_limited") return { kind: "limited" };
-  throw error;
-}
-
 /** Takes a place within the rate limit as a call would, and gives it back at once. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
@@ -252,49 +253,35 @@ async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<vo
   if (outcome?.kind === "limited") throw describeFailure(call, outcome);
 }
 
-/** A write with a 2xx has succeeded. It is never sent again, whatever the server shows later. */
-async function describeAccepted(
-  state: ClientState,
-  call: RunningCall,
-  found: string,
-): Promise<unknown> {
-  const { endpoint, input } = call;
-  const look = { ...describeLook(state, call), isAccepted: true } as const;
-  const finding = await findWritten(endpoint, look).catch(() => undefined);
-  if (finding?.kind === "done") return finding.body;
-  const message = `The server made the change, but its response could not be read: ${found}`;
-  return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
-}
-
-function describeLook(state: ClientState, call: RunningCall): WriteSearch {
-  const { endpoint, input, signal, deadline, since_ms } = call;
-  const since = new Date(since_ms).toISOString();
-  const ask: CallApi = (other, fields) => makeCall(state, other, fields, { signal, deadline });
-  const sent = pickFields(endpoint, input);
-  return { ask, id: String(input["id"]), sent, since, isSameTime: () => isSameTime(state) };
-}
-
-function isSameTime({ skew_ms }: ClientState): boolean {
-  return skew_ms !== undefined && Math.abs(skew_ms) <= toleratedSkew_ms;
-}
-
 /** Checks on the server whether a write with an unknown outcome happened. */
 async function lookForWrite(state: ClientState, call: RunningCall): Promise<WriteFinding> {
+  const { endpoint, input, signal } = call;
+  const search = describeSearch(state, call);
   let finding: WriteFinding = { kind: "unclear", checked: "nothing, because no time was left" };
   // A call that is not sent again may still be running, so it is checked several times.
-  const isPatient = !isRepeatable(call.endpoint, call.input);
+  const isPatient = !isRepeatable(endpoint, input);
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
     await pause(state, call, wait_ms);
-    const looking = findWritten(call.endpoint, describeLook(state, call));
-    finding = await looking.catch((error: unknown): WriteFinding => {
-      if (call.signal.aborted) throw failCancelled(call);
+    finding = await findWritten(endpoint, search).catch((error: unknown): WriteFinding => {
+      if (signal.aborted) throw failCancelled(call);
       const reason = error instanceof Error ? error.message : "";
       return { kind: "unclear", checked: `nothing, because the check failed (${reason})` };
     });
     if (finding.kind !== "undone") break;
   }
   return finding;
+}
+
+function describeSearch(state: ClientState, call: RunningCall): WriteSearch {
+  const { endpoint, input, signal, deadline } = call;
+  return {
+    ask: (other, fields) => makeCall(state, other, fields, { signal, deadline }),
+    id: String(input["id"]),
+    sent: pickFields(endpoint, input),
+    since: new Date(call.since_ms).toISOString(),
+    isSameTime: () => state.skew_ms !== undefined && Math.abs(state.skew_ms) <= toleratedSkew_ms,
+  };
 }
 
 function hasTime({ clock }: ClientState, { deadline }: RunningCall, wait_ms: number): boolean {

@@ -59,13 +59,10 @@ export async function findWritten(endpoint: Endpoint, look: WriteSearch): Promis
   const isDated = "created_at" in (kind.index.list?.filters ?? {});
   const isYoung = isDated && (await findNamed(kind, look, [filter])).kind === "done";
   if (isYoung && isSameTime()) return found;
-  const why = isDated && isSameTime() ? "is older than this call" : describeAge(isSameTime());
+  const age = isDated ? "is older than this call" : "its age is unknown";
+  const why = isSameTime() ? age : "its age is unknown, because the server's clock may differ";
   const checked = `${describeName(kind, normalize(kind, sent))} exists as requested, but ${why}`;
   return { kind: "unclear", checked };
-}
-
-function describeAge(isSameTime: boolean): string {
-  return `its age is unknown${isSameTime ? "" : ", because the server's clock may differ"}`;
 }
 
 async function findTarget(

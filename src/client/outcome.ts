@@ -2,8 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { Problem } from "../contract/problem.ts";
-import { CallFailure, describeCode } from "./call-failure.ts";
+import { Problem } from "../contract/problem.ts";
 
 /** The outcomes of one try, and the error that each of them becomes. */
 
@@ -11,19 +10,17 @@ export type TryOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
   /** A write got a 2xx, so it happened, but its response cannot be read. */
   | { readonly kind: "accepted"; readonly found: string }
-  /** The server rejected the call; nothing changed. */
-  | { readonly kind: "refused"; readonly problem: Problem }
+  /** The server rejected the call, or another try would not help. */
+  | { readonly kind: "failed"; readonly error: Problem | CallFailure }
   /** The request was not sent, so it may be repeated. */
-  | { readonly kind: "unsent"; readonly cause: unknown }
+  | { readonly kind: "unsent"; readonly error: CallFailure }
   | { readonly kind: "limited" }
-  /** Another try would not help. */
-  | { readonly kind: "failed"; readonly failure: CallFailure }
   | Doubt;
 
 /** The call may have happened or not. */
 type Doubt = {
   readonly kind: "doubtful";
-  readonly reason: "timed_out" | "broken_off" | "failing";
+  readonly reason: "timed_out" | "unreachable" | "overloaded";
   /** The reason for a person, as the end of a sentence. */
   readonly said: string;
   /** Set if the server asked to wait. */
@@ -38,6 +35,35 @@ export type CallSoFar = {
   /** For a write: the latest try with an unknown effect. */
   doubt: Doubt | undefined;
 };
+
+/** Errors of the connection to the server. What the server itself rejects is a `Problem`. */
+export type FailureCode =
+  | "rate_limited"
+  | "unreachable"
+  | "timed_out"
+  | "overloaded"
+  | "outcome_unknown"
+  | "bad_response"
+  | "cancelled";
+
+type FailureFacts = {
+  /** Whether the call changed anything on the server. */
+  readonly effect: "none" | "unknown" | "done";
+  readonly retry: "never" | "now" | "later";
+  readonly retry_after_s?: number;
+};
+
+export class CallFailure extends Error {
+  override readonly name = "CallFailure";
+  readonly code: FailureCode;
+  readonly facts: FailureFacts;
+
+  constructor(code: FailureCode, message: string, facts: FailureFacts, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.facts = facts;
+  }
+}
 
 const { links, projects } = contract;
 
@@ -59,21 +85,9 @@ const limitedFor_ms = 60_000;
 
 /** `checked` describes what a check on the server showed. */
 export function describeFailure(call: CallSoFar, end: Unanswered, checked?: string): Error {
-  if (call.doubt !== undefined) {
-    return failUnknown(call, call.doubt, checked, end.kind === "refused" ? end.problem : undefined);
-  }
-  switch (end.kind) {
-    case "refused":
-      return end.problem;
-    case "limited":
-      return failLimited(call, limitedFor_ms);
-    case "unsent":
-      return failUnsent(end.cause);
-    case "failed":
-      return end.failure;
-    case "doubtful":
-      return failRead(end);
-  }
+  if (call.doubt !== undefined) return failUnknown(call, call.doubt, checked, end);
+  if (end.kind === "limited") return failLimited(call, limitedFor_ms);
+  return end.kind === "doubtful" ? failRead(end) : end.error;
 }
 
 export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailure {
@@ -97,31 +111,22 @@ export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
   return new CallFailure("rate_limited", message, facts);
 }
 
-export function failOverloaded(message: string, wait_ms: number | undefined): CallFailure {
-  return new CallFailure("overloaded", message, { effect: "none", ...describeRetry(wait_ms) });
+export function failOverloaded(message: string, wait_ms?: number): CallFailure {
+  const wait = wait_ms !== undefined && { retry_after_s: Math.ceil(wait_ms / 1000) };
+  return new CallFailure("overloaded", message, { effect: "none", retry: "later", ...wait });
 }
 
-function failUnsent(cause: unknown): CallFailure {
+export function failUnsent(cause: unknown): CallFailure {
   const message = `The server cannot be reached${describeCode(cause)}.`;
   const facts = { effect: "none", retry: "later" } as const;
   return new CallFailure("unreachable", message, facts, { cause });
 }
 
-const readCodes = {
-  timed_out: "timed_out",
-  broken_off: "unreachable",
-  failing: "overloaded",
-} as const;
-
 /** A read changed nothing, so only the reason matters. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
   const message = endSentence(`The request failed: ${said}`);
-  return new CallFailure(readCodes[reason], message, { effect: "none", ...describeRetry(wait_ms) });
-}
-
-function describeRetry(wait_ms: number | undefined) {
-  const retry = "later" as const;
-  return wait_ms === undefined ? { retry } : { retry, retry_after_s: Math.ceil(wait_ms / 1000) };
+  if (reason === "overloaded") return failOverloaded(message, wait_ms);
+  return new CallFailure(reason, message, { effect: "none", retry: "later" });
 }
 
 /** Adds a period, unless the server's text already ends with punctuation. */
@@ -133,14 +138,21 @@ function failUnknown(
   { endpoint, input }: CallSoFar,
   { said }: Doubt,
   checked?: string,
-  refusal?: Problem,
+  end?: Unanswered,
 ): CallFailure {
-  const again = refusal && endSentence(`The server rejected a second attempt: ${refusal.message}`);
+  const refusal = end?.kind === "failed" && end.error instanceof Problem ? end.error : undefined;
   const message = [
     endSentence(`It is unknown whether the call took effect: ${said}`),
-    ...(again === undefined ? [] : [again]),
+    ...(refusal ? [endSentence(`The server rejected a second attempt: ${refusal.message}`)] : []),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");
   const retry = isRepeatable(endpoint, input) ? "later" : "never";
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
+}
+
+/** The code of an error in parentheses. An AggregateError contains one error for each address. */
+export function describeCode(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  if ("code" in error && typeof error.code === "string") return ` (${error.code})`;
+  return describeCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

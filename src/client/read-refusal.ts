@@ -20,26 +20,22 @@ type RefusedRequest = {
 };
 
 const messageLength = 4000;
-const fieldLength = 200;
+/** Of one problem and its field. An assistant reads the problems in addition to the message. */
 const problemLength = 500;
-/** For all problems together, because an assistant reads them in addition to the message. */
-const problemsLength = 8000;
-const mostProblems = 100;
+const mostProblems = 20;
 
 /** Undefined if the response contains no readable message. */
 export function readRefusal({ endpoint, body, secret }: RefusedRequest): ServerRefusal | undefined {
   const clean = (text: string, most = messageLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
   const problems = listProblems(body).map(({ field, message, ...place }) => ({
-    ...(isFieldOf(endpoint, field) && { field: clean(field, fieldLength) }),
+    ...(isFieldOf(endpoint, field) && { field: clean(field, problemLength) }),
     ...place,
     message: clean(message, problemLength),
   }));
   const message = clean(findSentence(body) ?? joinProblems(problems));
   if (message.trim() === "") return undefined;
-  let left = problemsLength;
-  const fitting = problems.filter((problem) => (left -= problem.message.length) >= 0);
-  return { message, ...(fitting.length > 0 && { problems: fitting }) };
+  return { message, ...(problems.length > 0 && { problems }) };
 }
 
 /** Another name is text of the server, and is not shown as a field. */

@@ -1,19 +1,29 @@
+import * as z from "zod";
+import {
+  CallFailure,
+  describeCode,
+  failOverloaded,
+  failUnsent,
+  type TryOutcome,
+} from "./outcome.ts";
+import { hideSecret, isPage, readRefusal, type ServerRefusal } from "./read-refusal.ts";
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { JsonObject } from "../contract/json.ts";
-import type { Leaving } from "../contract/waiting.ts";
+import { normalizeId, storedId, type ReceivedMeta } from "../contract/fields.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { createLeaving, type Leaving } from "../contract/leaving.ts";
+import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { notFound, Problem, saysNothingWritten } from "../contract/problem.ts";
+import { Problem, notFound, saysNothingWritten } from "../contract/problem.ts";
+import { answersTarget } from "../contract/resource-kind.ts";
+import { listUnread, noteUnread, type UnreadPart } from "../contract/unread.ts";
+import { unwrap } from "../contract/unwrap-schema.ts";
 import { quote } from "../text/show-hidden.ts";
-import { CallFailure, describeCode } from "./call-failure.ts";
-import { failOverloaded, type TryOutcome } from "./outcome.ts";
-import { describeBody, noteWarnings, readAnswer } from "./read-answer.ts";
-import { hideSecret, isPage, readRefusal, type ServerRefusal } from "./read-refusal.ts";
 
 /** Sends a call once and reads how it ended. */
 
 /** A way to the server: over the network, or to the service in this process. */
-export type Send = (request: ApiRequest, readSignal: () => AbortSignal) => Promise<ArrivingReply>;
+export type Send = (request: ApiRequest, leaving: Leaving) => Promise<ArrivingReply>;
 
 /** A reply whose status has arrived. Its body may still be missing, and may never arrive. */
 type ArrivingReply = Omit<ApiReply, "body"> & {
@@ -55,90 +65,70 @@ type Attempt = {
 };
 
 export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
+  const { send, request } = attempt;
   const deadline = startDeadline(attempt);
   try {
-    return await receive(attempt, deadline);
+    return await readReply(
+      attempt,
+      await Promise.race([send(request, deadline.leaving), deadline.ended]),
+    );
+  } catch (error) {
+    return explainThrown(error, deadline);
   } finally {
     deadline.stop();
   }
 }
 
-type Deadline = {
-  readonly isOver: () => boolean;
-  /** Rejects at the end, because not every `Send` respects a signal. */
-  readonly ended: Promise<never>;
-  /** Created on demand, because a signal costs more than a call within this process. */
-  readonly readSignal: () => AbortSignal;
-  readonly stop: () => void;
-};
+type Deadline = ReturnType<typeof startDeadline>;
 
 /** The end of one try: its time is up, or its caller has left. */
-function startDeadline({ signal, most_ms, setTimer }: Attempt): Deadline {
-  let isOver = false;
-  let controller: AbortController | undefined;
-  let fail: ((error: Error) => void) | undefined;
-  const ended = new Promise<never>((_, reject) => (fail = reject));
-  const end = () => {
-    isOver = true;
-    controller?.abort();
-    fail?.(new Error("the time of this try is up"));
-  };
-  signal.addEventListener("abort", end, { once: true });
-  const stopTimer = setTimer(end, most_ms);
+function startDeadline({ signal, most_ms, setTimer }: Attempt) {
+  const { leaving, leave } = createLeaving();
+  const stopTimer = setTimer(leave, most_ms);
+  signal.addEventListener("abort", leave, { once: true });
   return {
-    isOver: () => isOver,
-    ended,
-    readSignal: () => {
-      controller ??= new AbortController();
-      if (isOver) controller.abort();
-      return controller.signal;
-    },
+    leaving,
+    /** Rejects at the end, because not every `Send` respects the end of its caller's wait. */
+    ended: new Promise<never>((_, reject) => {
+      leaving.addEventListener("abort", () => reject(new Error("the time of this try is up")));
+    }),
     stop: () => {
       stopTimer();
-      signal.removeEventListener("abort", end);
+      signal.removeEventListener("abort", leave);
     },
   };
 }
 
-async function receive(attempt: Attempt, deadline: Deadline): Promise<TryOutcome> {
-  const { endpoint, request, send, noteDate } = attempt;
-  let reply: ArrivingReply;
-  try {
-    reply = await Promise.race([send(request, deadline.readSignal), deadline.ended]);
-  } catch (error) {
-    return explainThrown(error, deadline);
-  }
-  const { status } = reply;
-  noteDate(reply.headers["date"]);
-  if (status >= 300 && status < 400) {
-    reply.discard();
-    return failStrange(endpoint, `a redirect (status ${status}), which Waypost does not follow`);
-  }
-  const isOk = status >= 200 && status < 300;
-  try {
-    const form = endpoint.type === "text/html" ? "page" : "data";
-    const body = await reply.readBody(isOk ? form : "words");
-    return isOk ? readSuccess(attempt, reply, body) : readFailure(attempt, reply, body);
-  } catch (error) {
-    if (isOk && endpoint.effect !== "read") return readSuccess(attempt, reply, undefined);
-    if (error instanceof ReplyTooLarge && isOk) return failStrange(endpoint, error.message);
-    return explainThrown(error, deadline);
-  }
+async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOutcome> {
+  const { status, headers } = reply;
+  attempt.noteDate(headers["date"]);
+  // The exact 2xx status does not matter.
+  if (status >= 200 && status < 300) return readSuccess(attempt, reply);
+  if (status >= 400) return readFailure(attempt, reply, await reply.readBody("words"));
+  reply.discard();
+  const found = `a redirect (status ${status}), which Waypost does not follow`;
+  return failStrange(attempt.endpoint, found);
 }
 
-/** The exact 2xx status does not matter. */
-function readSuccess(
+async function readSuccess(
   { endpoint, input, secret }: Attempt,
   reply: ArrivingReply,
-  body: unknown,
-): TryOutcome {
-  const answer = readAnswer(endpoint, input, body);
-  if (answer.kind === "read") {
-    noteWarnings(answer.body, reply.headers["warning"], (text) => hideSecret(text, secret));
-    return { kind: "answered", body: answer.body };
+): Promise<TryOutcome> {
+  const isRead = endpoint.effect === "read";
+  let given: unknown;
+  try {
+    given = await reply.readBody(endpoint.type === "text/html" ? "page" : "data");
+  } catch (error) {
+    if (isRead && error instanceof ReplyTooLarge) return failStrange(endpoint, error.message);
+    if (isRead) throw error;
   }
-  if (endpoint.effect !== "read") return { kind: "accepted", found: answer.found };
-  return failStrange(endpoint, answer.found);
+  const answer = readAnswer(endpoint, input, given);
+  if (answer.kind === "unread") {
+    return isRead ? failStrange(endpoint, answer.found) : { ...answer, kind: "accepted" };
+  }
+  const { body } = answer;
+  noteWarnings(body, reply.headers["warning"], secret);
+  return { kind: "answered", body };
 }
 
 function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): TryOutcome {
@@ -149,18 +139,18 @@ function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): Try
   if (status >= 500) return readOutage(reply, refusal, remoteHost);
   if (isForeign(status, body, refusal)) {
     if (endpoint.documented === false && status === 404) {
-      return { kind: "refused", problem: notFound(messages.not_offered) };
+      return { kind: "failed", error: notFound(messages.not_offered) };
     }
     const data = typeof body === "string" ? undefined : body;
     const words = refusal === undefined ? "" : `: ${quote(refusal.message)}`;
     return failStrange(endpoint, `the status ${status} and ${describeBody(data)}${words}`);
   }
   if (refusal === undefined) {
-    return { kind: "refused", problem: new Problem(status, messages.unexplained(status)) };
+    return { kind: "failed", error: new Problem(status, messages.unexplained(status)) };
   }
   const { message, problems } = refusal;
   const options = { ...(problems && { problems }), server: remoteHost };
-  return { kind: "refused", problem: new Problem(status, message, options) };
+  return { kind: "failed", error: new Problem(status, message, options) };
 }
 
 /** The write may have happened despite a 5xx, even after the API's own 503. */
@@ -172,13 +162,13 @@ function readOutage(
   const { status } = reply;
   const wait = status === 503 ? { wait_ms: readRetryAfter(reply) } : {};
   if (status === 503 && refusal !== undefined && saysNothingWritten(refusal.message)) {
-    return { kind: "failed", failure: failOverloaded(refusal.message, wait.wait_ms) };
+    return { kind: "failed", error: failOverloaded(refusal.message, wait.wait_ms) };
   }
   const message = refusal?.message;
   const words = host === undefined ? message : message && quote(message, Infinity);
   const who = host === undefined ? "Waypost" : `the server at ${host}`;
   const said = `${who} returned status ${status}${words === undefined ? "" : `: ${words}`}`;
-  return { kind: "doubtful", reason: "failing", said, ...wait };
+  return { kind: "doubtful", reason: "overloaded", said, ...wait };
 }
 
 /** Whether something other than the API answered: another server, or a proxy. */
@@ -191,7 +181,7 @@ function isForeign(status: number, body: unknown, refusal: ServerRefusal | undef
 function failStrange({ effect }: Endpoint, found: string): TryOutcome {
   const message = `The server does not seem to offer this API: it returned ${found}.`;
   const facts = { effect: effect === "read" ? "none" : "unknown", retry: "never" } as const;
-  return { kind: "failed", failure: new CallFailure("bad_response", message, facts) };
+  return { kind: "failed", error: new CallFailure("bad_response", message, facts) };
 }
 
 const leastWait_ms = 1000;
@@ -204,12 +194,195 @@ function readRetryAfter({ headers }: ArrivingReply): number {
   return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
 }
 
-function explainThrown(error: unknown, { isOver }: Deadline): TryOutcome {
-  if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
-  if (isOver()) {
+function explainThrown(error: unknown, { leaving }: Deadline): TryOutcome {
+  if (error instanceof NotSent) return { kind: "unsent", error: failUnsent(error.cause) };
+  if (leaving.aborted) {
     return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
   }
   // The error may contain bytes from the server, so only its code is kept.
   const said = `the connection was lost${describeCode(error)}`;
-  return { kind: "doubtful", reason: "broken_off", said };
+  return { kind: "doubtful", reason: "unreachable", said };
+}
+
+/**
+ * Reads a successful response of any server. A resource needs only its id. Fields of a wrong type
+ * are dropped, and count as unknown, not as empty. Unknown fields are kept.
+ */
+
+type ReadAnswer =
+  | { readonly kind: "read"; readonly body: unknown }
+  /** `found` describes the response, as the end of a sentence. */
+  | { readonly kind: "unread"; readonly found: string };
+
+export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
+  const { response } = endpoint;
+  if (response === null) return { kind: "read", body: null };
+  if (response instanceof z.ZodObject) {
+    const list = findList(response);
+    if (list !== undefined) return readList(endpoint, list, input, body);
+    if ("id" in response.shape) return readResource(endpoint, response, input, body);
+  }
+  const { success, data } = response.safeParse(body);
+  return success ? { kind: "read", body: data } : unread(describeBody(body));
+}
+
+/** Describes a body that is not the expected response. */
+export function describeBody(body: unknown): string {
+  if (body === null) return "an empty body";
+  return body === undefined ? "no JSON" : "JSON that does not match this API";
+}
+
+function unread(found: string): ReadAnswer {
+  return { kind: "unread", found };
+}
+
+function readResource(
+  endpoint: Endpoint,
+  schema: z.ZodObject,
+  input: JsonObject,
+  body: unknown,
+): ReadAnswer {
+  const read = readRecord(schema, body);
+  if (read === undefined) return unread(describeBody(body));
+  const { record, dropped } = read;
+  if (answersTarget(endpoint)) {
+    const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
+    if (isOther) return unread("with another id");
+  } else {
+    // An object with an id and only unknown fields is not a resource of this API.
+    const [, ...others] = Object.keys(record);
+    const isKnown = others.some((name) => name !== "id" && name in schema.shape);
+    if (others.length > 0 && !isKnown) return unread(describeBody(body));
+  }
+  const parts = dropped.map((field) => ({ field, message: `The server's ${field} ${wrongType}` }));
+  return { kind: "read", body: noteUnread(record, parts) };
+}
+
+const wrongType = "has the wrong type";
+
+type ListShape = { readonly name: string; readonly row: z.ZodObject };
+
+/** The member of a response that contains an array of resources. */
+function findList({ shape }: z.ZodObject): ListShape | undefined {
+  for (const [name, member] of Object.entries(shape)) {
+    const row: unknown = member instanceof z.ZodArray ? member.element : undefined;
+    if (row instanceof z.ZodObject && "id" in row.shape) return { name, row };
+  }
+  return undefined;
+}
+
+function readList(
+  endpoint: Endpoint,
+  { name, row }: ListShape,
+  input: JsonObject,
+  body: unknown,
+): ReadAnswer {
+  const given = isJsonObject(body) ? body[name] : undefined;
+  if (!isJsonObject(body) || !Array.isArray(given)) return unread(describeBody(body));
+  const parts: UnreadPart[] = [];
+  const rows = given.flatMap((item: unknown, place) => {
+    const read = readRecord(row, item);
+    if (read === undefined) {
+      parts.push({ row: place, message: `Row ${place + 1} has no usable ID` });
+      return [];
+    }
+    for (const field of read.dropped) {
+      parts.push({ field, message: `The server's ${field} in row ${place + 1} ${wrongType}` });
+    }
+    return [read.record];
+  });
+  const meta = endpoint.list && { meta: readMeta(body["meta"], input, given.length) };
+  return { kind: "read", body: noteUnread({ ...body, [name]: rows, ...meta }, parts) };
+}
+
+type RecordWithDrops = { readonly record: JsonObject; readonly dropped: readonly string[] };
+
+/** Undefined if the value is not an object or has no usable id. */
+function readRecord(schema: z.ZodObject, given: unknown): RecordWithDrops | undefined {
+  const { data, error } = makeLenient(schema).safeParse(given);
+  if (error === undefined) return { record: data, dropped: [] };
+  const dropped = [...new Set(error.issues.map(({ path }) => String(path[0])))];
+  if (!isJsonObject(given) || dropped.includes("id")) return undefined;
+  const rest = Object.entries(given).filter(([name]) => !dropped.includes(name));
+  const read = readRecord(schema, Object.fromEntries(rest));
+  return read && { record: read.record, dropped };
+}
+
+const lenientSchemas = new WeakMap<z.ZodObject, z.ZodObject>();
+
+function makeLenient(schema: z.ZodObject): z.ZodObject {
+  const known = lenientSchemas.get(schema);
+  if (known !== undefined) return known;
+  const members = Object.entries(schema.shape).map(([name, member]) => {
+    const inner = unwrap(member);
+    if (name === "id") return [name, readableId] as const;
+    return [name, z.nullish(inner instanceof z.ZodObject ? makeLenient(inner) : inner)] as const;
+  });
+  const lenient = z.looseObject(Object.fromEntries(members));
+  lenientSchemas.set(schema, lenient);
+  return lenient;
+}
+
+/** Some servers number their resources. In Waypost, ids are texts. */
+const readableId = z.union([storedId, z.int().transform(String)]);
+
+const count = z.int().nonnegative().optional().catch(undefined);
+const pageMeta = z
+  .looseObject({
+    limit: z.int().positive().optional().catch(undefined),
+    count,
+    last: count,
+    from: count,
+    to: count,
+    previous: count,
+    next: count,
+  })
+  .catch({});
+
+/**
+ * Finds out whether a list has another page. If `meta` does not say so, a full page has a next one.
+ * An empty page is the end and a next page always has a higher number, so no reader loops forever.
+ */
+function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMeta {
+  const { limit: said, next, ...rest } = pageMeta.parse(given);
+  const page = Number(input["page"] ?? 1);
+  const asked = Number(input["limit"] ?? said ?? paging.default_limit);
+  const limit = said === undefined || said < shown ? undefined : Math.min(said, asked);
+  const isMore = () => {
+    if (next !== undefined && next > page) return true;
+    if (rest.last !== undefined) return rest.last > page;
+    if (rest.count !== undefined) return rest.count > page * (limit ?? shown);
+    return shown >= (limit ?? asked);
+  };
+  return {
+    ...rest,
+    page,
+    ...(limit !== undefined && { limit }),
+    ...(shown > 0 && isMore() && { next: page + 1 }),
+  };
+}
+
+/** Limits, because a server can send a header of any length. */
+const mostRead = 4000;
+const mostWarnings = 5;
+const mostCharacters = 500;
+
+/**
+ * Adds the texts of a `Warning` header (RFC 7234, section 5.5) to the problems of the response.
+ * Other forms than `299 name "text"` are ignored.
+ */
+export function noteWarnings(body: unknown, header = "", secret?: string): void {
+  if (typeof body !== "object" || body === null) return;
+  const quoted = /(?:^|,)\s*\d{3} [^\s",]+ "((?:[^"\\]|\\.)*)"/g;
+  const texts = [...header.slice(0, mostRead).matchAll(quoted)]
+    .map(([, text = ""]) => hideSecret(text.replace(/\\(.)/g, "$1"), secret).trim())
+    .filter((text) => text !== "");
+  const warnings = [...new Set(texts)].slice(0, mostWarnings).map((text) => {
+    return { message: describeWarning(text) };
+  });
+  noteUnread(body, [...listUnread(body), ...warnings]);
+}
+
+export function describeWarning(text: string): string {
+  return `The server warned: ${quote(text, mostCharacters)}`;
 }

@@ -21,7 +21,7 @@ import { checkPinFile } from "../app/data/pin-file.ts";
 import { openProbe } from "../app/process/open-client.ts";
 import { fetchPublicFile } from "../app/process/public-files.ts";
 import { readDatabaseUrl, readGivenSecret, requireKey } from "../app/data/secrets.ts";
-import { CallFailure } from "../client/call-failure.ts";
+import { CallFailure } from "../client/outcome.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";

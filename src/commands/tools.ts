@@ -5,8 +5,10 @@ import { openProbe } from "../app/process/open-client.ts";
 import { readApiKey } from "../app/data/secrets.ts";
 import { withDeployment } from "../app/process/deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { readCause } from "../contract/access.ts";
+import { readCause } from "../contract/read-cause.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
+import { Problem } from "../contract/problem.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
@@ -58,16 +60,23 @@ async function readTools(config: Config, version: string): Promise<readonly Tool
 }
 
 /** A project's key may list links, and a master key may list projects. */
-async function requireValid({ tryOnce }: Client): Promise<void> {
-  const reasons: string[] = [];
-  for (const list of [contract.links.index, contract.projects.index]) {
-    const outcome = await tryOnce(list, { input: { limit: 1 } });
-    const reason = outcome.kind === "refused" ? outcome.problem.message : "";
-    if (readCause(reason) !== "key_invalid") return;
-    reasons.push(reason);
-  }
-  const reason = showHidden(reasons[0] ?? "").replace(/\.$/, "");
+async function requireValid(client: Client): Promise<void> {
+  const links = await readKeyFault(contract.links.index, client);
+  const projects = links && (await readKeyFault(contract.projects.index, client));
+  if (links === undefined || projects === undefined) return;
+  const reason = showHidden(links).replace(/\.$/, "");
   throw new UsageFault(`${reason}; set another key (WAYPOST_API_KEY)`);
+}
+
+/** The server's message if it rejects the key itself. */
+async function readKeyFault(list: Endpoint, { call }: Client): Promise<string | undefined> {
+  try {
+    await call(list, { limit: 1 }, undefined, { isProbe: true });
+  } catch (error) {
+    if (error instanceof Problem && readCause(error.message) === "key_invalid")
+      return error.message;
+  }
+  return undefined;
 }
 
 const unknown = { state: "unknown" } as const;

@@ -136,7 +136,7 @@ export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>
   : null;
 
-/** The response as the client reads it from any server (see `client/read-answer.ts`). */
+/** The response as the client reads it from any server (see `client/send-once.ts`). */
 export type CallAnswer<E extends Endpoint> = E["effect"] extends "read"
   ? Read<Output<E>>
   : // A write has succeeded once it was accepted, even if its response cannot be read.

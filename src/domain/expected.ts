@@ -5,7 +5,7 @@ import {
   type AppMember,
 } from "../bulk/select/project-apps.ts";
 import { readIfAllowed } from "../bulk/select/project-apps.ts";
-import { CallFailure } from "../client/call-failure.ts";
+import { CallFailure } from "../client/outcome.ts";
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import { browserPaths } from "../contract/own-endpoints.ts";

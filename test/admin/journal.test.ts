@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CallFailure } from "../../src/client/call-failure.ts";
+import { CallFailure } from "../../src/client/outcome.ts";
 import { journal } from "../../src/admin/operator.ts";
 import { outcomeUnknown, Problem } from "../../src/contract/problem.ts";
 import { DiskFailed, OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";

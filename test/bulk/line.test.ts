@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { CallFailure } from "../../src/client/call-failure.ts";
+import type { CallFailure } from "../../src/client/outcome.ts";
 import { createLine } from "../../src/bulk/bulk.ts";
 import { createGate, createTestClock } from "../support/clock.ts";
 

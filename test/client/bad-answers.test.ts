@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CallFailure } from "../../src/client/call-failure.ts";
+import { CallFailure } from "../../src/client/outcome.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
@@ -176,9 +176,9 @@ describe("a server that cannot be reached", () => {
     const ways = [closed.origin, closed.origin, at.hostile.origin];
     const { client } = createTraveller({
       world: at.world,
-      send: (request, readSignal) => {
+      send: (request, leaving) => {
         const url = request.url.replace(origin, ways.shift() ?? "");
-        return remote.send({ ...request, url }, readSignal);
+        return remote.send({ ...request, url }, leaving);
       },
     });
     expect(await client.call(links.create, { path: "spring" })).toMatchObject({ path: "spring" });

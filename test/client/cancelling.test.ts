@@ -132,8 +132,8 @@ test("a create cancelled during the lookup of its result has an unknown effect",
 test("a response is returned even if the caller cancels when it arrives", async () => {
   const { client } = createTraveller({
     world: at.world,
-    send: async (request, readSignal) => {
-      const reply = await sendByFetch(at.world.fetch)(request, readSignal);
+    send: async (request, leaving) => {
+      const reply = await sendByFetch(at.world.fetch)(request, leaving);
       queueMicrotask(() => caller.abort());
       return reply;
     },

@@ -338,7 +338,7 @@ async function compare(ask: Ask) {
 }
 
 async function read(send: Send, request: ApiRequest) {
-  const { status, headers, readBody } = await send(request, () => signal);
+  const { status, headers, readBody } = await send(request, signal);
   const isPage = headers["content-type"]?.startsWith("text/html") === true;
   const told = Object.entries(headers).filter(([name]) => !ofHttp.has(name));
   return {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { CallFailure } from "../../src/client/call-failure.ts";
+import { CallFailure } from "../../src/client/outcome.ts";
 import { contract } from "../../src/contract/index.ts";
 import { listUnread } from "../../src/contract/server-answer.ts";
 import type { CallAnswer } from "../../src/contract/endpoint.ts";

@@ -104,8 +104,8 @@ export async function createClientWithFaults(
   const remote = openRemoteSender();
   const traveller = createTraveller({
     world,
-    send: async (request, readSignal) => {
-      const response = await remote.send(request, readSignal);
+    send: async (request, leaving) => {
+      const response = await remote.send(request, leaving);
       if (response.headers[stallHeader] !== undefined) setImmediate(stall);
       return response;
     },

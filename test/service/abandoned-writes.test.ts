@@ -33,7 +33,7 @@ test("nothing is written if an embedded call is cancelled while its write is que
   const cancelling = new AbortController();
   const url = `http://localhost${apiPrefix}/links`;
   const given = { method: "POST", url, headers: held.headers, body };
-  const sent = sendEmbedded(held.answer)(given, () => cancelling.signal);
+  const sent = sendEmbedded(held.answer)(given, cancelling.signal);
   await held.queued;
   cancelling.abort();
   expect(await held.countAfter()).toBe(0);

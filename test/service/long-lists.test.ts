@@ -269,7 +269,7 @@ describe("a long list ends, so that the next list can be read,", () => {
     const cancelling = new AbortController();
     const url = `http://localhost${apiPrefix}${list}`;
     const headers = { authorization: `Token ${own.key}` };
-    const sent = sendEmbedded(answer)({ method: "GET", url, headers }, () => cancelling.signal);
+    const sent = sendEmbedded(answer)({ method: "GET", url, headers }, cancelling.signal);
     await begun;
     const next = own.call("GET", list);
     cancelling.abort();

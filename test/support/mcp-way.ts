@@ -3,7 +3,7 @@ import { Server, type ServerContext } from "@modelcontextprotocol/server";
 import { expect } from "vitest";
 import type { KnownKey } from "../../src/contract/access.ts";
 import { createAccess } from "../../src/mcp/access/key-access.ts";
-import { createLearnedAccess } from "../../src/mcp/access/learned-access.ts";
+import { createLearnedAccess } from "../../src/mcp/access/remote-access.ts";
 import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";

@@ -19,7 +19,7 @@ import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
-import type { KeptAccess } from "../../src/mcp/access/learned-access.ts";
+import type { KeptAccess } from "../../src/mcp/access/remote-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "./folders.ts";
@@ -27,6 +27,7 @@ import { readResult, type ToolResult, validatorV1, validatorV2 } from "./mcp-cli
 import type { World } from "./world.ts";
 import { readContent } from "../../src/client/carriers.ts";
 import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
+import { toSignal } from "../../src/contract/leaving.ts";
 
 /** Use this for an assistant with a scripted remote server, without sockets. */
 
@@ -322,10 +323,10 @@ export function unlike(world: World, pattern: RegExp, answer: Deployment): Deplo
 export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
 
 export function sendByFetch(fetch: Fetch): Send {
-  return async ({ url, method, headers, body }, readSignal) => {
+  return async ({ url, method, headers, body }, leaving) => {
     const content = body === undefined ? {} : { body };
     const request = new Request(url, { method, headers, ...content });
-    const response = await fetch(request, readSignal());
+    const response = await fetch(request, toSignal(leaving));
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),

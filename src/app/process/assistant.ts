@@ -14,7 +14,7 @@ import {
   type SaveFile,
   type VisibleListeners,
 } from "../../mcp/access/key-context.ts";
-import type { KeptAccess } from "../../mcp/access/learned-access.ts";
+import type { KeptAccess } from "../../mcp/access/remote-access.ts";
 import { createPreviews } from "../../mcp/access/saved-previews.ts";
 import {
   approvalPath,
@@ -160,7 +160,7 @@ function prepareContexts(
   const hasMemory = own === undefined && (!mustExist || state.exists());
   const openMemory = async (): Promise<KeptAccess> => {
     const { kept } = await openState();
-    return mustExist ? { list: kept.list, save: () => Promise.resolve() } : kept;
+    return isLook ? { find: kept.find, save: () => Promise.resolve() } : kept;
   };
   return ({ key, known, via }, listeners) =>
     createKeyContext({

@@ -25,13 +25,7 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
   const target = { origin, key, checksConditions: own !== undefined, via };
-  const client = createClient({ target, send, clock, random, sleep, ledger, setTimer });
-  return {
-    call: (endpoint, input, signal = life, options) =>
-      client.call(endpoint, input, signal, options),
-    requireBudget: client.requireBudget,
-    tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
-  };
+  return createClient({ target, send, clock, random, sleep, life, ledger, setTimer });
 }
 
 /** Opens a client that repeats calls at once and counts no budget: a person waits for it. */

@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/call-failure.ts";
+import { CallFailure } from "../../client/outcome.ts";
 import { findWritten } from "../../client/find-written.ts";
 import { readCause } from "../../contract/access.ts";
 import type { WriteCondition } from "../../contract/condition.ts";

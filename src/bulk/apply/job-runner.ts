@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/call-failure.ts";
+import { CallFailure } from "../../client/outcome.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { links } from "../../contract/links.ts";
 import { explainOutage, Problem, toSentence } from "../../contract/problem.ts";

@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/call-failure.ts";
+import { CallFailure } from "../../client/outcome.ts";
 import type { Random } from "../../contract/clock.ts";
 import { toSentence, unauthorized } from "../../contract/problem.ts";
 import type { Job } from "../../state/jobs.ts";

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { CallFailure } from "../../client/call-failure.ts";
+import { CallFailure } from "../../client/outcome.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { ReceivedMeta } from "../../contract/fields.ts";
 import type { FilterInput, Sort } from "../../contract/filters.ts";

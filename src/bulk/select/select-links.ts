@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/call-failure.ts";
+import { CallFailure } from "../../client/outcome.ts";
 import {
   isOwnField,
   isTextual,

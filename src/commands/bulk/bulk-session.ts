@@ -1,7 +1,7 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../../bulk/owner.ts";
-import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
+import { CallFailure, type FailureCode } from "../../client/outcome.ts";
 import { clock, random, requireData } from "../../app/process/embedded.ts";
 import { createLog, createReport } from "../../app/process/log.ts";
 import { openClient, sleep } from "../../app/process/open-client.ts";

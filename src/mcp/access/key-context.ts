@@ -4,15 +4,23 @@ import type { Client, Sleep } from "../../client/client.ts";
 import { hasRole, type KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import type { TimeZone } from "../../contract/local-time.ts";
+import { Problem } from "../../contract/problem.ts";
 import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/rights.ts";
 import type { Previews } from "./saved-previews.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
-import { createLearnedAccess, type KeptAccess } from "./learned-access.ts";
-import { createExploration, listProbes, type Exploration } from "./probe-access.ts";
+import {
+  createExploration,
+  createLearnedAccess,
+  listProbes,
+  type Exploration,
+  type KeptAccess,
+  type LearnedAccess,
+} from "./remote-access.ts";
 
 /** What all keys on one server share. */
 type SharedContext = {
@@ -48,19 +56,22 @@ export type KeyContext = SharedContext &
   DestinationLimits &
   Exploration & {
     readonly access: Access;
-    /** Calls the API, and learns from each response what the key may do. */
+    /**
+     * Calls the API, and learns from each response what the key may do. Throws for an address that
+     * the operator does not allow.
+     */
     readonly call: Client["call"];
     readonly requireBudget: Client["requireBudget"];
+    /** The project, or else the server. Keys of one realm may see each other's changes. */
+    readonly realm: string;
+    /** Which changes the key may see: its own, or all of the project's. */
+    readonly readers: Readers;
     /** Whether the server's ids may have another format than UUIDs. */
     readonly takesAnyId: boolean;
     /** Whether deleted links and apps are kept in a bin. */
     readonly keepsBin: boolean;
     /** The host of the project's links, if known. */
     readonly linkHost: string | undefined;
-    /** The project, or else the server. Keys of one realm may see each other's changes. */
-    readonly realm: string;
-    /** Which changes the key may see: its own, or all of the project's. */
-    readonly readers: Readers;
     /** A hash that identifies the key without revealing it. */
     readonly key_print: string;
     /** The key's id in the embedded service; empty for a remote server's key. */
@@ -121,29 +132,55 @@ export type VisibleListeners = {
 export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
-  const { client, key, scopes, destinations, isOffered, lookUp, ...shared } = options;
-  const { origin, checksConditions } = shared;
+  const { client, key, scopes, destinations, isOffered, lookUp, onChange, ...shared } = options;
+  const { onListed, openMemory, probe, ...sharedContext } = shared;
+  const { origin, clock, report } = sharedContext;
   let { known } = options;
   const key_print = printKey(key);
-  const { access, exploration, call, noteListed } = exploreAccess(options, key_print);
+  const limits = limitDestinations(destinations, () => known);
+  const owner = `${key_print} ${origin}`;
+  const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
+  const access = createAccess({
+    hasKey: key !== undefined,
+    scopes,
+    isProbed: (list) => probe !== "off" && isOffered(list),
+    facts: known.facts,
+    refusal: known.refusal,
+    learned,
+    onChange,
+  });
+  let isListed = false;
+  // Before the first list, changes need no notification.
+  const notify = () => (isListed ? onChange() : onListed());
+  const probes = probe === "off" ? [] : listProbes(isOffered);
   const readRealm = () => known.projectId ?? origin;
 
   return {
-    ...shared,
-    ...limitDestinations({ destinations, readKnown: () => known, call }),
-    ...exploration,
-    noteListed,
+    ...sharedContext,
+    ...limits,
+    ...createExploration({ ...options, learned, access, probes, onChange: notify }),
+    access,
+    call: async (endpoint, input, signal, asked) => {
+      const isRead = endpoint.effect === "read";
+      // `Input` is an object of named fields.
+      if (!isRead) limits.requireAllowed(endpoint, input as JsonObject, asked?.condition);
+      const calling = client.call(endpoint, input, signal, asked);
+      return access.canLearn() ? learnFrom(endpoint, calling, learned, notify) : calling;
+    },
     requireBudget: client.requireBudget,
+    noteListed: () => {
+      isListed = true;
+      onListed();
+    },
+    key_print,
     // Only Waypost's own service is known to use UUIDs.
-    takesAnyId: !checksConditions,
+    takesAnyId: !options.checksConditions,
     get keepsBin() {
       return known.binDays !== undefined;
     },
     get linkHost() {
       return known.linkHost;
     },
-    access,
-    key_print,
     get realm() {
       return readRealm();
     },
@@ -157,7 +194,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get known() {
       return known;
     },
-    takeAddressNote: sayOnce(shared.describeAddresses),
+    takeAddressNote: sayOnce(options.describeAddresses),
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();
@@ -169,41 +206,26 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   };
 }
 
-/** Sets up what is known about a key's access, and how it is learned. */
-function exploreAccess(options: KeyContextOptions, key_print: string) {
-  const { origin, key, scopes, probe, clock, openMemory, report } = options;
-  const { known, isOffered, onChange, onListed } = options;
-  const owner = `${key_print} ${origin}`;
-  const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
-  let isListed = false;
-  // Before the first list, changes need no notification.
-  const notify = () => (isListed ? onChange() : onListed());
-  const access = createAccess({
-    hasKey: key !== undefined,
-    scopes,
-    isProbed: (list) => probe !== "off" && isOffered(list),
-    facts: known.facts,
-    refusal: known.refusal,
-    learned,
-    onChange,
-  });
-  const probes = probe === "off" ? [] : listProbes(isOffered);
-  const { call, ...exploration } = createExploration({
-    ...options,
-    learned,
-    access,
-    probes,
-    onChange: notify,
-  });
-  return {
-    access,
-    exploration,
-    call,
-    noteListed: () => {
-      isListed = true;
-      onListed();
-    },
-  };
+/** Notes what the response of a remote server shows about the key. */
+async function learnFrom<Answer>(
+  endpoint: Endpoint,
+  calling: Promise<Answer>,
+  learned: LearnedAccess,
+  onChange: () => void,
+): Promise<Answer> {
+  const before = learned.find(endpoint)?.state;
+  try {
+    const answer = await calling;
+    learned.noteGranted(endpoint);
+    return answer;
+  } catch (error) {
+    const isRefusal = error instanceof Problem && error.status === 401;
+    if (isRefusal) learned.noteRefused(endpoint, error.message);
+    throw error;
+  } finally {
+    void learned.write();
+    if (learned.find(endpoint)?.state !== before) onChange();
+  }
 }
 
 /** The same is not said twice in a row. */

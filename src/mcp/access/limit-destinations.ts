@@ -1,5 +1,4 @@
 import type { CheckDestinations } from "../../bulk/owner.ts";
-import type { Client } from "../../client/client.ts";
 import type { KnownKey } from "../../contract/access.ts";
 import type { WriteCondition } from "../../contract/condition.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
@@ -28,14 +27,12 @@ export type DestinationLimits = {
   readonly checkDestinations: CheckDestinations;
   /** The same for the text of a page. */
   readonly checkPage: (body: unknown) => Promise<readonly TextProblem[]>;
-  /** Calls the API, but throws if the input has an address of another host. */
-  readonly call: Client["call"];
-};
-
-type LimitOptions = {
-  readonly destinations: Destinations | undefined;
-  readonly readKnown: () => KnownKey;
-  readonly call: Client["call"];
+  /** Throws if the input of a call has a new address of another host. */
+  readonly requireAllowed: (
+    endpoint: Endpoint,
+    input: JsonObject,
+    condition: WriteCondition | undefined,
+  ) => void;
 };
 
 const { links, shortLinks } = contract;
@@ -43,11 +40,10 @@ const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update])
 /** The API rejects a larger body, which would also take long to search. */
 const longestBody = 2 ** 17;
 
-export function limitDestinations({
-  destinations,
-  readKnown,
-  call,
-}: LimitOptions): DestinationLimits {
+export function limitDestinations(
+  destinations: Destinations | undefined,
+  readKnown: () => KnownKey,
+): DestinationLimits {
   const listRules = () =>
     [destinations, readKnown().destinations].filter((list) => list !== undefined);
   const checkFields: CheckDestinations = (fields, before) =>
@@ -60,10 +56,10 @@ export function limitDestinations({
       const { findForeignAddresses } = await import("../../template/find-foreign-addresses.ts");
       return rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
     },
-    call: async (endpoint, input, signal, options) => {
-      const fields = pickAddresses(endpoint, input as JsonObject, readKnown());
-      refuseForeign(checkFields(fields, readShown(options?.condition)));
-      return call(endpoint, input, signal, options);
+    requireAllowed: (endpoint, input, condition) => {
+      // Addresses that the link already has may stay.
+      const before = typeof condition === "object" ? condition.shown : {};
+      refuseForeign(checkFields(pickAddresses(endpoint, input, readKnown()), before));
     },
   };
 }
@@ -75,11 +71,6 @@ function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: Know
   const { url } = fields;
   if (endpoint === shortLinks.create) return isOwnLinkAddress(url ?? "", linkHost) ? {} : { url };
   return linkWrites.has(endpoint) ? fields : {};
-}
-
-/** Addresses that the link already has may stay. */
-function readShown(condition: WriteCondition | undefined): JsonObject {
-  return typeof condition === "object" ? condition.shown : {};
 }
 
 /** Throws the error that the service would return. */

@@ -77,26 +77,18 @@ type TellProgress = (progress: Progress) => void;
 
 /** Runs the tool. Throws `PersonAsked` if a person has to answer first. */
 async function run(
-  { caller, tool, given, leaving, requestId, meta }: ClientCall,
+  { caller: { capabilities, isModern }, context: _, ...call }: ClientCall,
   person: Person,
   tellProgress: TellProgress,
   options: ServerOptions,
 ): Promise<CallToolResult> {
-  const { keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
-  const { capabilities, isModern } = caller;
   let task: JobTask | undefined;
   // In earlier revisions a call cannot return a task.
   const takesTasks = isModern && canTakeTasks(capabilities);
-  const result = await callTool(tool, given, {
-    keyContext,
-    requireApproval,
-    approveOverwrite,
-    report,
-    watchCall,
+  const result = await callTool(call.tool, call.given, {
+    ...options,
+    ...call,
     person,
-    leaving,
-    requestId,
-    meta,
     showsViews: canShowViews(capabilities),
     answerWithTask: takesTasks ? (running: JobTask) => (task = running) : undefined,
     tellProgress,

@@ -10,7 +10,6 @@ import {
   type AppMember,
 } from "../../bulk/select/project-apps.ts";
 import { findRegistration, makerFacts } from "../../contract/apps.ts";
-import { uuidPattern } from "../../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { ResourceKind } from "../../contract/resource-kind.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
@@ -66,7 +65,7 @@ async function settleApp(
   const kind = appKinds[member];
   const { id: given, [kind.key ?? ""]: name } = choice;
   if (typeof given === "string" && !isBlank(given)) {
-    const id = uuidPattern.test(given) ? given : await findTarget(kind, given, call);
+    const id = await findTarget(kind, given, call);
     const list = await call.apps.list(member);
     const app = list && findApp(list.rows, id);
     if (app !== undefined) chosen.push(app);

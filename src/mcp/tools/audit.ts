@@ -11,7 +11,7 @@ import {
 } from "../../bulk/select/project-apps.ts";
 import type { ServerAccess } from "../../bulk/owner.ts";
 import { listLinks, selectParts } from "../../bulk/select/select-links.ts";
-import { CallFailure } from "../../client/call-failure.ts";
+import { CallFailure } from "../../client/outcome.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";

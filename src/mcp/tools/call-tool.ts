@@ -1,13 +1,13 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { listWarnings } from "../../client/read-answer.ts";
+import { describeWarning } from "../../client/send-once.ts";
 import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import type { RequestOptions } from "../../client/request.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
-import { isJsonObject, type JsonObject } from "../../contract/json.ts";
-import type { Leaving } from "../../contract/waiting.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { Leaving } from "../../contract/leaving.ts";
 import type { ReceivedCall, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import { refuseDenied } from "../access/refuse-denied.ts";
+import { refuseDenied } from "../access/key-access.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
 import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import { PersonAsked, type Person } from "../approval/person.ts";
@@ -23,7 +23,6 @@ import {
   type Failure,
 } from "../results/tool-failure.ts";
 import { toCallResult } from "../results/tool-result.ts";
-import { quote } from "../../text/show-hidden.ts";
 import { addRecent } from "./history/show-change.ts";
 import { nameChangedApps } from "./apps.ts";
 import { explainBulkError } from "./bulk/bulk-tool.ts";
@@ -42,9 +41,6 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
     readonly watchCall?: WatchCall | undefined;
   };
 
-/** How many of the server's warnings a result shows, and how long each may be. */
-const mostWarnings = 5;
-const mostCharacters = 500;
 /** Enough to distinguish a few keys. */
 const shownCharacters = 8;
 
@@ -58,12 +54,11 @@ export async function callTool(
   context: CallContext,
 ): Promise<CallToolResult> {
   const endWatch = context.watchCall?.(tool.name, context);
-  const warnings = new Set<string>();
-  const call = makeCall(tool.name, context, warnings);
+  const call = makeCall(tool.name, context);
   try {
     const denied = tool.readAccess(context.keyContext.access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
-    const result = await presentResult(await tool.run(tool.check(given), call), warnings, call);
+    const result = await presentResult(await tool.run(tool.check(given), call), call);
     endWatch?.("ok");
     return toCallResult(result, call.extras);
   } catch (error) {
@@ -92,41 +87,28 @@ function explainError(
   );
 }
 
-/** Adds the names of apps and all problems to the result. */
-async function presentResult(
-  result: JsonObject,
-  warnings: ReadonlySet<string>,
-  call: ToolCall,
-): Promise<JsonObject> {
-  const named = await nameChangedApps(result, call);
-  const own = Array.isArray(result["problems"]) ? (result["problems"] as readonly unknown[]) : [];
-  const known = [...own, ...call.problems];
-  const isKnown = (text: string) =>
-    known.some((problem) => isJsonObject(problem) && problem["message"] === text);
-  const news = [...warnings].filter((text) => !isKnown(text)).slice(0, mostWarnings);
-  const warned = news.map((text) => {
-    return { message: `The server warned: ${quote(text, mostCharacters)}` };
-  });
-  const all = [...known, ...warned, ...noteAddresses(result, call.keyContext)];
-  return all.length === 0 ? named : { ...named, problems: all };
-}
-
 /**
- * Warns in the first result with a link's address if the address does not work, or will soon stop
- * working.
+ * Adds the names of apps and all problems to the result. The first result with a link's address
+ * also warns if such addresses do not work, or will soon stop working.
  */
-function noteAddresses(
-  result: JsonObject,
-  { known, takeAddressNote }: KeyContext,
-): readonly CallProblem[] {
+async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonObject> {
+  const { known, takeAddressNote } = call.keyContext;
   const { linkHost } = known;
+  const named = await nameChangedApps(result, call);
+  const own = Array.isArray(result["problems"])
+    ? (result["problems"] as readonly CallProblem[])
+    : [];
   const message = takeAddressNote(
     () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
   );
-  return message === undefined ? [] : [{ message }];
+  const all = [...own, ...call.problems, ...(message === undefined ? [] : [{ message }])];
+  // The embedded service warns of some problems that tools also find.
+  const echoes = new Set(all.map((problem) => describeWarning(problem.message)));
+  const problems = all.filter((problem) => !echoes.has(problem.message));
+  return problems.length === 0 ? named : { ...named, problems };
 }
 
-function makeCall(tool: string, context: CallContext, warnings: Set<string>): ToolCall {
+function makeCall(tool: string, context: CallContext): ToolCall {
   const { keyContext, requireApproval, approveOverwrite, person, leaving, requestId } = context;
   const { realm, key_print, call, access } = keyContext;
   const acted: CallEffect = { hasBegun: false, endpoint: undefined };
@@ -137,9 +119,7 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): To
   ): Promise<CallAnswer<E>> => {
     if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
     try {
-      const body = await call(endpoint, input, leaving, { ...options, requestId });
-      for (const text of listWarnings(body)) warnings.add(text);
-      return body;
+      return await call(endpoint, input, leaving, { ...options, requestId });
     } catch (error) {
       throw explainEnd({ tool, endpoint }, error);
     }
@@ -148,15 +128,15 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): To
     const asker = { ...person, place: describePlace(keyContext), key: nameKey(keyContext) };
     return requireApproval(await addRecent(request, keyContext), keyContext, asker);
   };
+  const mayRead = (index: Endpoint) => access.read(index).state !== "denied";
   return {
-    tool,
-    keyContext,
-    signal: leaving,
-    apps: createProjectApps(
-      { call, signal: leaving },
-      (index) => access.read(index).state !== "denied",
-    ),
+    showsViews: false,
+    answerWithTask: undefined,
     requestId,
+    ...context,
+    tool,
+    signal: leaving,
+    apps: createProjectApps({ call, signal: leaving }, mayRead),
     ask: (endpoint, input, condition) => ask(endpoint, input, { condition }),
     askFree: (endpoint, input, condition) => ask(endpoint, input, { condition, isFree: true }),
     acted,
@@ -166,10 +146,6 @@ function makeCall(tool: string, context: CallContext, warnings: Set<string>): To
       approveOverwrite(key_print, { describe, approve, carryOut }),
     problems: [],
     extras: { pictures: [], views: [] },
-    showsViews: context.showsViews === true,
-    tellProgress: context.tellProgress,
-    answerWithTask: context.answerWithTask,
-    report: context.report,
   };
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
-import { CallFailure } from "../../../src/client/call-failure.ts";
+import { CallFailure } from "../../../src/client/outcome.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";

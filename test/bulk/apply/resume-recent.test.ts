@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FindOwner } from "../../../src/bulk/apply/job-runner.ts";
-import { CallFailure } from "../../../src/client/call-failure.ts";
+import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";

@@ -49,9 +49,9 @@ async function start(name: string): Promise<Instance> {
     return response;
   });
   const travel = () => time.sleep(random.between(latency_ms.least, latency_ms.most));
-  const slowly: Send = async (request, readSignal) => {
+  const slowly: Send = async (request, leaving) => {
     await travel();
-    const reply = await send(request, readSignal);
+    const reply = await send(request, leaving);
     await travel();
     return reply;
   };

@@ -17,6 +17,7 @@ import { readAsked, readPath } from "./planned.ts";
 import { createStragglers, type Stragglers } from "./stragglers.ts";
 import type { RowName, Truth } from "./truth.ts";
 import type { VirtualTime } from "./virtual-time.ts";
+import { toSignal, type Leaving } from "../../../src/contract/leaving.ts";
 
 /**
  * The simulated network in front of a real service. Every request passes through here, gets the
@@ -93,7 +94,7 @@ export function createDoor(parts: DoorParts): Door {
     disturbed,
     findRead: (name, target) => readings.get(`${name} ${target}`),
     counted,
-    connect: (name, isGone) => async (request, readSignal) => {
+    connect: (name, isGone) => async (request, leaving) => {
       const isWrite = request.method !== "GET";
       const row = isWrite ? attribute(request, name) : undefined;
       const fault = chooseFault();
@@ -116,7 +117,7 @@ export function createDoor(parts: DoorParts): Door {
         const reading = fault === "honest" || fault === "slow" ? readReading(request, seen) : null;
         if (reading !== null) readings.set(`${name} ${readAsked(request)}`, reading);
       };
-      return toReply(seen, readSignal, noteRead);
+      return toReply(seen, leaving, noteRead);
     },
   };
 }
@@ -193,11 +194,7 @@ function isList(data: Link | { readonly links: readonly Link[] }): data is {
   return Array.isArray(data["links"]);
 }
 
-function toReply(
-  seen: Seen,
-  readSignal: () => AbortSignal,
-  noteRead: () => void,
-): ReturnType<Send> {
+function toReply(seen: Seen, leaving: Leaving, noteRead: () => void): ReturnType<Send> {
   if (seen.kind === "broken") return Promise.reject(seen.error);
   if (seen.kind === "silent") return new Promise<never>(() => undefined);
   const { status, headers = {}, body } = seen;
@@ -206,7 +203,7 @@ function toReply(
     headers,
     readBody: async () => {
       if (body.kind === "broken") throw body.error;
-      if (body.kind === "silent") await untilAborted(readSignal());
+      if (body.kind === "silent") await untilAborted(toSignal(leaving));
       if (body.kind !== "data") throw new Error("the body was no longer awaited");
       noteRead();
       return body.data;

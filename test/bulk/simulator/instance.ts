@@ -161,9 +161,9 @@ function createFate({ time, note }: Machine, name: string): Fate {
 }
 
 function guardSend(send: Send, { through, countWrite }: Fate): Send {
-  return async (request, readSignal) => {
+  return async (request, leaving) => {
     const reply = await through(() => {
-      const sent = send(request, readSignal);
+      const sent = send(request, leaving);
       if (request.method !== "GET") countWrite();
       return sent;
     });

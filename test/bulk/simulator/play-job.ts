@@ -1,5 +1,5 @@
 import { OtherProject } from "../../../src/bulk/bulk-errors.ts";
-import { CallFailure } from "../../../src/client/call-failure.ts";
+import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import { wasKilled, type Instance } from "./instance.ts";

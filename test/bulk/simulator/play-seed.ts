@@ -1,5 +1,5 @@
 import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
-import { CallFailure } from "../../../src/client/call-failure.ts";
+import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";

@@ -45,10 +45,9 @@ const extras: readonly string[] = [
  * Endpoints that return data, each with its tool's name. Endpoints that only Waypost has are left
  * out, because they are never called on other servers.
  */
-export function listAnswering(isRead: boolean): readonly (readonly [string, Endpoint])[] {
+export function listAnswering(): readonly (readonly [string, Endpoint])[] {
   return listEndpoints()
     .filter(({ response, type, ours }) => response !== null && type === undefined && ours !== true)
-    .filter(({ effect }) => (effect === "read") === isRead)
     .map((endpoint) => [endpoint.tool, endpoint]);
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { WriteCondition } from "../../../src/contract/condition.ts";
-import type { Client } from "../../../src/client/client.ts";
 import { links } from "../../../src/contract/links.ts";
 import { limitDestinations } from "../../../src/mcp/access/limit-destinations.ts";
 import { changeProject } from "../../../src/service/write-project.ts";
@@ -268,14 +267,12 @@ test("a project's own host list applies in addition to the operator's list", asy
 });
 
 test("a write may keep a forbidden host only if the link already had it", async () => {
-  const written = { id: "1", path: "other", url: forbiddenUrl };
-  const send = (() => Promise.resolve(written)) as unknown as Client["call"];
+  const written = { id: "1", path: "other", url: evil };
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
-  const limits = limitDestinations({ destinations, readKnown: () => known, call: send });
-  const { signal } = new AbortController();
-  const write = (condition: WriteCondition) =>
-    limits.call(links.upsert, { path: "other", url: forbiddenUrl }, signal, { condition });
-  await expect(write("absent")).rejects.toThrow(rejection);
-  await expect(write({ shown: { ...written, url: allowedUrl } })).rejects.toThrow(rejection);
-  await expect(write({ shown: written })).resolves.toBe(written);
+  const limits = limitDestinations(destinations, () => known);
+  const write = (condition: WriteCondition) => () =>
+    limits.requireAllowed(links.upsert, { path: "other", url: evil }, condition);
+  expect(write("absent")).toThrow(refusal);
+  expect(write({ shown: { ...written, url: good } })).toThrow(refusal);
+  expect(write({ shown: written })).not.toThrow();
 });

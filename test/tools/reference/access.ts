@@ -11,7 +11,7 @@ import {
   type Scope,
 } from "../../../src/contract/rights.ts";
 import { createAccess } from "../../../src/mcp/access/key-access.ts";
-import { createLearnedAccess } from "../../../src/mcp/access/learned-access.ts";
+import { createLearnedAccess } from "../../../src/mcp/access/remote-access.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { endpoints, nameEndpoint } from "./rest.ts";

@@ -5,7 +5,7 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, AccessState } from "../../access/key-access.ts";
-import { requireAct } from "../../access/refuse-denied.ts";
+import { requireAct } from "../../access/key-access.ts";
 import { advise } from "../../results/advice-by-code.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { readAny, type ToolCall } from "../tool.ts";

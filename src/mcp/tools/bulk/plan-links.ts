@@ -10,7 +10,7 @@ import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
-import { requireAct, requireRight } from "../../access/refuse-denied.ts";
+import { requireAct, requireRight } from "../../access/key-access.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import {
   listFields,

@@ -11,7 +11,7 @@ import type { LinkFields, ReadLink } from "../../../contract/links.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { requireAct, requireRight } from "../../access/refuse-denied.ts";
+import { requireAct, requireRight } from "../../access/key-access.ts";
 import { appFields } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import { settleApps, type NewApp } from "../apps.ts";

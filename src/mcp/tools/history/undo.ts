@@ -10,7 +10,7 @@ import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
-import { requireAct, requireRight } from "../../access/refuse-denied.ts";
+import { requireAct, requireRight } from "../../access/key-access.ts";
 import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields } from "../../results/present-body.ts";

@@ -1,0 +1,382 @@
+import { randomUUID } from "node:crypto";
+import type { Client, Sleep } from "../../client/client.ts";
+import { CallFailure } from "../../client/outcome.ts";
+import { hasRole } from "../../contract/access.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { listEndpoints } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { Problem } from "../../contract/problem.ts";
+import { listNamedScopes, readCause, type Cause } from "../../contract/read-cause.ts";
+import { readAnswer } from "../../contract/server-answer.ts";
+import type { ExpiringValues } from "../../state/expiring-values.ts";
+
+/**
+ * Remembers for a day what the responses of a remote server have shown about a key. It is stored
+ * for later processes if the data folder is available.
+ */
+export type LearnedAccess = {
+  readonly find: (endpoint: Endpoint) => KnownTool | undefined;
+  /** The denial of another endpoint that also applies to this one. */
+  readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
+  /** The kinds of endpoint that the key works with. */
+  readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
+  readonly noteGranted: (endpoint: Endpoint) => void;
+  /** Records a response that decides nothing and would not change if repeated. */
+  readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
+  /**
+   * Learns from the message of a 401. `isPlain` means that the request had no special fields, so
+   * every call would be rejected.
+   */
+  readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
+  /** Makes all other denials unknown, because the key was changed. */
+  readonly doubtDenials: (others: readonly Endpoint[]) => void;
+  /** Loads what other processes have learned, once. */
+  readonly recall: () => Promise<void>;
+  /** Saves what was learned since the last save. */
+  readonly write: () => Promise<void>;
+};
+
+export type KnownTool = {
+  readonly tool: string;
+  /**
+   * `settled`: the response did not decide it, and the endpoint is not probed again for a day.
+   * `open`: the key itself was rejected, or only one of several calls.
+   */
+  readonly state: "granted" | "denied" | "settled" | "open";
+  /** The server's message. */
+  readonly reason: string | null;
+  readonly at: number;
+};
+
+/** Where it is stored. A process that only reads passes a `save` without effect. */
+export type KeptAccess = Pick<ExpiringValues, "find" | "save">;
+
+export type LearnedOptions = {
+  /** Identifies the key and the server. */
+  readonly owner: string;
+  /** Undefined if nothing is stored. */
+  readonly openMemory: (() => Promise<KeptAccess>) | undefined;
+  /** The wall clock. */
+  readonly now: () => number;
+  readonly report: (error: unknown) => unknown;
+};
+
+const holds_ms = 24 * 60 * 60_000;
+const noted_ms = 60 * 60_000;
+const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoint]));
+
+type Lesson = { readonly endpoint: Endpoint; readonly known: KnownTool };
+
+export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
+  const { now } = options;
+  const learned = new Map<string, KnownTool>();
+  const memory = openMemory(options, learned);
+
+  function find({ tool }: Endpoint): KnownTool | undefined {
+    const known = learned.get(tool);
+    // A time in the future was recorded before the clock was set back.
+    const age_ms = now() - (known?.at ?? 0);
+    return age_ms >= 0 && age_ms < holds_ms ? known : undefined;
+  }
+
+  function isDecided(endpoint: Endpoint): boolean {
+    return ["granted", "denied"].includes(find(endpoint)?.state ?? "");
+  }
+
+  function list(state: KnownTool["state"]): readonly Lesson[] {
+    return [...byTool.values()].flatMap((endpoint) => {
+      const known = find(endpoint);
+      return known?.state === state ? [{ endpoint, known }] : [];
+    });
+  }
+
+  function learn({ tool }: Endpoint, state: KnownTool["state"], reason: string | null): void {
+    const before = learned.get(tool);
+    const isSame = before?.state === state && before.reason === reason;
+    // Saved again after an hour, so that it is known for a day after it was last confirmed.
+    if (isSame && Math.abs(now() - before.at) < noted_ms) return;
+    learned.set(tool, { tool, state, reason, at: now() });
+    if (state !== "open") memory.noteUnsaved();
+  }
+
+  return {
+    find,
+    findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
+    listKinds: () => {
+      const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
+      // A 404 for an id, or for a page, counts as access but may have another cause.
+      const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
+      return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
+    },
+    noteGranted: (endpoint) => {
+      if (endpoint.auth !== "none") learn(endpoint, "granted", null);
+    },
+    noteSettled: (endpoint, reason) => {
+      if (!isDecided(endpoint)) learn(endpoint, "settled", reason);
+    },
+    noteRefused: (endpoint, message, isPlain = false) => {
+      const cause = readCause(message);
+      const isLasting = isPlain || refusesAll(endpoint, cause, message);
+      if (rightsCauses.has(cause) && isLasting) return learn(endpoint, "denied", message);
+      // One rejected call does not disprove a tool that has worked.
+      if (cause === "key_invalid" || !isDecided(endpoint)) learn(endpoint, "open", message);
+    },
+    doubtDenials: (others) => {
+      for (const { endpoint } of list("denied")) {
+        if (!others.includes(endpoint)) learn(endpoint, "settled", null);
+      }
+    },
+    recall: memory.recall,
+    write: memory.write,
+  };
+}
+
+/** Loads and saves what processes have learned, as one value for each key and server. */
+function openMemory(
+  { owner, report, openMemory: open }: LearnedOptions,
+  learned: Map<string, KnownTool>,
+): Pick<LearnedAccess, "recall" | "write"> & { readonly noteUnsaved: () => void } {
+  let isUsable = open !== undefined;
+  let isUnsaved = false;
+  let recalling: Promise<void> | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  /** If the data folder cannot be used, each process learns for itself. */
+  async function use(isSaving: boolean): Promise<void> {
+    try {
+      const kept = isUsable ? await open?.() : undefined;
+      if (kept === undefined) return;
+      const saved = await kept.find("known_access", owner);
+      // The result of a save below.
+      for (const known of Object.values(saved?.value ?? {}) as readonly KnownTool[]) {
+        const { at = -Infinity } = learned.get(known.tool) ?? {};
+        if (at < known.at) learned.set(known.tool, known);
+      }
+      if (!isSaving) return;
+      isUnsaved = false;
+      const lasting = [...learned].filter(([, { state }]) => state !== "open");
+      await kept.save("known_access", owner, Object.fromEntries(lasting));
+    } catch (error) {
+      isUsable = false;
+      report(error);
+    }
+  }
+
+  return {
+    noteUnsaved: () => void (isUnsaved = true),
+    recall: () => (recalling ??= use(false)),
+    write: () => {
+      if (isUnsaved) writing = writing.then(() => (isUnsaved ? use(true) : undefined));
+      return writing;
+    },
+  };
+}
+
+/**
+ * Finds a denial that applies to the endpoint. If another endpoint with the same requirement works,
+ * the server does not follow the contract, and the denial does not apply.
+ */
+function findImpliedIn(
+  denials: readonly Lesson[],
+  granted: readonly Lesson[],
+  endpoint: Endpoint,
+): Lesson | undefined {
+  return denials.find(({ endpoint: denied, known }) => {
+    const cause = readCause(known.reason ?? "");
+    if (!demandsSame(denied, cause, endpoint)) return false;
+    return !granted.some((grant) => demandsSame(denied, cause, grant.endpoint));
+  });
+}
+
+/** The rights that a valid key may lack. */
+const rightsCauses: ReadonlySet<Cause> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+]);
+
+/** Whether the other endpoint also requires what the key lacks for the first one. */
+function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
+  const { scope, role, plan } = denied;
+  // The specification does not define a scope for upsert, so servers may differ.
+  if (cause === "scope_missing") {
+    const isKnown = denied.overwrite_scope === undefined && other.overwrite_scope === undefined;
+    return scope !== undefined && other.scope === scope && isKnown;
+  }
+  if (cause === "plan_required") return plan !== undefined && other.plan === plan;
+  if (cause !== "role_required" || role === undefined || other.role === undefined) return false;
+  return hasRole({ role: other.role }, role) && (writesLinks(denied) || !writesLinks(other));
+}
+
+/** Whether every call of the endpoint would be rejected like this, with any fields. */
+function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean {
+  if (!demandsSame(endpoint, cause, endpoint)) return false;
+  const named = listNamedScopes(message);
+  if (cause === "scope_missing") {
+    return named.length === 0 || named.some((name) => name === endpoint.scope);
+  }
+  const isOfApp = cause === "role_required" && /\bapps?\b/i.test(readAnswer(message));
+  return !(isOfApp && writesLinks(endpoint));
+}
+
+/**
+ * The specification defines no role for links, so a role that is missing for apps does not hide
+ * them.
+ */
+function writesLinks({ role, path }: Endpoint): boolean {
+  return role !== undefined && /^\/(short_)?links\b/.test(path);
+}
+
+/** Finds out what a key may do at a remote server, by requests that change nothing. */
+export type Exploration = {
+  /**
+   * Loads what was learned within a day, and sends requests for the rest in parallel. With an age,
+   * it also repeats requests that are at least this old. Errors are reported and not thrown,
+   * because most callers do not wait.
+   */
+  readonly explore: (age_ms?: number) => Promise<void>;
+  /** The same before listing tools, but waits for at most 1.5 seconds. */
+  readonly exploreForList: () => Promise<void>;
+};
+
+type ExplorationOptions = {
+  readonly learned: LearnedAccess;
+  /** Decides which endpoints are probed. */
+  readonly access: {
+    readonly canLearn: () => boolean;
+    readonly isWorthAsking: (endpoint: Endpoint) => boolean;
+  };
+  readonly probes: readonly Probe[];
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  readonly onChange: () => void;
+  readonly report: (error: unknown) => unknown;
+};
+
+type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
+
+/** Counted from a client's first message, so that its list of tools is in time. */
+const longestWait_ms = 1500;
+/** A probe without a result is repeated after this time, along with a later call. */
+const pause_ms = 60_000;
+
+export function createExploration(options: ExplorationOptions): Exploration {
+  const { learned, access, clock, sleep, report } = options;
+  const askedAt = new Map<string, number>();
+  let isRecalled = false;
+  let running: Promise<void> | undefined;
+  let waited: Promise<unknown> | undefined;
+
+  function listDue(age_ms: number | undefined): readonly Probe[] {
+    return options.probes.filter(({ endpoint }) => {
+      const { state = "open" } = learned.find(endpoint) ?? {};
+      const least_ms = state === "open" ? Math.min(age_ms ?? Infinity, pause_ms) : age_ms;
+      const last = askedAt.get(endpoint.tool) ?? -Infinity;
+      const isDue = least_ms !== undefined && clock.monotonic() - last >= least_ms;
+      return isDue && access.isWorthAsking(endpoint);
+    });
+  }
+
+  async function runRound(age_ms: number | undefined): Promise<void> {
+    await learned.recall();
+    isRecalled = true;
+    const due = listDue(age_ms);
+    const denied = due.filter(({ endpoint }) => learned.find(endpoint)?.state === "denied");
+    for (const { endpoint } of due) askedAt.set(endpoint.tool, clock.monotonic());
+    await Promise.all(due.map((probe) => send(probe, options)));
+    // If a denied endpoint works again, the key was changed, and other denials may be outdated too.
+    const isHealed = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
+    if (isHealed) learned.doubtDenials(due.map(({ endpoint }) => endpoint));
+  }
+
+  async function start(age_ms?: number): Promise<void> {
+    if (running !== undefined) return running;
+    // Returns early, because this runs with every call.
+    if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return;
+    const end = new AbortController();
+    running = runRound(age_ms)
+      .catch((error: unknown) => void report(error))
+      .then(() => {
+        running = undefined;
+        end.abort();
+        void learned.write();
+        options.onChange();
+      });
+    waited = Promise.race([running, sleep(longestWait_ms, end.signal).catch(() => undefined)]);
+    return running;
+  }
+
+  return {
+    explore: async (age_ms) => {
+      if (!access.canLearn()) return;
+      try {
+        await running;
+        await start(age_ms);
+        await learned.write();
+      } catch (error) {
+        report(error);
+      }
+    },
+    exploreForList: async () => {
+      void start();
+      await waited;
+    },
+  };
+}
+
+/**
+ * Probes read lists with one row and an id that does not exist, or send a `PATCH` without fields to
+ * this id.
+ */
+export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
+  // Starts with a letter, because a server with numeric ids may parse 3f… as the number 3.
+  const id = `f${randomUUID().slice(1)}`;
+  return listEndpoints().flatMap((endpoint): readonly Probe[] => {
+    const { method, auth, params, list } = endpoint;
+    if (auth === "none" || !isOffered(endpoint)) return [];
+    const isHarmless = method === "GET" || (method === "PATCH" && params !== undefined);
+    return isHarmless
+      ? [{ endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } }]
+      : [];
+  });
+}
+
+async function send(
+  { endpoint, input }: Probe,
+  { client, learned }: ExplorationOptions,
+): Promise<void> {
+  try {
+    await client.call(endpoint, input, undefined, { isProbe: true });
+    learned.noteGranted(endpoint);
+  } catch (error) {
+    if (error instanceof Problem) return noteRefusal(endpoint, error, learned);
+    if (!(error instanceof CallFailure)) throw error;
+    const { code, message, facts } = error;
+    if (code === "bad_response") learned.noteSettled(endpoint, message);
+    // Only a 503 has a waiting time, and may succeed later.
+    if (code !== "overloaded" || facts.retry_after_s !== undefined) return;
+    learned.noteSettled(endpoint, describeProbe(message));
+  }
+}
+
+/** Only a 401 about scope, role or plan denies the endpoint. */
+function noteRefusal(
+  endpoint: Endpoint,
+  { status, message }: Problem,
+  learned: LearnedAccess,
+): void {
+  const isVague = readCause(message) === "unauthorized";
+  if (status === 401 && !isVague) return learned.noteRefused(endpoint, message, true);
+  // The key was accepted, and only the id or the fields were rejected. A list has neither.
+  const isAccepted = endpoint.list === undefined && endpoint.ours !== true;
+  if (isAccepted && (status === 404 || status === 422)) return learned.noteGranted(endpoint);
+  const said = describeProbe(`The server answered with status ${status}: ${message}`);
+  return learned.noteSettled(endpoint, said);
+}
+
+/** Why a probe decided nothing. */
+function describeProbe(sentence: string): string {
+  return `When Waypost checked, ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
+}
