@@ -1,6 +1,6 @@
 import { Agent, buildConnector } from "undici";
 import type { AnswerApi } from "../contract/api-message.ts";
-import { toSignal } from "../contract/leaving.ts";
+import { toSignal } from "../contract/waiting.ts";
 import { requestIdHeader } from "../text/request-id.ts";
 import { NotSent, ReplyTooLarge, type BodyForm, type Send } from "./send-once.ts";
 

@@ -4,7 +4,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/waiting.ts";
 import { Problem } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { noteUnread } from "../contract/unread.ts";
+import { noteUnread } from "../contract/server-answer.ts";
 import { findWritten, type WriteFinding, type WriteSearch } from "./find-written.ts";
 import {
   describeFailure,

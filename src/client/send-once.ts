@@ -9,15 +9,14 @@ import {
 import { hideSecret, isPage, readRefusal, type ServerRefusal } from "./read-refusal.ts";
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { normalizeId, storedId, type ReceivedMeta } from "../contract/fields.ts";
+import { normalizeId, storedId, unwrap, type ReceivedMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { createLeaving, type Leaving } from "../contract/leaving.ts";
+import { createLeaving, type Leaving } from "../contract/waiting.ts";
 import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { Problem, notFound, saysNothingWritten } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { listUnread, noteUnread, type UnreadPart } from "../contract/unread.ts";
-import { unwrap } from "../contract/unwrap-schema.ts";
+import { listUnread, noteUnread, type UnreadPart } from "../contract/server-answer.ts";
 import { quote } from "../text/show-hidden.ts";
 
 /** Sends a call once and reads how it ended. */

@@ -5,7 +5,7 @@ import { openProbe } from "../app/process/open-client.ts";
 import { readApiKey } from "../app/data/secrets.ts";
 import { withDeployment } from "../app/process/deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { readCause } from "../contract/read-cause.ts";
+import { readCause } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
@@ -73,8 +73,8 @@ async function readKeyFault(list: Endpoint, { call }: Client): Promise<string | 
   try {
     await call(list, { limit: 1 }, undefined, { isProbe: true });
   } catch (error) {
-    if (error instanceof Problem && readCause(error.message) === "key_invalid")
-      return error.message;
+    const isInvalid = error instanceof Problem && readCause(error.message) === "key_invalid";
+    if (isInvalid) return error.message;
   }
   return undefined;
 }

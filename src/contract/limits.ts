@@ -76,3 +76,11 @@ const margin_ms = 1000;
 export function readSpan(budget: BudgetName): number {
   return budgets[budget].window_ms + margin_ms;
 }
+
+/** The first `most` overwrites in a window need no approval; one approval covers `granted` more. */
+export const unapprovedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
+
+/**
+ * A link without clicks can move to another path without approval while it is younger than this.
+ */
+export const unapprovedMove_ms = 10 * 60_000;

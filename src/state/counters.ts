@@ -1,4 +1,4 @@
-import { unapprovedOverwrites } from "../contract/approval-rules.ts";
+import { unapprovedOverwrites } from "../contract/limits.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { unapprovedOverwrites } from "../contract/approval-rules.ts";
+import { unapprovedOverwrites } from "../contract/limits.ts";
 import { mostSkew_ms, type Clock } from "../contract/clock.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { JsonObject } from "../contract/json.ts";

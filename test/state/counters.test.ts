@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { readTries } from "../../src/mcp/approval/check-pin.ts";
+import { readTries } from "../../src/mcp/approval/decide.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 

@@ -27,7 +27,7 @@ import { readResult, type ToolResult, validatorV1, validatorV2 } from "./mcp-cli
 import type { World } from "./world.ts";
 import { readContent } from "../../src/client/carriers.ts";
 import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
-import { toSignal } from "../../src/contract/leaving.ts";
+import { toSignal } from "../../src/contract/waiting.ts";
 
 /** Use this for an assistant with a scripted remote server, without sockets. */
 

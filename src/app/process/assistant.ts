@@ -160,7 +160,7 @@ function prepareContexts(
   const hasMemory = own === undefined && (!mustExist || state.exists());
   const openMemory = async (): Promise<KeptAccess> => {
     const { kept } = await openState();
-    return isLook ? { find: kept.find, save: () => Promise.resolve() } : kept;
+    return mustExist ? { find: kept.find, save: () => Promise.resolve() } : kept;
   };
   return ({ key, known, via }, listeners) =>
     createKeyContext({

@@ -1,5 +1,8 @@
-import type { Endpoint } from "./endpoint.ts";
-import { contract, listEndpoints } from "./index.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { contract, listEndpoints } from "../index.ts";
+import type { JsonObject } from "../json.ts";
+import { unapprovedMove_ms, unapprovedOverwrites } from "../limits.ts";
+import { movesDestination, movesPath } from "./moved-link.ts";
 
 /**
  * The actions that a person must approve, in one table for the tools, `explain_access` and the
@@ -8,25 +11,35 @@ import { contract, listEndpoints } from "./index.ts";
 export type ApprovalRule = {
   /** When the rule applies, worded as the end of "asks before it …". */
   readonly when: string;
+  /** The tools that may ask for this reason. */
   readonly tools: readonly string[];
+  /** Decides for one request. Plans, undo and counted overwrites decide for themselves. */
+  readonly applies?: (write: PlannedWrite) => boolean;
+};
+
+/** A write, as far as it is known before it is carried out. */
+export type PlannedWrite = {
+  readonly endpoint: Endpoint;
+  readonly input: JsonObject;
+  /** The target's record; null if it will be created, undefined if the key may not read it. */
+  readonly before: JsonObject | null | undefined;
+  /** The changes to the target, as far as they are known. */
+  readonly changes: JsonObject;
+  /** The apps that the call would register. */
+  readonly registered: readonly unknown[];
+  /** Whether the path is so new that no visitor can know it. */
+  readonly isFresh?: boolean | undefined;
 };
 
 export type ApprovalReason = keyof typeof approvalRules;
 
 const { links, iosApps, androidApps, projects } = contract;
 
-/** The first `most` overwrites in a window need no approval; one approval covers `granted` more. */
-export const unapprovedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
-
-/**
- * A link without clicks can move to another path without approval while it is younger than this.
- */
-export const unapprovedMove_ms = 10 * 60_000;
-
 export const approvalRules = {
   destroys: {
     when: "deletes something, or replaces the published page template or its draft",
-    tools: nameTools(({ effect }) => effect === "destroy"),
+    tools: nameTools(destroys),
+    applies: ({ endpoint }) => destroys(endpoint),
   },
   registers_app: {
     when: "registers an app, alone or as part of a link: the domain then vouches for the app",
@@ -36,24 +49,31 @@ export const approvalRules = {
         entry === androidApps.create ||
         entry.body === links.create.body,
     ),
+    applies: ({ registered }) => registered.length > 0,
   },
   changes_app: {
     when: "changes any field of an app except its name",
     tools: [iosApps.update.tool, androidApps.update.tool],
+    applies: changesIdentity,
   },
   changes_domain: {
     when: "changes a project's subdomain or custom domain",
     tools: [projects.update.tool],
+    applies: changesIdentity,
   },
   moves_destination: {
     when: "points an existing link at another host or app, or removes its destination or app",
-    tools: [links.update.tool, links.upsert.tool],
+    tools: nameTools(overwritesLink),
+    applies: ({ endpoint, before, input }) =>
+      overwritesLink(endpoint) && before !== null && movesDestination(before, input),
   },
   moves_path: {
     when:
       "moves a link to another path, if that link has clicks, is older than " +
       `${unapprovedMove_ms / 60_000} minutes, or one of these is unknown`,
     tools: [links.update.tool],
+    applies: ({ endpoint, before, input, isFresh }) =>
+      endpoint === links.update && before !== null && movesPath(before, input) && isFresh !== true,
   },
   many_rows: {
     when: "overwrites or deletes links, registers apps, or resumes a cancelled job",
@@ -71,10 +91,29 @@ export const approvalRules = {
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;
 
+// `Object.entries` types every name as a text.
+const rules = Object.entries(approvalRules) as readonly [ApprovalReason, ApprovalRule][];
+
+/** Why a person has to approve this write; empty if no approval is needed. */
+export function listReasons(write: PlannedWrite): readonly ApprovalReason[] {
+  return rules.filter(([, { applies }]) => applies?.(write) === true).map(([name]) => name);
+}
+
 /** Whether some calls of the tool need approval. */
 export function mayNeedApproval(tool: string): boolean {
-  const rules: readonly ApprovalRule[] = Object.values(approvalRules);
-  return rules.some(({ tools }) => tools.includes(tool));
+  return rules.some(([, { tools }]) => tools.includes(tool));
+}
+
+function destroys({ effect }: Endpoint): boolean {
+  return effect === "destroy";
+}
+
+function overwritesLink(endpoint: Endpoint): boolean {
+  return endpoint === links.update || endpoint === links.upsert;
+}
+
+function changesIdentity({ endpoint, changes }: PlannedWrite): boolean {
+  return endpoint.approval_fields?.some((field) => Object.hasOwn(changes, field)) === true;
 }
 
 function nameTools(matches: (entry: Endpoint) => boolean): readonly string[] {

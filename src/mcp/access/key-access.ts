@@ -1,10 +1,9 @@
-import { findRefusal, hasScope, type KeyFacts } from "../../contract/access.ts";
+import { findRefusal, hasScope, readCause, type KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { messages } from "../../contract/messages.ts";
 import { unauthorized } from "../../contract/problem.ts";
-import { readCause } from "../../contract/read-cause.ts";
-import type { Scope } from "../../contract/scopes-and-roles.ts";
+import type { Scope } from "../../contract/rights.ts";
 import type { KnownTool, LearnedAccess } from "./remote-access.ts";
 import { ToolFailure, explainEnd, type FailedCall } from "../results/tool-failure.ts";
 

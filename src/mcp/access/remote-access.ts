@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Client, Sleep } from "../../client/client.ts";
 import { CallFailure } from "../../client/outcome.ts";
-import { hasRole } from "../../contract/access.ts";
+import { hasRole, listNamedScopes, readCause, type Cause } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { Problem } from "../../contract/problem.ts";
-import { listNamedScopes, readCause, type Cause } from "../../contract/read-cause.ts";
 import { readAnswer } from "../../contract/server-answer.ts";
 import type { ExpiringValues } from "../../state/expiring-values.ts";
 

@@ -13,8 +13,8 @@ import {
   type Decision,
   type DecisionListeners,
   type OpenQuestion,
+  type PinOptions,
 } from "./decide.ts";
-import type { PinOptions } from "./check-pin.ts";
 import { renderNotice, renderPage, servePage, showPage } from "./page-shell.ts";
 import { readPlanPart, renderPlanPage, type PlanPart } from "./plan-rows.ts";
 import { answerFrame, renderFacts, renderFrames, renderRecent } from "./question-html.ts";

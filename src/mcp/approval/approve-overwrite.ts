@@ -1,4 +1,4 @@
-import { unapprovedOverwrites } from "../../contract/approval-rules.ts";
+import { unapprovedOverwrites } from "../../contract/limits.ts";
 import type { State } from "../../state/state.ts";
 import { isRefused } from "../results/tool-failure.ts";
 import type { ApprovalRequest, Fact } from "./question.ts";

@@ -77,7 +77,7 @@ type TellProgress = (progress: Progress) => void;
 
 /** Runs the tool. Throws `PersonAsked` if a person has to answer first. */
 async function run(
-  { caller: { capabilities, isModern }, context: _, ...call }: ClientCall,
+  { caller: { capabilities, isModern }, context: _context, ...call }: ClientCall,
   person: Person,
   tellProgress: TellProgress,
   options: ServerOptions,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { CallFailure } from "../../client/outcome.ts";
-import { readCause } from "../../contract/read-cause.ts";
+import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
 import {

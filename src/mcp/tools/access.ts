@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { mayNeedApproval } from "../../contract/approval-rules.ts";
+import { mayNeedApproval } from "../../contract/rules/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { AccessState } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";

@@ -4,7 +4,7 @@ import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import type { RequestOptions } from "../../client/request.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Leaving } from "../../contract/leaving.ts";
+import type { Leaving } from "../../contract/waiting.ts";
 import type { ReceivedCall, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/key-access.ts";

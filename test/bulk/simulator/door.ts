@@ -17,7 +17,7 @@ import { readAsked, readPath } from "./planned.ts";
 import { createStragglers, type Stragglers } from "./stragglers.ts";
 import type { RowName, Truth } from "./truth.ts";
 import type { VirtualTime } from "./virtual-time.ts";
-import { toSignal, type Leaving } from "../../../src/contract/leaving.ts";
+import { toSignal, type Leaving } from "../../../src/contract/waiting.ts";
 
 /**
  * The simulated network in front of a real service. Every request passes through here, gets the

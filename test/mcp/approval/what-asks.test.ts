@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approvalRules } from "../../../src/contract/approval-rules.ts";
+import { approvalRules } from "../../../src/contract/rules/approval-rules.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { readAccess } from "../../support/stage.ts";

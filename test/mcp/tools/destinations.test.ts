@@ -267,12 +267,12 @@ test("a project's own host list applies in addition to the operator's list", asy
 });
 
 test("a write may keep a forbidden host only if the link already had it", async () => {
-  const written = { id: "1", path: "other", url: evil };
+  const written = { id: "1", path: "other", url: forbiddenUrl };
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
   const limits = limitDestinations(destinations, () => known);
   const write = (condition: WriteCondition) => () =>
-    limits.requireAllowed(links.upsert, { path: "other", url: evil }, condition);
-  expect(write("absent")).toThrow(refusal);
-  expect(write({ shown: { ...written, url: good } })).toThrow(refusal);
+    limits.requireAllowed(links.upsert, { path: "other", url: forbiddenUrl }, condition);
+  expect(write("absent")).toThrow(rejection);
+  expect(write({ shown: { ...written, url: allowedUrl } })).toThrow(rejection);
   expect(write({ shown: written })).not.toThrow();
 });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { approvalRules } from "../../../src/contract/approval-rules.ts";
+import { approvalRules } from "../../../src/contract/rules/approval-rules.ts";
 import { offeredConditions } from "../../../src/contract/filters.ts";
 import { contract } from "../../../src/contract/index.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";

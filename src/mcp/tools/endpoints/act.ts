@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { unapprovedMove_ms, type ApprovalReason } from "../../../contract/approval-rules.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { pickLasting, type WriteCondition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
@@ -7,32 +6,28 @@ import { normalizeId } from "../../../contract/fields.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
-import type { LinkFields, ReadLink } from "../../../contract/links.ts";
+import { unapprovedMove_ms } from "../../../contract/limits.ts";
+import type { ReadLink } from "../../../contract/links.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
-import { movesDestination, movesPath } from "../../../contract/rules/moved-link.ts";
+import {
+  listReasons,
+  type ApprovalReason,
+  type PlannedWrite,
+} from "../../../contract/rules/approval-rules.ts";
+import { movesPath } from "../../../contract/rules/moved-link.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { requireAct, requireRight } from "../../access/key-access.ts";
 import { appFields } from "../../results/present-body.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import { settleApps, type NewApp } from "../apps.ts";
-import { findRecord, findTarget, type TargetRecord } from "../targets.ts";
+import { findRecord, findTarget } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 
 /** A call of a writing tool, with everything that is known before it is carried out. */
-export type Act = {
-  readonly endpoint: Endpoint;
+export type Act = PlannedWrite & {
   readonly kind: ResourceKind;
-  /** The input of the request. */
-  readonly input: JsonObject;
   /** The id of the target, if it exists and is known. */
   readonly id: string | undefined;
-  /** The target's record; null if it will be created, undefined if the key may not read it. */
-  readonly before: TargetRecord;
-  /** Whether the path is so new that no visitor can know it. */
-  readonly isFresh?: boolean | undefined;
-  /** The changes to the target, as far as they are known. */
-  readonly changes: JsonObject;
-  /** The apps that the call would register. */
   readonly registered: readonly NewApp[];
   /** The current records of the apps that the fields choose. */
   readonly beside: readonly unknown[];
@@ -44,15 +39,20 @@ export type Act = {
   readonly reasons: readonly ApprovalReason[];
 };
 
-type PrepareCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
+/** A call whose names are replaced by ids. The target itself may change until it is read. */
+export type ResolvedCall = Pick<
+  Act,
+  "endpoint" | "kind" | "input" | "registered" | "beside" | "missing"
+>;
 
 const { links } = contract;
 
-export async function prepareAct(
+/** Finds the target and the apps that the arguments name, and checks the right to register them. */
+export async function resolveCall(
   endpoint: Endpoint,
   given: JsonObject,
-  call: PrepareCall,
-): Promise<Act> {
+  call: Pick<ToolCall, "ask" | "keyContext" | "apps">,
+): Promise<ResolvedCall> {
   const kind = findKind(endpoint);
   const id = endpoint.params && (await findTarget(kind, String(given["id"]), call));
   const named = id === undefined ? given : { ...given, id };
@@ -66,15 +66,22 @@ export async function prepareAct(
     requireAct(registration, call.keyContext);
     requireRight({ tool: endpoint.tool, endpoint: registration }, call.keyContext);
   }
+  return { endpoint, kind, input, registered, beside: chosen.map(pickLasting), missing };
+}
+
+/** Reads the target as it is now, and decides whether the call needs approval. */
+export async function readAct(
+  resolved: ResolvedCall,
+  call: Pick<ToolCall, "ask" | "keyContext">,
+): Promise<Act> {
+  const { endpoint, kind, input } = resolved;
   const target = await readTarget(endpoint, input, call);
   const { before } = target;
   const isFresh =
     endpoint === links.update && before ? await isFreshMove(before, input, call) : undefined;
   const isEnd = endpoint.method === "DELETE" && before;
   const touched = isEnd ? await readTouched(kind, before, call) : undefined;
-  const beside = chosen.map(pickLasting);
-  const known = { ...target, isFresh, registered, beside, missing, touched };
-  return completeAct({ endpoint, kind, input, ...known });
+  return completeAct({ ...resolved, ...target, isFresh, touched });
 }
 
 /** Adds what follows from the input and the current target. */
@@ -150,23 +157,6 @@ function choosesOther(choice: unknown, current: unknown): boolean {
 
 function foldId(id: unknown): string {
   return typeof id === "string" ? normalizeId(id) : "";
-}
-
-function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
-  const { endpoint, kind, input, before, isFresh, changes, registered } = act;
-  if (endpoint.effect === "destroy") return ["destroys"];
-  const reasons: ApprovalReason[] = registered.length > 0 ? ["registers_app"] : [];
-  if (endpoint.approval_fields?.some((field) => Object.hasOwn(changes, field))) {
-    reasons.push(kind.name === "project" ? "changes_domain" : "changes_app");
-  }
-  if (before === null || endpoint.body !== links.create.body) return reasons;
-  // The body's schema has checked the arguments.
-  const fields = input as LinkFields;
-  if (movesDestination(before, fields)) reasons.push("moves_destination");
-  if (endpoint === links.update && movesPath(before, fields) && isFresh !== true) {
-    reasons.push("moves_path");
-  }
-  return reasons;
 }
 
 /**

@@ -2,10 +2,12 @@ import type { KnownKey } from "../../../contract/access.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/limits.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { findFingerprintWarning, findTeamIdWarning } from "../../../contract/rules/app-rules.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
+import { describeAndroidEntry, describeIosEntry } from "../../../visit/association-files.ts";
 import type { Fact, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { readIfPossible } from "../../results/tool-failure.ts";
@@ -13,7 +15,6 @@ import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
 import type { ToolCall } from "../tool.ts";
 import { listVisits } from "../visits.ts";
 import { readTouched, type Act } from "./act.ts";
-import { describeAssociation } from "./describe-association.ts";
 
 /** Writes the question that a person reads before they approve a write. */
 export async function previewAct(act: Act, call: PreviewCall): Promise<Question> {
@@ -251,3 +252,54 @@ function writeTouched(touched: Act["touched"]): string {
 function isFilled(value: unknown): value is string {
   return typeof value === "string" && !isBlank(value);
 }
+
+/** The lines that an association file gains and loses; none if it stays unchanged. */
+export function describeAssociation(
+  kind: ResourceKind,
+  before: JsonObject | undefined,
+  after: JsonObject | undefined,
+): readonly Fact[] {
+  const file = associationFiles[kind.name];
+  if (file === undefined) return [];
+  const { name } = file;
+  const [old = [], fresh = []] = [before, after].map((app) => app && file.list(app));
+  const removed = old.filter((line) => !fresh.includes(line));
+  const added = fresh.filter((line) => !old.includes(line));
+  const lines = [
+    ...removed.map((text) => ({ kind: "removed", text }) as const),
+    ...added.map((text) => ({ kind: "added", text }) as const),
+  ];
+  const warning = after && file.findWarning(after);
+  const warnings = warning === undefined ? [] : [warning];
+  if (lines.length > 0) return [{ name, kind: "lines", lines, warnings }];
+  return warning === undefined ? [] : [{ name, text: "unchanged", warnings }];
+}
+
+type AppAssociationFile = {
+  readonly name: string;
+  readonly list: (app: JsonObject) => readonly string[];
+  /** Describes the app's fields that the operating system ignores. */
+  readonly findWarning: (app: JsonObject) => string | undefined;
+};
+
+/** The association file by kind of app. */
+const associationFiles: Readonly<Record<string, AppAssociationFile>> = {
+  ios_app: {
+    name: "apple-app-site-association",
+    list: (app) => {
+      const entry = describeIosEntry(app);
+      if (entry === undefined) return [];
+      const clip = entry.clipID === undefined ? [] : [`App Clip ${entry.clipID}`];
+      return [`app ${entry.appID}`, ...clip];
+    },
+    findWarning: findTeamIdWarning,
+  },
+  android_app: {
+    name: "assetlinks.json",
+    list: (app) => {
+      const entry = describeAndroidEntry(app);
+      return (entry?.fingerprints ?? []).map((print) => `${entry?.package_name} ${print}`);
+    },
+    findWarning: findFingerprintWarning,
+  },
+};

@@ -3,16 +3,18 @@ import type { ListInput } from "../../../contract/filters.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
+import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
+import { explainEnd, isChanged, refuseChanged } from "../../results/tool-failure.ts";
 import { readAppsOf } from "../apps.ts";
+import { describeCondition, describeState, readAct, resolveCall, type Act } from "./act.ts";
+import { refuseInvalid } from "./check-act.ts";
+import { previewAct } from "./preview-act.ts";
 import { journalWrite } from "../history/journal.ts";
 import { findTarget } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 import { findWrittenProblems } from "../visits.ts";
-import { describeCondition, describeState, prepareAct, type Act } from "./act.ts";
-import { actAsShown, type PreparedAct } from "./act-as-shown.ts";
-import { previewAct } from "./preview-act.ts";
-import { refuseInvalid } from "./check-act.ts";
+import { digestOf } from "../../../text/digest.ts";
 
 /** Runs a tool that calls one endpoint of the contract. */
 export async function runEndpoint(
@@ -20,8 +22,7 @@ export async function runEndpoint(
   given: JsonObject,
   call: ToolCall,
 ): Promise<JsonObject> {
-  if (endpoint.effect === "read") return read(endpoint, given, call);
-  return actAsShown(() => prepare(endpoint, given, call), call);
+  return endpoint.effect === "read" ? read(endpoint, given, call) : write(endpoint, given, call);
 }
 
 async function read(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
@@ -49,29 +50,28 @@ export async function presentRead(
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
 
-async function prepare(
-  endpoint: Endpoint,
-  given: JsonObject,
-  call: ToolCall,
-): Promise<PreparedAct<JsonObject>> {
-  const act = await prepareAct(endpoint, given, call);
-  const { id = "", before, reasons, changes } = act;
-  const { tool } = endpoint;
-  // Without changes, nothing is overwritten.
-  const isOverwrite = endpoint.overwrites && before !== null && Object.keys(changes).length > 0;
-  return {
-    tool,
-    args: given,
-    target: id,
-    state: describeState(act),
-    endpoints: [endpoint],
-    asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
-    describe: async () => {
-      await refuseInvalid(act, call, tool);
-      return previewAct(act, call);
-    },
-    carryOut: () => carryOut(act, call),
-  };
+async function write(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
+  return actAsShown(async () => {
+    const resolved = await resolveCall(endpoint, given, call);
+    const act = await readAct(resolved, call);
+    const { id = "", before, reasons, changes } = act;
+    // Without changes, nothing is overwritten.
+    const isOverwrite = endpoint.overwrites && before !== null && Object.keys(changes).length > 0;
+    return {
+      tool: endpoint.tool,
+      args: given,
+      target: id,
+      state: describeState(act),
+      readState: async () => describeState(await readAct(resolved, call)),
+      endpoints: [endpoint],
+      asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
+      describe: async () => {
+        await refuseInvalid(act, call, endpoint.tool);
+        return previewAct(act, call);
+      },
+      carryOut: () => carryOut(act, call),
+    };
+  }, call);
 }
 
 async function carryOut(act: Act, call: ToolCall): Promise<JsonObject> {
@@ -94,4 +94,62 @@ async function carryOut(act: Act, call: ToolCall): Promise<JsonObject> {
 function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {
   const known = names.filter((name) => !isBlank(record[name]));
   return Object.fromEntries(known.map((name) => [name, record[name]]));
+}
+
+/** What a writing tool is about to do, which a person may have to approve. */
+export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
+  /** The requests to come. Their rate limits are checked before a person is asked. */
+  readonly endpoints: readonly Endpoint[];
+  /** When a person is asked: always, only after the key has made many overwrites, or never. */
+  readonly asks: "always" | "after_many" | "never";
+  /** Reads the state again, for a server that does not check conditions. */
+  readonly readState: () => Promise<unknown>;
+  /** Writes the question. Throws if the API would reject the request afterwards. */
+  readonly describe: () => Promise<Question>;
+  readonly carryOut: () => Promise<Result>;
+};
+
+type ApprovalCall = Pick<ToolCall, "approve" | "approveOverwrite" | "keyContext">;
+
+/** The most attempts on a target that keeps changing while a person approves the act. */
+const mostTries = 4;
+
+/** Prepares an act, has it approved, and carries it out on what was shown. */
+export async function actAsShown<Result>(
+  prepare: () => Promise<PreparedAct<Result>>,
+  call: ApprovalCall,
+): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await actOnce(prepare, call);
+    } catch (error) {
+      // The target has changed since it was shown, so the call starts again with the new state.
+      if (!isChanged(error) || tries === mostTries) throw error;
+    }
+  }
+}
+
+async function actOnce<Result>(
+  prepare: () => Promise<PreparedAct<Result>>,
+  { approve, approveOverwrite, keyContext }: ApprovalCall,
+): Promise<Result> {
+  const { asks, readState, describe, carryOut, endpoints, ...prepared } = await prepare();
+  const { tool, state } = prepared;
+  if (asks === "never") return carryOut();
+  const request = async () => {
+    const question = await describe();
+    for (const endpoint of new Set(endpoints)) {
+      await keyContext.requireBudget(endpoint).catch((error: unknown) => {
+        throw explainEnd({ tool, endpoint }, error);
+      });
+    }
+    return { ...prepared, question };
+  };
+  if (asks === "after_many") return approveOverwrite(request, carryOut);
+  await approve(await request());
+  // For a server without conditions, the target is read again just before the request. A later
+  // change is not noticed.
+  const isStale = !keyContext.checksConditions && digestOf(await readState()) !== digestOf(state);
+  if (isStale) throw refuseChanged(tool);
+  return carryOut();
 }

@@ -18,7 +18,7 @@ import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { readAppName, settleApps } from "../apps.ts";
 import { refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
-import { actAsShown } from "../endpoints/act-as-shown.ts";
+import { actAsShown } from "../endpoints/run-endpoint.ts";
 import type { Act } from "../endpoints/act.ts";
 import { refuseInvalid } from "../endpoints/check-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
@@ -112,6 +112,7 @@ function undo(change: Change, history: History, call: ToolCall): Promise<Change>
       args: { change_id: change.id },
       target: change.target_id ?? "",
       state: describeState(planned),
+      readState: async () => describeState(await planUndo(change, history, call)),
       endpoints: planned.steps.map(({ endpoint }) => endpoint),
       asks: losesData(planned) ? "always" : overwrites ? "after_many" : "never",
       describe: async () => {

@@ -16,7 +16,7 @@ import {
   refuseArguments,
   ToolFailure,
 } from "../../results/tool-failure.ts";
-import { actAsShown } from "../endpoints/act-as-shown.ts";
+import { actAsShown } from "../endpoints/run-endpoint.ts";
 import { journalWrite } from "../history/journal.ts";
 import type { EndpointAddition, ToolCall } from "../tool.ts";
 import { describeChanges, findSeen, previewWrite } from "./preview-publication.ts";
@@ -91,6 +91,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
       target,
       // The approval is valid only for this version and this draft.
       state,
+      readState: () => readState(call),
       endpoints: [endpoint],
       asks: endpoint.effect === "destroy" ? "always" : asks,
       describe: async () => {
@@ -105,15 +106,14 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
 /** The exact text to publish. A draft that is saved after the question is not published. */
 function settleText(
   given: JsonObject,
-  { draft, isAbsent, isSilent }: TemplateState,
+  { draft, isAbsent }: TemplateState,
   call: ToolCall,
 ): JsonObject {
   const chosen = pickText(given);
   const text = { ...draft, ...chosen };
   if (isAbsent && Object.keys(chosen).length === 0) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
-  // If no key can read the draft, the server publishes it as it is.
-  if (unread.length > 0 && !isSilent) {
+  if (unread.length > 0) {
     const why = isSaveOffered(call)
       ? "this API key cannot read the draft"
       : `WAYPOST_TOOLS leaves out ${save.tool}, which reads the draft`;

@@ -19,24 +19,13 @@ export type TemplateState = {
   readonly draft: TemplateText | undefined;
   /** Whether the project has no template yet. */
   readonly isAbsent: boolean;
-  /**
-   * Whether the server's responses show no draft and do not say why. No other key would see more.
-   */
-  readonly isSilent: boolean;
 };
 
 export type TemplateCall = Pick<ToolCall, "ask" | "askFree" | "keyContext">;
 
 const { pageTemplate } = contract;
-const nothing: TemplateState = {
-  live: null,
-  draft: { body: "", css: "" },
-  isAbsent: true,
-  isSilent: false,
-};
-const refused = { draft: undefined, isSilent: false };
-const silent = { draft: undefined, isSilent: true };
-const unknown: TemplateState = { ...silent, live: undefined, isAbsent: false };
+const nothing: TemplateState = { live: null, draft: { body: "", css: "" }, isAbsent: true };
+const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: false };
 
 export async function readState(call: TemplateCall): Promise<TemplateState> {
   const { ask, keyContext } = call;
@@ -44,12 +33,12 @@ export async function readState(call: TemplateCall): Promise<TemplateState> {
     // The draft is read with an empty save, which would create a template where none exists. So the
     // versions are read first.
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
-    if (found === undefined) return { ...refused, live: undefined, isAbsent: false };
+    if (found === undefined) return unknown;
     const live = await readLive(found, call).catch((error: unknown) => {
       if (isNotFound(error) || isStrange(error)) return undefined;
       throw error;
     });
-    return { ...(await readDraft(call)), live, isAbsent: false };
+    return { live, draft: await readDraft(call), isAbsent: false };
   } catch (error) {
     if (isChanged(error)) return nothing;
     if (isStrange(error)) return unknown;
@@ -86,15 +75,10 @@ export function isNotFound(error: unknown): error is ToolFailure {
  * Reads the draft with an empty save, because the API shows it only in that response. A condition
  * prevents the first save. The key or the operator may not allow it.
  */
-async function readDraft({
-  askFree,
-  keyContext,
-}: TemplateCall): Promise<Pick<TemplateState, "draft" | "isSilent">> {
-  if (!keyContext.mayAsk(pageTemplate.save)) return refused;
+async function readDraft({ askFree, keyContext }: TemplateCall): Promise<TemplateText | undefined> {
+  if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
   const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}, "present"));
-  if (saved === undefined) return refused;
-  if (!isText(saved)) return silent;
-  return { draft: { body: saved.body, css: saved.css }, isSilent: false };
+  return saved && isText(saved) ? { body: saved.body, css: saved.css } : undefined;
 }
 
 /** Describes the template for the history, without what the key may not read. */
