@@ -25,7 +25,6 @@ export const settingGroups = [
 ] as const;
 
 export type Setting = {
-  /** The name on the console's page. */
   readonly title: string;
   readonly group: (typeof settingGroups)[number];
   readonly variable: `WAYPOST_${string}`;
@@ -33,7 +32,6 @@ export type Setting = {
   readonly flag?: string;
   /** The placeholder for a value, such as `URL`. */
   readonly value: string;
-  /** The value of an unset setting. */
   readonly default?: string;
   /** What happens if it is unset and has no default value, in words. */
   readonly unset?: string;
@@ -467,7 +465,6 @@ export type SettingName = keyof typeof settings;
 
 export const settingList: readonly Setting[] = Object.values(settings);
 
-/** Settings whose values the console does not show. */
 export type SecretName = {
   [Name in SettingName]: (typeof settings)[Name] extends { secret: true } ? Name : never;
 }[SettingName];

@@ -193,7 +193,7 @@ describe("two visits", () => {
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("to the same link match the visit of the more similar phone, and return the other visit too", () => {
+  test("to the same link match the more similar phone, and return both visits", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

@@ -93,7 +93,7 @@ describe("a visit", () => {
     for (const key of keys) expect(await count(key)).toBe(1);
   });
 
-  test("to a preview page is counted, but not to a QR code, by POST or at an unknown path", async () => {
+  test("to a preview page is counted, but no POST, QR code or unknown path", async () => {
     const { id } = await host.add("link", { path: "page" });
     expect((await host.visit("/page")).status).toBe(200);
     await host.visit("/page/more");
@@ -189,7 +189,7 @@ describe("pending visits", () => {
     expect(await readStored(id)).toBe(1);
   });
 
-  test("stay in memory until the database accepts writes again, without delaying reads", async () => {
+  test("stay in memory without delaying reads until the database accepts writes", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     const reported: unknown[] = [];

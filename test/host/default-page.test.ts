@@ -151,7 +151,7 @@ describe("the default page in an in-app browser", () => {
     },
   );
 
-  test("does not explain how to leave if the browser opens apps or no app can be opened", async () => {
+  test("explains nothing if the browser opens apps or no app can be opened", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

@@ -47,7 +47,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("below the link origin belongs to the project that verified it as a custom domain", async () => {
+  test("below the link origin can be the verified custom domain of a project", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("shows a page with the project's name, whether it was deleted or never existed", async () => {
+  test("shows the project's name, whether it was deleted or never existed", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;

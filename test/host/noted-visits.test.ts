@@ -35,7 +35,7 @@ function createTestClock() {
   };
 }
 
-test("the report of a page's script replaces the data of the page's request, in either order", async () => {
+test("the report of a page's script replaces data of the request, in either order", async () => {
   await using world = await openInstallWorld();
   const setup = createTestClock();
   const { note } = createDeferredVisits({ ...setup, store: world.world.store });

@@ -176,7 +176,7 @@ describe("with a second host name", () => {
     expect(await listNoted()).toEqual(noted);
   });
 
-  test("the Open button uses the second host name, which redirects visitors without the app", async () => {
+  test("the Open button's host name redirects visitors without the app", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     await addLink(twice);
     const ios = await twice.visit("/spring?a=1", { agent: iPhone });

@@ -80,7 +80,7 @@ test("visits are counted by platform and by hour", async () => {
   expect(await readCounts("platform")).toEqual([[0, "ios", 1]]);
 });
 
-test("the marker of a QR code is removed from the query, and the rest of the query stays", async () => {
+test("only the marker of a QR code is removed from the query of a visit", async () => {
   await host.add("link", { path: "spring", url });
   const readLocation = async (path: string) => (await host.visit(path)).headers.location;
   expect(await readLocation("/spring?wp=qr")).toBe(url);

@@ -171,7 +171,7 @@ test("fetchFile tries a host's next address if the first cannot be reached", asy
   own.closeAllConnections();
 });
 
-test("fetchFile distinguishes an unreachable host from a host that refuses connections", async () => {
+test("fetchFile distinguishes unreachable hosts from refused connections", async () => {
   addresses = [[nowhere]];
   expect(await fetchFile()).toEqual({ kind: "unreachable" });
   const own = createServer(secureExample).listen(0, publicPlace);
