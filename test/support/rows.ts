@@ -20,7 +20,7 @@ import { describeVisit, type CountedVisit } from "../../src/stats/visit.ts";
 /** Use these to write rows directly to a store, without the API or by the thousand. */
 
 export const now = Date.UTC(2026, 0, 15, 12);
-export const maker = {
+const maker = {
   clock: { now: () => now, monotonic: () => 0 },
   random: { bytes: (count: number) => randomBytes(count) },
 };
@@ -50,18 +50,6 @@ type ProjectOptions = Parameters<typeof makeProject>[2] & Parameters<typeof make
 export async function addProject(store: Store, wanted?: ProjectOptions): Promise<string> {
   return (await store.write((db) => addProjectTo(db, wanted))).id;
 }
-
-/** The settings of a project that were never set. */
-export const unset = {
-  name: "Shop",
-  custom_domain: null,
-  custom_domain_verified: false,
-  suspended: false,
-  link_in_referrer: false,
-  clipboard: false,
-  templates_enabled: true,
-  destinations: null,
-} as const;
 
 function addProjectTo(db: Db, wanted: ProjectOptions = {}) {
   const subdomain = `p-${randomBytes(6).toString("hex")}`;

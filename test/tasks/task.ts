@@ -45,7 +45,7 @@ export type Setting = {
 };
 
 /** `before` is the result of the earlier script of the conversation. */
-export type Script = (assistant: Assistant, before: Result) => Promise<unknown>;
+type Script = (assistant: Assistant, before: Result) => Promise<unknown>;
 
 export type Assistant = {
   /** Calls a tool that the client has listed, and returns its result. */
