@@ -158,7 +158,7 @@ describe("a page in a browser", () => {
     ]);
   });
 
-  test("with a hostile body runs and requests nothing, even without checks and headers", async () => {
+  test("with an unchecked hostile body runs and requests nothing", async () => {
     const shown = [...hostileBodies, ...hostileLiquid].flatMap((body) => {
       const template = compileAnyway(plain(body), "");
       if (template === undefined) return [];
