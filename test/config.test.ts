@@ -54,16 +54,17 @@ test("WAYPOST_SERVE must be on or off", () => {
   expect(() => readConfig(wrong, {})).toThrow("WAYPOST_SERVE must be on or off");
 });
 
-describe("the console's path", () => {
-  const read = (WAYPOST_CONSOLE_PATH: string) =>
-    readConfig({ ...home, WAYPOST_CONSOLE_PATH }, {}).console_path;
+function readConsolePath(WAYPOST_CONSOLE_PATH: string): string | undefined {
+  return readConfig({ ...home, WAYPOST_CONSOLE_PATH }, {}).console_path;
+}
 
+describe("the console's path", () => {
   test.each([
     ["/", ""],
     ["/waypost", "/waypost"],
     ["/team/way.post_1/", "/team/way.post_1"],
   ])("is read without a slash at its end: %s", (path, base) => {
-    expect(read(path)).toBe(base);
+    expect(readConsolePath(path)).toBe(base);
   });
 
   test.each([
@@ -82,7 +83,7 @@ describe("the console's path", () => {
     "/api/console",
     "/mcp",
   ])("is rejected unless it is a plain path of its own: %s", (path) => {
-    expect(() => read(path)).toThrow(
+    expect(() => readConsolePath(path)).toThrow(
       "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -" +
         ", and must not begin with /api, /approve, /mcp, /preview, /sign-in",
     );

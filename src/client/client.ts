@@ -32,7 +32,7 @@ export type Client = {
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
-export type CallOptions = RequestOptions & {
+type CallOptions = RequestOptions & {
   /** Tries only once, for a short time, and does not check what happened. */
   readonly isProbe?: boolean;
 };

@@ -21,7 +21,7 @@ export type WriteFinding =
   /** The current state may come from this call or from another caller. */
   | { readonly kind: "unclear"; readonly checked: string };
 
-export type CallApi = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<CallAnswer<E>>;
+type CallApi = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<CallAnswer<E>>;
 
 export type WriteSearch = {
   readonly ask: CallApi;

@@ -213,7 +213,7 @@ type ReadAnswer =
   /** `found` describes the response, as the end of a sentence. */
   | { readonly kind: "unread"; readonly found: string };
 
-export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
+function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
   const { response } = endpoint;
   if (response === null) return { kind: "read", body: null };
   if (response instanceof z.ZodObject) {
@@ -226,7 +226,7 @@ export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown)
 }
 
 /** Describes a body that is not the expected response. */
-export function describeBody(body: unknown): string {
+function describeBody(body: unknown): string {
   if (body === null) return "an empty body";
   return body === undefined ? "no JSON" : "JSON that does not match this API";
 }
@@ -370,7 +370,7 @@ const mostCharacters = 500;
  * Adds the texts of a `Warning` header (RFC 7234, section 5.5) to the problems of the response.
  * Other forms than `299 name "text"` are ignored.
  */
-export function noteWarnings(body: unknown, header = "", secret?: string): void {
+function noteWarnings(body: unknown, header = "", secret?: string): void {
   if (typeof body !== "object" || body === null) return;
   const quoted = /(?:^|,)\s*\d{3} [^\s",]+ "((?:[^"\\]|\\.)*)"/g;
   const texts = [...header.slice(0, mostRead).matchAll(quoted)]

@@ -160,13 +160,9 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     ...limits,
     ...createExploration({ ...options, learned, access, probes, onChange: notify }),
     access,
-    call: async (endpoint, input, signal, asked) => {
-      const isRead = endpoint.effect === "read";
-      // `Input` is an object of named fields.
-      if (!isRead) limits.requireAllowed(endpoint, input as JsonObject, asked?.condition);
-      const calling = client.call(endpoint, input, signal, asked);
-      return access.canLearn() ? learnFrom(endpoint, calling, learned, notify) : calling;
-    },
+    call: limitCalls(client.call, limits.requireAllowed, (endpoint, calling) =>
+      access.canLearn() ? learnFrom(endpoint, calling, learned, notify) : calling,
+    ),
     requireBudget: client.requireBudget,
     noteListed: () => {
       isListed = true;
@@ -203,6 +199,19 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       known = current;
       if (current.facts !== undefined) access.setFacts(current.facts);
     },
+  };
+}
+
+/** Sends only allowed writes, and learns from their responses. */
+function limitCalls(
+  send: Client["call"],
+  requireAllowed: DestinationLimits["requireAllowed"],
+  learn: <Answer>(endpoint: Endpoint, calling: Promise<Answer>) => Promise<Answer>,
+): Client["call"] {
+  return async (endpoint, input, signal, asked) => {
+    // `Input` is an object of named fields.
+    if (endpoint.effect !== "read") requireAllowed(endpoint, input as JsonObject, asked?.condition);
+    return learn(endpoint, send(endpoint, input, signal, asked));
   };
 }
 

@@ -98,7 +98,7 @@ export type PinOptions = {
 };
 
 /** Why this PIN is rejected; undefined if it is right, or if no PIN is needed. */
-export async function findPinFault(
+async function findPinFault(
   { id, key_print, pin: hash }: Approval,
   pin: string,
   { openState, checkPin }: PinOptions,
@@ -134,7 +134,7 @@ export async function readTries(
 }
 
 /** Why no PIN is accepted now, and until when. */
-export function describeBlock(
+function describeBlock(
   tries: TriesLeft | undefined,
   now: number,
   next: string,
