@@ -14,56 +14,56 @@ import type {
   ChangedRecord,
 } from "./records.ts";
 
-/** What a signed-in person can see and do. The composition provides it. */
+/** What a signed-in user can see and do. */
 export type Account = {
   readonly projectName: string | undefined;
-  /** The link host, or else the remote server. */
+  /** The link host, or the remote server's address if the link host is unknown. */
   readonly host: string | undefined;
   readonly facts: readonly (readonly [name: string, text: string])[];
   readonly connection: Connection;
-  /** Whether the key, the operator and the mode allow a tool, as far as is known. */
+  /** Whether the key, the operator's settings and the mode allow a tool. */
   readonly mayUse: (tool: string) => boolean;
   /**
-   * Calls a tool that asks no person, by the same rules as for an assistant. `more` are arguments
-   * that the tool takes and offers to no assistant.
+   * Calls a tool that needs no approval, with the same checks as for an assistant. `more` holds
+   * arguments that assistants cannot pass.
    */
   readonly call: <Name extends ToolName>(
     tool: Name,
     args: JsonObject,
     more?: JsonObject,
   ) => ToolAnswer<Name>;
-  /** The same; undefined if it fails, or if the key may not use the tool. */
+  /** Like `call`, but returns undefined if the call fails or the key may not use the tool. */
   readonly tryCall: <Name extends ToolName>(
     tool: Name,
     args: JsonObject,
   ) => Promise<ToolResults[Name] | undefined>;
-  /** Calls a tool that changes something, perhaps after a person's approval. */
+  /** Calls a tool that changes something and may need approval. */
   readonly act: (tool: string, args: JsonObject) => Promise<ChangeResult<ChangedRecord>>;
   readonly timeZone: TimeZone;
   /** Today's date in the time zone of statistics. */
   readonly readToday: () => string;
-  /** Whether this process has the links and a bin, and not a remote server. */
+  /** Whether this process stores the links, and not a remote server. */
   readonly isOwn: boolean;
-  /** Undefined if it does not exist for this key. */
+  /** Returns undefined if the key has no such record. */
   readonly readRecord: <Kind extends RecordKind>(
     kind: Kind,
     id: string,
   ) => Promise<CallResult<Records[Kind]> | undefined>;
-  /** Undefined for an address that is too long for a QR code. */
+  /** Both functions return undefined if the address is too long for a QR code. */
   readonly qr: {
     readonly drawSvg: (address: string) => Promise<string | undefined>;
     readonly drawPng: (address: string) => Promise<Uint8Array | undefined>;
   };
-  /** A page that `preview_template` has made, by the end of its address, while it is kept. */
+  /** Returns a page that `preview_template` rendered, by the token in its address. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
-  /** Approves a question; returns why the approval does not count. */
+  /** Approves a question. Returns a rejection if the approval is not accepted. */
   readonly approve: (
     questionId: string,
     typed: TypedApproval,
   ) => Promise<ApprovalRejection | undefined>;
   readonly planFile: (file: LinksFile) => ToolAnswer<"plan_links">;
   readonly readPlan: (id: string, part: PlanPosition) => Promise<ShownPlan | undefined>;
-  /** Undefined if the key has no such job. */
+  /** Returns undefined if the key has no such job. */
   readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
   readonly listWaiting: () => Promise<readonly ListedQuestion[]>;
   readonly admin: Administration;
@@ -72,22 +72,24 @@ export type Account = {
 type ToolName = keyof ToolResults;
 type ToolAnswer<Name extends ToolName> = Promise<CallResult<ToolResults[Name]>>;
 
-/** Administration that the API does not offer. `mayUse` says which of it the key may do. */
+/**
+ * Administrative actions that the API does not offer. `mayUse` says which of them the key may use.
+ */
 export type Administration = {
   readonly listKeys: () => Promise<ChangeResult<KeyList>>;
-  /** `once` is unique to the form: however often it is sent, it creates one key. */
+  /** `once` is unique to the form, so submitting the form twice creates one key. */
   readonly createKey: (
     request: Once & { readonly role: Role; readonly scopes: readonly Scope[] },
   ) => Promise<ChangeResult<IssuedKey>>;
   readonly createClientKey: (once: string) => Promise<ChangeResult<IssuedClientKey>>;
-  /** Whether the person was signed in with it. */
+  /** `isOwn` is true if the user signed in with the revoked key. */
   readonly revokeKey: (id: string) => Promise<ChangeResult<{ readonly isOwn: boolean }>>;
   readonly revokeClientKey: (id: string) => Promise<ChangeResult<void>>;
-  /** And whether this process sends events. */
+  /** `delivers` says whether this process delivers events. */
   readonly listWebhooks: () => Promise<
     ChangeResult<{ readonly delivers: boolean; readonly webhooks: readonly ListedWebhook[] }>
   >;
-  /** And the latest events that Waypost stopped retrying. */
+  /** `dead` holds the latest events that Waypost stopped retrying. */
   readonly showWebhook: (
     id: string,
   ) => Promise<
@@ -98,7 +100,7 @@ export type Administration = {
   ) => Promise<ChangeResult<NewWebhook>>;
   readonly revokeWebhook: (id: string) => Promise<ChangeResult<void>>;
   readonly testWebhook: (id: string) => Promise<ChangeResult<WebhookTest>>;
-  /** All failed events of a webhook, or one of them. */
+  /** Resends one failed event, or all failed events of the webhook if `eventId` is empty. */
   readonly resendEvents: (id: string, eventId: string) => Promise<ChangeResult<number>>;
   readonly readProjectSettings: (id: string) => Promise<ChangeResult>;
   readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<ChangeResult<void>>;
@@ -107,7 +109,7 @@ export type Administration = {
     readonly search: string;
     readonly kind: string | undefined;
   }) => Promise<ChangeResult<DeletedPage>>;
-  /** Each item as `kind:id`. */
+  /** Each item is written as `kind:id`. */
   readonly restoreDeleted: (items: readonly string[]) => Promise<ChangeResult<RestoredItems>>;
   readonly readSettings: () => Promise<ChangeResult<ServerSettings>>;
 };
@@ -148,13 +150,13 @@ export type ShownSetting = {
   readonly flag?: string;
 };
 
-/** How an assistant is connected to the same links. */
+/** How to connect an assistant to the same links. */
 export type Connection = {
-  /** The arguments of Node; undefined if such a process would use another key. */
+  /** The arguments of `node` for a stdio server; undefined if that server would use another key. */
   readonly command: readonly string[] | undefined;
-  /** Undefined if this process has no MCP over HTTP. */
+  /** The address for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;
-  /** What callers over HTTP need, in words. */
+  /** What MCP clients send as the bearer token, in words. */
   readonly secret: string;
 };
 
@@ -171,38 +173,38 @@ export type CallError = {
   readonly problems?: readonly ShownProblem[] | undefined;
 };
 
-/** A change that needs a person's approval. The markup is the approval page's. */
+/** A change that needs the user's approval, with markup from the approval page. */
 export type ConsoleQuestion = {
   readonly id: string;
   readonly title: string;
   readonly button: string;
   readonly destroys: boolean;
   readonly facts: string;
-  /** Markup: how pages of links look before and after; may be empty. */
+  /** Markup of link pages before and after the change; may be empty. */
   readonly frames: string;
-  /** Markup: one page of a plan's rows; may be empty. */
+  /** Markup of one page of the plan's rows; may be empty. */
   readonly rows: string;
-  /** The number of links to be typed; undefined if they are few. */
+  /** The number of links that the user has to type; undefined if only a few links change. */
   readonly count: number | undefined;
-  /** How many wrong PINs are left, where it was asked before; undefined if no PIN is needed. */
+  /** The remaining PIN attempts, after a wrong PIN. Undefined if no PIN is needed. */
   readonly pin: { readonly left: number | undefined } | undefined;
   readonly blocked: string | undefined;
 };
 
-/** Why an approval does not count: its question has expired, or something else is wrong. */
+/** Why an approval is rejected: the question has expired, or the input is wrong. */
 export type ApprovalRejection =
   { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
 export type TypedApproval = { readonly pin: string; readonly count: string };
 
-/** What an assistant asks, in words. */
+/** A pending approval of an assistant, as the start page lists it. */
 export type ListedQuestion = {
-  /** Its approval page. */
+  /** The address of the approval page. */
   readonly address: string;
   readonly title: string;
-  /** The assistant, by its own name in quotes. */
+  /** Which assistant asks, by the name that it reported, in quotes. */
   readonly lead: string;
-  /** The place of the links, the key, and the time. */
+  /** The server of the links, the key and the time of the request. */
   readonly origin: string;
   readonly term: string;
 };
@@ -216,13 +218,13 @@ export type LinksFile = {
 
 export type PlanPosition = {
   readonly page: number;
-  /** The position of the only row that is shown, with all of its text. */
+  /** If set, only this row is shown, with its full text. */
   readonly row: number | undefined;
   readonly conflicts: number;
 };
 
 export type ShownPlan = {
-  /** The number of rows by their actions. */
+  /** The number of rows for each action. */
   readonly counts: Readonly<Record<string, number>>;
   /** Undefined if nothing is left to apply. */
   readonly question: ConsoleQuestion | undefined;
@@ -232,7 +234,7 @@ export type ShownPlan = {
   readonly undoes: string | undefined;
   readonly problems: readonly PlanFault[];
   readonly moreFaults: number;
-  /** The first rows that are left out because of existing links. */
+  /** The first rows that are skipped because the link exists. */
   readonly conflicts: readonly PlanFault[];
   readonly format: string | undefined;
   readonly unmapped: readonly {

@@ -7,14 +7,14 @@ import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
 
 /**
- * What a form does. Where a person has to approve it, a page shows what will happen and the same
- * form again: the approval counts for this act on what was shown. If that has changed meanwhile,
- * the page shows the new state.
+ * Runs what a form does. If the change needs approval, a page shows the change and the same form
+ * again. Sending that form approves only what the page showed. If the change has become a different
+ * one, the page shows the new change.
  */
 
 type ConsoleAct<Result, Done> = {
   readonly run: () => Promise<ChangeResult<Result>>;
-  /** Where Cancel leads. Omitted, the form is shown again as it was sent. */
+  /** The page that Cancel opens. If omitted, Cancel shows the form again as it was sent. */
   readonly back?: string;
   readonly done: (result: Result) => Done | Promise<Done>;
   readonly failed: (failure: CallError) => Reply | Promise<Reply>;
@@ -30,7 +30,7 @@ export async function act<Result, Done = Reply>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // The page showed exactly this question, so sending its form approved it.
+  // The page showed exactly this question, so sending its form approves it.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);
@@ -39,7 +39,7 @@ export async function act<Result, Done = Reply>(
   if (answer.kind === "done") return done(answer.result);
   if (answer.kind === "failed") return failed(answer.failure);
   const { question } = answer;
-  // If an answered question is asked again, it is about something else by now.
+  // A different question means that the change is no longer the one that the page showed.
   const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
   const why = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
   const no = back === undefined ? leave : { to: back };
@@ -56,14 +56,14 @@ export async function act<Result, Done = Reply>(
 }
 
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
-  /** Where Cancel leads, and where the address leads if no button was pressed. */
+  /** The page that Cancel opens. Opening the address directly redirects there too. */
   readonly back: (visit: Visit) => string;
   readonly run: (visit: Visit, form: Form) => Promise<ChangeResult<Result>>;
   readonly done: (result: Result, visit: Visit) => Reply;
   readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
 };
 
-/** The address of a button: it has no page of its own, only the question and the end. */
+/** Creates the page behind a button, which only asks for approval if the change needs it. */
 export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {
@@ -88,10 +88,10 @@ function describeFault(fault: ApprovalRejection | undefined): string | undefined
   return fault?.kind === "over" ? expired : fault?.text;
 }
 
-/** The name of the button that cancels, and shows again what was typed before the question. */
+/** The name of the Cancel button that returns to the typed form. */
 export const leave = "leave";
 
-/** Recognizes a question that was shown before it was asked. */
+/** Hashes a question, so that a form can state which question its page showed. */
 export function printQuestion({ title, facts, count }: ConsoleQuestion): string {
   const text = JSON.stringify([title, facts, count]);
   return createHash("sha256").update(text).digest("base64url");
@@ -101,11 +101,11 @@ type QuestionView = {
   readonly question: ConsoleQuestion;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
-  /** How a person says no: by leaving, or by going back to the form. */
+  /** How the user cancels: by opening another page, or by returning to the form. */
   readonly no: { readonly to: string } | "leave";
   readonly noLabel?: string;
   readonly fault?: string | undefined;
-  /** Whether leaving the page loses what a person typed in a form. */
+  /** Whether leaving the page loses input. */
   readonly isTyped?: boolean;
 };
 
@@ -130,7 +130,7 @@ export function renderQuestion(asking: QuestionView): Html {
   </section>`;
 }
 
-/** A person who types it has seen how many links the act changes. */
+/** Typing the number confirms that the user has seen how many links change. */
 function renderCount(count: number): Html {
   return html`<div class="field">
     <label for="count">Type ${count}, the number of links</label>

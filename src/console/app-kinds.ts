@@ -102,14 +102,17 @@ export const appKinds: readonly AppKind[] = [
 export type AppChoices = {
   readonly kind: AppKind;
   readonly choices: readonly Choice[];
-  /** How many are not among the choices. */
+  /** How many apps the choices leave out. */
   readonly more: number;
 };
 
 const mostListed = 25;
 const mostOfName = 80;
 
-/** Without the kinds that the key may not list. `chosen` has the ids of apps by their kinds. */
+/**
+ * Leaves out kinds that the key may not list. `chosen` holds the ID of the selected app of each
+ * kind.
+ */
 export async function listAppChoices(
   account: Account,
   chosen: Readonly<Record<string, string>>,
@@ -132,7 +135,7 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/** A text in this field takes precedence over the choice. */
+/** Names the field for an app that is not listed. Its text takes precedence over the choice. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

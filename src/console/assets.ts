@@ -6,8 +6,8 @@ import { canUnpack } from "../network/pack-page.ts";
 import { assetPath } from "./asset-path.ts";
 
 /**
- * Styles and scripts, which the build bundles next to the program. Their addresses change with
- * their contents, so browsers keep them.
+ * Styles and scripts, bundled by the build. Their addresses change with their contents, so browsers
+ * cache them.
  */
 
 type SentAsset = {
@@ -28,7 +28,7 @@ export function isAsset(path: string): boolean {
   return path.startsWith(assetPath);
 }
 
-/** They contain nothing of a visit, so their size when compressed gives nothing away. */
+/** Assets contain no data of a request, so compressing them leaks no secrets. */
 export function findAsset(path: string, request: Request): SentAsset | undefined {
   const file = files.map(readAsset).find(({ address }) => address === path);
   if (file === undefined) return undefined;

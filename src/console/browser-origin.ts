@@ -2,9 +2,9 @@ import { isForwarded } from "../network/client-address.ts";
 import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 import { readCookies, type CookieAccess } from "./cookies.ts";
 
-/** The place of a browser, and whether a secret may be sent there. */
+/** The origin that a browser uses, and whether secrets may be sent there. */
 export type BrowserOrigin = {
-  /** As the browser writes it. */
+  /** The origin as the browser writes it. */
   readonly origin: string;
   readonly isSecure: boolean;
   /** The base path of the console, without a slash at its end. */
@@ -20,13 +20,13 @@ export type ConsolePlace = {
 
 type BrowserRequest = {
   readonly request: Request;
-  /** The other end, if it is known. */
+  /** The client's IP address, if known. */
   readonly address: string | undefined;
 };
 
 /**
- * Undefined if the page would be sent unencrypted: over plain http a key stays on this machine.
- * Behind a proxy that ends TLS, the operator sets the public address.
+ * Returns undefined if the page would cross a network unencrypted: plain HTTP is only allowed on
+ * this machine. Behind a proxy that terminates TLS, the operator sets the public address.
  */
 export function readPlace(
   received: BrowserRequest,
@@ -42,12 +42,14 @@ export function readPlace(
   return { origin, isSecure, base, cookies: readCookies(request, { host, isSecure, base }) };
 }
 
-/** Whether a browser is on this machine: with https it may be anywhere. */
+/** Whether the browser runs on this machine. With HTTPS it may run anywhere. */
 export function isHere({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
 
-/** The Host header does not show where a request comes from. */
+/**
+ * Checks the client's IP address, because the Host header does not show where a request comes from.
+ */
 function isFromThisMachine({ request, address }: BrowserRequest): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);
 }

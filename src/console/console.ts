@@ -33,7 +33,7 @@ import {
   type SignInOptions,
 } from "./sign-in.ts";
 
-/** The console: the pages that a person sees in a browser at the main address of a process. */
+/** The console: the pages for managing links in a browser. */
 
 type Console = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
@@ -44,7 +44,7 @@ export type ConsoleOptions = SignInOptions &
     readonly openRows: () => Promise<SessionRows>;
     readonly hostnames: readonly string[];
     readonly clock: Clock;
-    /** The message while the store does not answer; undefined for any other error. */
+    /** Returns the message for a store that does not respond, and undefined for any other error. */
     readonly explainStoreFault: (error: unknown) => Problem | undefined;
     /** Logs an unexpected error, and returns its reference. */
     readonly report: (error: unknown) => string;
@@ -75,13 +75,16 @@ export function createConsole(options: ConsoleOptions): Console {
   };
 }
 
-/** Sends style sheets and scripts, and refuses what no session allows; undefined for the rest. */
+/**
+ * Sends styles and scripts, and rejects requests that no session allows. Returns undefined for all
+ * other requests.
+ */
 function sendAssetOrRefuse(
   request: Request,
   url: URL,
   options: ConsoleOptions,
 ): Response | undefined {
-  // Another site can make a name of its own point here, so unknown names are refused.
+  // Another site can point its own name at this server, so unknown names are rejected.
   if (!options.hostnames.includes(url.hostname)) {
     return respondText(403, "Wrong host name", explainHost(options.publicUrl));
   }
@@ -93,7 +96,7 @@ function sendAssetOrRefuse(
     if (file === undefined) return respondText(404, "Not found", "This file does not exist.");
     return respondFile(file.type, file.body, file.headers);
   }
-  // A client key opens no console: its caller gets an error, and not the sign-in page.
+  // A client key cannot open the console, so its caller gets an error instead of the sign-in page.
   const header = request.headers.get("authorization") ?? "";
   if (!isClientToken(readHeaderKey(header) ?? header)) return undefined;
   const asks = [["www-authenticate", "Bearer"]] as const;
@@ -116,7 +119,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   if (typeof form === "string") return showUnread(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
-    // A form of an earlier session is shown again, and acts only when it is sent from there.
+    // A form from an earlier session is only shown again. The user has to send it once more.
     if (!isOurs) return showPage(session, url, { kept: form });
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });
@@ -126,7 +129,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
 }
 
-/** The address of a page without the base path; undefined outside of the console. */
+/** Returns the page's address without the base path, or undefined outside the console. */
 function findOwn(url: URL, { base }: BrowserOrigin): URL | undefined {
   const path = isSignIn(url.pathname) ? undefined : removeBase(url.pathname, base);
   if (path === undefined) return undefined;
@@ -141,19 +144,19 @@ function isSignOut({ pathname }: URL): boolean {
   return pathname === signOut;
 }
 
-/** A file is read into memory, so only a signed-in visitor may send one. */
+/** Uploads are read into memory, so only a signed-in user may send one. */
 async function readSent(arrival: Arrival, url: URL, account: Account): Promise<Form | Unread> {
   if (!isUpload(arrival.request)) return readForm(arrival);
   const [page] = findPage(url.pathname, account);
   return page?.takesFile === true ? readUpload(arrival) : "foreign";
 }
 
-/** Anyone can send these forms: they are short, and few are read at a time. */
+/** Anyone can send these forms, so they must be short and only a few are read at a time. */
 async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Response> {
   const { request, url, address, place } = arrival;
   let form: Form | undefined;
   if (request.method === "POST") {
-    // Below any path, so that the response does not confirm the base path.
+    // Signing out works below any path, so that the response does not reveal the base path.
     if (url.pathname.endsWith(signOut)) return respondGo("/sign-in");
     if (isUpload(request)) return renderUploadAgain(arrival);
     const sent = await readForm(arrival, (message) => read(message, address));
@@ -205,7 +208,7 @@ function explainHost(publicUrl: string | undefined): string {
   );
 }
 
-/** The sessions of a revoked key end. */
+/** Returns undefined if the key was revoked, which ends the session. */
 async function findAccount(
   token: string,
   { options, sessions, address, request }: Arrival,
@@ -256,7 +259,7 @@ const nothingThere: Reply = {
     <p><a class="button" href="/">Go to Start</a></p>`,
 };
 
-/** A form may have acted before the store failed. */
+/** A form may have changed something before the store failed. */
 function showOutage(problem: Problem, { method }: Request): Response {
   const { message, status, headers } = problem;
   const code = readOutageCode(problem);

@@ -5,24 +5,27 @@ export type CookieAccess = {
   readonly write: (name: CookieName, value: string) => string;
 };
 
-/** A session, and a visit of the sign-in page without one. */
+/** `session` is for signed-in users, `visit` for the sign-in page. */
 type CookieName = "session" | "visit";
 
 type CookiePlace = {
   readonly host: string;
   readonly isSecure: boolean;
-  /** Other ports of the machine get no session, because their pages have other paths. */
+  /**
+   * Limits the session cookie to the console's path. Browsers would send it to other ports of the
+   * machine otherwise.
+   */
   readonly base: string;
 };
 
-/** The name has the port, because browsers send a cookie to all ports of a machine. */
+/** The cookie's name contains the port, because browsers send cookies to all ports of a machine. */
 export function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   // The sign-in page is outside of the base path.
   const readPath = (cookie: CookieName) => (cookie === "session" ? base || "/" : "/");
   const name = (cookie: CookieName) => {
     if (!isSecure) return `waypost_${cookie}_${port}`;
-    // Browsers accept the stricter prefix only for the path of the whole host.
+    // Browsers accept `__Host-` only for cookies with the path `/`.
     return `${readPath(cookie) === "/" ? "__Host-" : "__Secure-"}waypost_${cookie}`;
   };
   const given = (request.headers.get("cookie") ?? "").split(/;\s*/);
@@ -33,7 +36,7 @@ export function readCookies(request: Request, { host, isSecure, base }: CookiePl
       return found !== undefined && /^[\w-]{1,100}$/.test(found) ? found : undefined;
     },
     write: (cookie, value) => {
-      // Browsers delete it at once.
+      // An empty value deletes the cookie.
       const end = value === "" ? "; Max-Age=0" : "";
       const secure = isSecure ? "; Secure" : "";
       const path = `Path=${readPath(cookie)}`;

@@ -1,6 +1,6 @@
 import { html, type Html } from "./html.ts";
 
-/** A page of links in its frame, inside a drawn phone or screen. */
+/** A preview of a link's page inside a drawn phone or screen. */
 
 export const platforms = ["ios", "android", "desktop"] as const;
 export type DevicePlatform = (typeof platforms)[number];
@@ -39,7 +39,7 @@ export function renderDevice({ platform, look, source, host }: DeviceView): Html
   </div>`;
 }
 
-/** In place of a page that visitors do not see. */
+/** Replaces the page where visitors do not see one. */
 export function renderLeave(platform: DevicePlatform, text: Html): Html {
   return html`<div class="device ${platform}">
     <p class="bar" aria-hidden="true"></p>
@@ -47,7 +47,7 @@ export function renderLeave(platform: DevicePlatform, text: Html): Html {
   </div>`;
 }
 
-/** The style shows only what is chosen, or else the answer of the form that has the choice. */
+/** Renders the choice of a device. The style sheet shows only the chosen device. */
 export function renderPlatforms(chosen: DevicePlatform, form?: string): Html {
   return renderChoice({ name: "platform", legend: "Device", labels: platformNames, chosen, form });
 }
@@ -61,7 +61,7 @@ type RadioGroup = {
   readonly legend: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly chosen: string;
-  /** The id of its form, if it is outside of it. */
+  /** The ID of the form, if the buttons are outside of it. */
   readonly form: string | undefined;
 };
 
@@ -91,14 +91,14 @@ const meta = /<meta name="color-scheme" content="[^"]*">/i;
 const declared = /(?<![-\w])color-scheme\s*:\s*[a-z][a-z ]*/gi;
 
 /**
- * A page cannot choose the color scheme that the style sheet of its frame asks the system for.
- * Links open a window, which the frame's policy does not allow.
+ * Prepares a page for its frame. A frame cannot choose its color scheme, so media queries are
+ * replaced. Links open a new window, which the frame's policy blocks.
  */
 export function writeFramed(page: string, look: Look): string {
   const [start = ""] = doctype.exec(page) ?? [];
   const rest = page
     .slice(start.length)
-    // The first is true on any screen, the second on none.
+    // The first query always matches, the second never does.
     .replace(query, (_, scheme: string) =>
       scheme.toLowerCase() === look ? "(min-width:0)" : "(max-width:0)",
     )

@@ -1,2 +1,2 @@
-/** Marks requests that the script of a page sends by itself. */
+/** The header of automatic refresh requests, which do not extend the session. */
 export const followHeader = "x-waypost-follow";

@@ -7,20 +7,20 @@ import { html, type Html, type Part } from "./html.ts";
 import type { Form } from "./page.ts";
 import { renderFault, renderHidden, renderOption } from "./parts.ts";
 
-/** The fields of a form: their values, what is wrong with them, and what was changed. */
+/** Form fields: their values, their problems and what the user changed. */
 
 export type Field = {
   readonly name: string;
   /** `lines` is a list of texts, each on its own line; `checks` is a list of texts to tick. */
   readonly kind: "text" | "area" | "lines" | "check" | "choice" | "checks";
-  /** Omitted, the label is made from the name. */
+  /** If omitted, the label is derived from the name. */
   readonly label?: string;
   readonly hint?: string;
-  /** Whether it takes the whole width. */
+  /** Whether the field takes the full width. */
   readonly isBroad?: boolean;
-  /** Whether machines read it, so that keyboards must not correct it. */
+  /** Whether keyboards must not correct the text, because a machine reads it. */
   readonly isExact?: boolean;
-  /** The member of a record that it shows, where that has another name. */
+  /** The property of the record, if its name differs from the field's name. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
   readonly groups?: readonly (Choice & { readonly choices: readonly Choice[] })[];
@@ -47,22 +47,21 @@ export function readTyped(fields: readonly Field[], form: Form): Values {
   });
 }
 
-/** What was in the fields when the form was shown, or a digest of it. */
+/** Reads the values that the form was shown with, or their digests. */
 export function readShown(fields: readonly Field[], form: Form): Values {
   return collect(fields, ({ name }) => unifyLines(form.read(writeShownName(name))));
 }
 
-/** For a form whose values are compared with the current ones when it is sent. */
+/** Hidden fields with the original values, which are compared with the current ones on submit. */
 export function renderShown(fields: readonly Field[], shown: Values): readonly Html[] {
   return fields.map(({ name }) => renderHidden(writeShownName(name), printValue(shown[name])));
 }
 
-/** A long value is recognized by its digest: the form contains it already. */
+/** Replaces a long value by its digest, because the form already contains the value. */
 export function printValue(value = ""): string {
   return value.length > longestPrint ? digestOf([value]) : value;
 }
 
-/** No digest is as long. */
 const longestPrint = 64;
 
 function collect(fields: readonly Field[], read: (field: Field) => string): Values {
@@ -79,7 +78,7 @@ function writeCheck(isOn: boolean): string {
   return isOn ? on : "";
 }
 
-/** Browsers send their own line ends. */
+/** Browsers send CRLF line ends. */
 function unifyLines(text: string): string {
   return text.replaceAll("\r\n", "\n");
 }
@@ -94,7 +93,7 @@ export function listChanged(
   );
 }
 
-/** The arguments of a call that sets these fields to what was typed. */
+/** Writes the arguments of a call that sets these fields to the typed values. */
 export function writeFields(
   fields: readonly Field[],
   typed: Values,
@@ -116,8 +115,8 @@ export function splitLines(text = ""): readonly string[] {
 }
 
 /**
- * Marks a form whose changes are lost when a person leaves the page, so that the browser warns. It
- * counts as changed from the start where it shows what was typed before and not saved.
+ * Makes the browser warn before unsaved changes are lost. With `isTyped`, the form contains unsaved
+ * changes from the start.
  */
 export function renderGuard(isTyped: boolean): Html {
   return html` data-guard="${isTyped ? "typed" : ""}"`;
@@ -204,7 +203,7 @@ function renderInput(
   const exact = isExact && html` spellcheck="false" autocapitalize="off"`;
   const given = html`id="${name}" name="${name}" dir="auto" ${exact} ${about}`;
   if (kind === "area" || kind === "lines") {
-    // The first line end of all is the markup's own.
+    // Browsers drop a line break at the start of a text area, so one is added.
     return html`<textarea ${given}>${`\n${value}`}</textarea>`;
   }
   return html`<input ${given} value="${value}" autocomplete="off" />`;

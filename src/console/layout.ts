@@ -19,7 +19,7 @@ type PageFrame = Visit & {
 
 type MenuEntry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
 
-/** The entries of the pages that the key may see, in their order. */
+/** Lists the menu entries of the pages that the key may see. */
 export function listEntries(
   { account, url }: Pick<Visit, "account" | "url">,
   pages: readonly Page[],
@@ -86,7 +86,7 @@ function renderFramed(page: Omit<PageReply, "kind">, frame: PageFrame): Html {
     </div>`;
 }
 
-/** In view on every page, also where the menu is closed. */
+/** Visible on every page, even while the menu is closed. */
 function renderWaits(waiting: number): Html {
   const link = html`<a href="/"
     >${waiting} waiting<span class="hidden"> for your approval</span></a
@@ -103,7 +103,7 @@ function renderHead({ title, heading = title, above, actions }: Omit<PageReply, 
   </div>`;
 }
 
-/** What a form has done, by the note in the address of the next page. */
+/** The message after a form was sent, by the code in the next page's address. */
 const notes: Readonly<Record<string, Html | string>> = {
   created: "Link created.",
   saved: "Saved.",
@@ -129,7 +129,7 @@ function renderNote({ searchParams }: URL): Part {
 
 const notSent = "again";
 
-/** The address after a form that was sent in an earlier session, and so has done nothing. */
+/** Marks the next page's address after a form from an earlier session, which changed nothing. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }

@@ -5,9 +5,9 @@ import { html, type Html, type Part } from "./html.ts";
 import type { Reply } from "./page.ts";
 import { renderBox, renderFault, renderOption, renderTable, type RowColumn } from "./parts.ts";
 
-/** Pieces of lists: their rows, what narrows them, and links to other pages. */
+/** Parts of list pages: rows, search, filters and paging. */
 
-/** Redirects to the last page from an address beyond it: items may have been deleted. */
+/** Redirects to the last page if the requested one does not exist. Items may have been deleted. */
 export function goToLast(
   { pathname, searchParams }: URL,
   answer: ChangeResult<{ readonly meta?: ReceivedMeta }>,
@@ -100,12 +100,12 @@ export function writeListAddress(
   return `${address}?${String(new URLSearchParams([...narrowed, ...Object.entries(more)]))}`;
 }
 
-/** Below a list of several pages. The number of a page completes the address. */
+/** Links to the pages of a list. The page number is appended to `address`. */
 export function renderPaging(
   meta: ReceivedMeta | undefined,
   things: string,
   address: string,
-  /** What is shown of how many; omitted, the number of the page. */
+  /** The shown range of the total. If omitted, the page number is shown. */
   range?: string,
 ): Part {
   const [page, last] = [meta?.page ?? 0, meta?.last ?? 0];
@@ -122,12 +122,12 @@ export function renderPaging(
 
 type Box = { readonly name: string; readonly value: string; readonly label: string };
 
-/** A row without a box cannot be ticked. */
+/** A row for which `describe` returns undefined cannot be selected. */
 export function createPickColumn<Row>(describe: (row: Row) => Box | undefined): RowColumn<Row> {
   return {
     name: "Select",
     look: "pick",
-    // Only the script can tick several.
+    // Selecting all rows needs the script.
     head: html`<label class="pick"
       ><input type="checkbox" data-all aria-label="Select all on this page"
     /></label>`,

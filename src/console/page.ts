@@ -1,28 +1,28 @@
 import type { Account } from "./account.ts";
 import type { Part } from "./html.ts";
 
-/** One page of the console, as it is listed in `pages.ts`: what it needs and what it answers. */
+/** One page of the console, as listed in `pages.ts`. */
 export type Page = {
-  /** Of the whole path; its named groups are the visit's `params`. */
+  /** Matches the whole path. Its named groups become the visit's `params`. */
   readonly path: RegExp;
-  /** How it is found from every other page; omitted for pages that are reached in another way. */
+  /** The page's entry in the menu; omitted for pages that are not in the menu. */
   readonly entry?: PageEntry;
-  /** The tool without which it does not exist; of several, one is enough. */
+  /** The page exists only if the key may use this tool, or one of these tools. */
   readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Reply | Promise<Reply>;
   readonly takesFile?: boolean;
   readonly submit?: (visit: Visit, form: Form) => Reply | Promise<Reply>;
 };
 
-/** A page that the key may not use does not exist. */
+/** Whether the page exists for the account's key. */
 export function isThere({ needs }: Page, { mayUse }: Account): boolean {
   return needs === undefined || [needs].flat().some(mayUse);
 }
 
 type PageEntry = Above & {
-  /** Strokes on a square of 16. */
+  /** SVG path data in a 16 × 16 square. */
   readonly icon: string;
-  /** The heading above it; omitted for what people do every day. */
+  /** The heading in the menu; omitted for everyday pages. */
   readonly group?: "Project" | "Service";
 };
 
@@ -32,17 +32,17 @@ export type Visit = {
   readonly account: Account;
   readonly url: URL;
   readonly params: Readonly<Record<string, string>>;
-  /** Whether the browser is on this machine, as far as is known. */
+  /** Whether the browser runs on this machine, if known. */
   readonly isHere: boolean;
-  /** A field of each form. */
+  /** The CSRF token of each form. */
   readonly formToken: string;
-  /** What was typed before the session ended, or before the person cancelled, to be shown again. */
+  /** What the user typed before the session ended or before Cancel. The page shows it again. */
   readonly kept: Form | undefined;
   readonly isLeft?: boolean;
 };
 
 export type Form = {
-  /** The first of that name, or an empty text. */
+  /** Returns the first value of that name, or an empty string. */
   readonly read: (name: string) => string;
   readonly readAll: (name: string) => readonly string[];
   readonly has: (name: string) => boolean;
@@ -60,21 +60,21 @@ export type Reply =
       readonly name: string;
       readonly bytes: Uint8Array;
     }
-  /** Markup of others, to be shown in a frame of a page of ours. */
+  /** Untrusted markup for a frame of the console. */
   | { readonly kind: "frame"; readonly markup: string }
   | { readonly kind: "go"; readonly to: string };
 
 export type PageReply = {
   readonly kind: "page";
   readonly title: string;
-  /** Its first heading, where that is not the title; empty where the body has it. */
+  /** The first heading, if it differs from the title; empty if the body contains the heading. */
   readonly heading?: string;
   readonly above?: Above;
   readonly actions?: Part;
-  /** Why something was not done, in one or more sentences. */
+  /** Why a form had no effect, in one or more sentences. */
   readonly fault?: Part;
   readonly body: Part;
-  /** Omitted, it is 422 with a fault and else 200. */
+  /** If omitted, the status is 422 with a fault and 200 without. */
   readonly status?: number;
   readonly hasFrames?: boolean;
 };

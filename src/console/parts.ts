@@ -1,7 +1,7 @@
 import { html, type Html, type Part } from "./html.ts";
 import type { Above, PageReply, Reply, Visit } from "./page.ts";
 
-/** Pieces that several pages have. */
+/** Parts that several pages share. */
 
 export function goToPlan({ plan }: { readonly plan: { readonly id: string } }): Reply {
   return { kind: "go", to: `/plans/${encodeURIComponent(plan.id)}` };
@@ -15,12 +15,12 @@ export function addToAddress(address: string, name: string, value: string): stri
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${value}`;
 }
 
-/** Why something was not done; nothing where it was. */
+/** Renders why something failed. Empty text renders nothing. */
 export function renderFault(text: Part): Part {
   return text && html`<p class="fault" role="alert">${text}</p>`;
 }
 
-/** Shown in place of something that does not exist, with a link to the list of its kind. */
+/** Replaces a page that does not exist, with a link to the list of its kind. */
 export function showMissing(thing: string, why: string, { name, address }: Above): PageReply {
   return {
     kind: "page",
@@ -33,13 +33,13 @@ export function showMissing(thing: string, why: string, { name, address }: Above
 }
 
 type Card = {
-  /** With space around it. */
+  /** Content with space around it. */
   readonly inside?: Part;
-  /** From edge to edge, below the rest. */
+  /** Content from edge to edge, below `inside`. */
   readonly below?: Part;
   readonly actions?: Part;
   readonly look?: string;
-  /** The heading, where it is more than the title. */
+  /** The heading, if it differs from the title. */
   readonly heading?: Html;
   readonly id?: string;
   readonly attributes?: Html | undefined;
@@ -52,7 +52,7 @@ export function renderCard(title: string, card: Card): Html {
   return renderBox(title, card, top);
 }
 
-/** A part of a page whose title is only read aloud. */
+/** A section whose title only screen readers announce. */
 export function renderBox(
   title: string,
   { inside, below, look = "", attributes }: Pick<Card, "inside" | "below" | "look" | "attributes">,
@@ -83,7 +83,7 @@ export function renderFacts(
   return html`<dl class="${look}">${rows}</dl>`;
 }
 
-/** A form that changes something, with the token that every such form needs. */
+/** A form that changes something, with its CSRF token. */
 export function renderForm(
   { formToken }: Pick<Visit, "formToken">,
   address: string,
@@ -95,7 +95,7 @@ export function renderForm(
   </form>`;
 }
 
-/** A button that is a form of its own, because it changes something. */
+/** A button that changes something, in a form of its own. */
 export function renderPost(
   visit: Pick<Visit, "formToken">,
   address: string,
@@ -110,12 +110,12 @@ export type RowColumn<Row> = {
   readonly name: string;
   readonly look?: string;
   readonly head?: Html;
-  /** Whether its cells name the rows. */
+  /** Whether the column's cells are row headers. */
   readonly isRowName?: boolean;
   readonly cell: (row: Row) => Part;
 };
 
-/** False takes the place of a column that the key has no use for. */
+/** A column that is false is left out. */
 export function renderTable<Row>(
   caption: string,
   columns: readonly (RowColumn<Row> | false)[],
@@ -151,7 +151,7 @@ export function renderTable<Row>(
   </table>`;
 }
 
-/** `isFirst` where nothing is typed before it. */
+/** With `isFirst`, no field before the PIN needs input. */
 export function renderPin(hint: string, isFirst = false): Html {
   return html`<div class="field">
     <label for="pin">PIN</label>
@@ -191,17 +191,17 @@ export function writeNumber(number: number | null | undefined): string {
   return (number ?? 0).toLocaleString("en");
 }
 
-/** "1 link", "1,200 links" */
+/** Returns text such as "1 link" or "1,200 links". */
 export function countThings(count: number, thing: string): string {
   return count === 1 ? `1 ${thing}` : `${writeNumber(count)} ${thing}s`;
 }
 
-/** A host as an address bar shows it. */
+/** Returns the host as an address bar shows it. */
 export function showHost(host = ""): string {
   return host.replace(/^https?:\/\//, "");
 }
 
-/** Lets the script read a part of the page again, more often while something runs. */
+/** Makes the script refresh a part of the page, more often while a job runs. */
 export function renderFollow(isRunning: boolean): Html {
   return html` data-follow="${isRunning ? 3 : 5}" tabindex="-1"`;
 }

@@ -1,9 +1,9 @@
 import { readPageNumber, readRowNumber } from "../network/read-request.ts";
 import type { PlanPosition } from "./account.ts";
 
-/** What the address of a page says. */
+/** Reads the parameters in a page's address. */
 
-/** A part of the page's own address; empty if it cannot be decoded. */
+/** Returns a decoded path parameter, or an empty string if it cannot be decoded. */
 export function readParam(params: Readonly<Record<string, string>>, name: string): string {
   try {
     return decodeURIComponent(params[name] ?? "");
@@ -12,13 +12,13 @@ export function readParam(params: Readonly<Record<string, string>>, name: string
   }
 }
 
-/** Keeps the place in the list that the page was opened from. */
+/** Keeps the query of the list that opened the page, so that links can return to it. */
 export function writeFrom({ searchParams }: URL): string {
   const from = searchParams.get("from") ?? "";
   return from === "" ? "" : `?${String(new URLSearchParams({ from }))}`;
 }
 
-/** Counted from 1; the first one if the address names none. */
+/** Pages count from 1, which is also the default. */
 export function readPage({ searchParams }: URL, name = "page"): number {
   return readPageNumber(searchParams, name);
 }
@@ -32,12 +32,12 @@ export function readPlanPart(url: URL): PlanPosition {
   };
 }
 
-/** An address of this console; undefined for any other place. */
+/** Returns the URL if it belongs to this console, and undefined otherwise. */
 export function readOwnAddress(text: string, origin: string): URL | undefined {
   const home = new URL("/", origin);
   try {
     const url = new URL(text, home);
-    // Browsers take a path that begins with two slashes as another host.
+    // Browsers read a path that begins with two slashes as another host.
     return url.origin === home.origin && !url.pathname.startsWith("//") ? url : undefined;
   } catch {
     return undefined;

@@ -6,14 +6,14 @@ import {
 } from "../network/read-body.ts";
 import { createForm, type Form } from "./page.ts";
 
-/** What a form has sent: its fields, and a file where it is one with a file. */
+/** Reads the fields of a submitted form, and its file if it has one. */
 
-/** A page template as browsers send it, also within the form of a person who signs in again. */
+/** Fits a page template, even inside the sign-in form after a session has ended. */
 const bodyBytes = 1024 * 1024;
-/** As much as an assistant may hand over at once. */
+/** The same limit as for a file from an assistant. */
 export const mostFileBytes = 4_000_000;
 const uploadBytes = mostFileBytes + 64 * 1024;
-/** No page has a tenth of it; to take apart a body of nothing but fields takes long. */
+/** Far more fields than any page has. Parsing a body with more fields is slow. */
 const mostFields = 2000;
 
 type FormRequest = { readonly request: Request; readonly incoming: Incoming | undefined };
@@ -37,7 +37,7 @@ export async function readForm(
   return createForm(new URLSearchParams(bytes.toString("utf8")));
 }
 
-/** Counted before the body is parsed, because anyone can send it. */
+/** Counts the fields before parsing, because anyone can send such a body. */
 function hasTooMany(bytes: Buffer): boolean {
   let at = -1;
   for (let count = 0; count <= mostFields; count += 1) {
@@ -59,13 +59,13 @@ export async function readUpload({ request, incoming }: FormRequest): Promise<Fo
     if (typeof value === "string") params.append(name, value);
     else file ??= value;
   }
-  // Where none was chosen, browsers send an empty one.
+  // Browsers send an empty file if the user chose none.
   if (file === undefined || file.size === 0) return createForm(params);
   const upload = { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   return createForm(params, upload);
 }
 
-/** Undefined where it is no such form. */
+/** Returns undefined if the body is not valid form data. */
 function readData(bytes: Buffer, type: string): Promise<FormData | undefined> {
   const sent = new Response(bytes, { headers: { "content-type": type } });
   return sent.formData().catch(() => undefined);

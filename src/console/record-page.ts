@@ -34,14 +34,14 @@ import {
 import { readParam, writeFrom } from "./read-address.ts";
 import type { ChangedRecord, ShownProblem, RecordKind, Records } from "./records.ts";
 
-/** The pages of a kind of record: the form of a new one, one that exists, and its deletion. */
+/** The pages that create, edit and delete records of one kind. */
 export type RecordPages<Kind extends RecordKind> = {
-  /** In the names of tools and results: `ios_app` of `get_ios_app`. */
+  /** The name in tools and results, such as `ios_app` in `get_ios_app`. */
   readonly name: Kind;
   readonly label: string;
-  /** The title of one that cannot be read. */
+  /** The title if the record cannot be read. */
   readonly title: string;
-  /** In the address: `/apps/ios`. */
+  /** The start of the pages' addresses, such as `/apps/ios`. */
   readonly base: string;
   readonly list: Above;
   readonly creation: Pick<Creation<never>, "button" | "preview" | "check"> & {
@@ -49,19 +49,19 @@ export type RecordPages<Kind extends RecordKind> = {
     readonly note: string;
   };
   readonly form: Omit<RecordForm, "suffix" | "tool" | "read" | "save">;
-  /** A form of what the API does not offer. */
+  /** Another form, for settings that the API does not offer. */
   readonly settings?: RecordForm;
-  /** Texts for the title of the page; the first that is not empty is used. */
+  /** Candidates for the page's title. The first that is not empty is used. */
   readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
   readonly view: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
   readonly deleted: string;
 };
 
 type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
-  /** Omitted for the only form of a page. */
+  /** Omitted if the page has only one form. */
   readonly heading?: string;
   readonly suffix?: string;
-  /** Without this tool the fields are only shown. */
+  /** If the key may not use this tool, the fields are read-only. */
   readonly tool: string;
   readonly read: (id: string, account: Account) => Promise<CallResult | undefined>;
   readonly save: (
@@ -69,7 +69,7 @@ type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
     changes: JsonObject,
     account: Account,
   ) => Promise<ChangeResult<unknown>>;
-  /** The arguments for the changed fields, if they differ from the fields. */
+  /** Converts the changed fields to arguments, if arguments and fields differ. */
   readonly write?: (typed: Values, names: readonly string[]) => JsonObject;
 };
 
@@ -87,7 +87,7 @@ export type ShownFields = {
 
 type RecordView = { readonly above?: Part; readonly side: Part; readonly hasFrames?: boolean };
 
-/** Why there is no view: a failure, or undefined if the record is gone by now. */
+/** Why the record cannot be shown; `failure` is undefined if it no longer exists. */
 type Unreadable = { readonly failure: CallError | undefined };
 
 type PagesWithForms<Kind extends RecordKind> = RecordPages<Kind> & {
@@ -141,7 +141,7 @@ export function createRecordPages<Kind extends RecordKind>(
   ];
 }
 
-/** Keeps the place in the list that the page was opened from. */
+/** Keeps the query of the list that opened the page, so that links can return to it. */
 function writeAddress(
   { base }: RecordNaming,
   { params, url }: Pick<Visit, "params" | "url">,
@@ -163,11 +163,11 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
   return showMissing(label, why, list);
 }
 
-/** The form at the address of the request, and why it was not saved. */
+/** The requested form, and why it was not saved. */
 type FormState = {
   readonly form: RecordForm;
   readonly failure?: CallError;
-  /** Other changes of the record, which the form shows and which saving again overwrites. */
+  /** Concurrent changes of the record, which the form shows and the next save overwrites. */
   readonly seen?: Values;
   readonly fault?: string;
 };
@@ -217,7 +217,7 @@ async function show<Kind extends RecordKind>(
 
 const deleteButton = html`<button class="grave">Delete…</button>`;
 
-/** Shows what a person typed even if the record cannot be read. */
+/** Shows the input even if the record cannot be read. */
 async function showFailed(
   kind: RecordNaming,
   visit: Visit,
@@ -262,7 +262,7 @@ async function renderRecordForm(
   return card(renderForm({ formToken }, action, [renderShown(fields, was), body], attributes));
 }
 
-/** The fields that have a value, for a key that may not change them. */
+/** Shows the fields that have a value, for a key that may not change them. */
 function renderValues(fields: readonly Field[], values: Values): Html {
   const facts = fields.flatMap(({ name, label = writeLabel(name) }) =>
     values[name] === "" ? [] : [[label, html`<span dir="auto">${values[name]}</span>`] as const],
@@ -278,7 +278,7 @@ async function renderInputs({ fields, render }: Inputs, shown: ShownFields): Pro
     <div class="pair">${rendered}</div>`;
 }
 
-/** Only changed fields are saved. A change by someone else meanwhile is shown first. */
+/** Saves only changed fields. Shows concurrent changes before overwriting them. */
 async function save<Kind extends RecordKind>(
   kind: PagesWithForms<Kind>,
   visit: Visit,
@@ -339,14 +339,14 @@ type Creation<Result> = Inputs & {
   readonly needs: string;
   readonly list: Above;
   readonly button: string;
-  /** What the fields contain at first, if they are not empty. */
+  /** Default values of the fields. */
   readonly usual?: Values;
   readonly preview?: (account: Account) => Html | undefined;
-  /** Asks before something is created that is probably a mistake. */
+  /** Asks for confirmation if the input is probably a mistake. */
   readonly check?: (visit: Visit, sent: Form, typed: Values) => Reply | undefined;
-  /** Whether the form has a field that is unique to it, so it creates one thing if sent twice. */
+  /** Whether the form has a unique ID, so that sending it twice creates one record. */
   readonly makesOnlyOne?: boolean;
-  /** `once` is that field; empty if the form has none. */
+  /** `once` is the unique ID of the form; empty if the form has none. */
   readonly run: (
     visit: Visit,
     typed: Values,
@@ -380,7 +380,7 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
   };
 }
 
-/** The status for a form that was sent again after it had created something. */
+/** The status if a form is sent again after it created something. */
 const madeBefore = "409";
 
 export function showMadeBefore(label: string, list: Above, { message }: CallError): Reply {
@@ -424,7 +424,7 @@ async function showNew(
   };
 }
 
-/** Shown once: a secret is in no address and on no stored page. */
+/** Shows a secret only once: it is in no address and on no stored page. */
 export function showSecret(
   name: "key" | "client key" | "secret",
   secret: string,

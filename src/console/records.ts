@@ -5,7 +5,7 @@ import type { LinkStats } from "../contract/link-stats.ts";
 import type { ReadLink } from "../contract/links.ts";
 import type { Project } from "../contract/projects.ts";
 
-/** What tools return, as far as the console shows it. Empty and false fields are left out. */
+/** The parts of tool results that the console shows. Tools leave out empty and false fields. */
 
 export type Records = {
   readonly link: ReadLink;
@@ -40,7 +40,7 @@ export type ToolResults = {
   readonly preview_template: TemplatePreview;
 };
 
-/** What a changing tool returns: the changed record by its kind, or nothing that can be read. */
+/** The result of a tool that changes something: the changed record, if the tool returns it. */
 export type ChangedRecord = { readonly [kind: string]: { readonly id?: string } | undefined };
 
 export type ListedLink = Pick<ReadLink, "id"> & {
@@ -66,7 +66,7 @@ type ListedApps = {
   readonly meta?: ReceivedMeta;
 };
 
-/** The addresses are unknown if the link host is. */
+/** The addresses are missing if the link host is unknown. */
 export type LinkAddresses = Pick<ListedLink, "name" | "path"> & {
   readonly address?: string;
   readonly short_address?: string;
@@ -92,7 +92,7 @@ export type ShownStats = Pick<LinkStats, "by" | "sentence"> & {
   readonly rows: readonly StatsRow[];
 };
 
-/** Zero opens and installs are left out. */
+/** Tools leave out zero opens and installs. */
 export type StatsRow = {
   readonly key: string;
   readonly clicks: number;
@@ -181,7 +181,7 @@ export type TemplatePreview = {
 
 export type ShownProblem = {
   readonly field?: string | undefined;
-  /** The place in a long text; both count from 1. */
+  /** The position of the problem in a template. Lines and columns count from 1. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly message: string;

@@ -7,7 +7,7 @@ import type { Visit } from "./page.ts";
 import { renderCard, renderForm, renderHidden, renderList, shorten } from "./parts.ts";
 import type { ListedChange } from "./records.ts";
 
-/** Changes: what was changed, when and by whom, and the button that undoes it. */
+/** Lists changes: what was changed, when and by whom, with an undo button. */
 
 export function renderChanges(
   changes: readonly ListedChange[],
@@ -24,7 +24,7 @@ export function renderChanges(
 export const historyAddress = "/history";
 export const undoAddress = `${historyAddress}/undo`;
 
-/** The address of this page without its note, to come back to. */
+/** Returns this page's address without its message, for the redirect after an undo. */
 function writeHere({ pathname, searchParams }: URL): string {
   const query = new URLSearchParams(searchParams);
   query.delete("done");
@@ -33,7 +33,7 @@ function writeHere({ pathname, searchParams }: URL): string {
 
 const mostInCard = 6;
 
-/** The last changes of one thing, and a link to all of them. */
+/** The latest changes of one record, and a link to all of its changes. */
 export async function renderHistory(visit: Visit, target: string, empty?: string): Promise<Part> {
   const { account } = visit;
   if (!account.mayUse("list_changes")) return "";
@@ -53,7 +53,7 @@ function renderChange(change: ListedChange, visit: Visit): Html {
   const { target, at, client, by, note, end } = change;
   const name = nameTarget(change);
   const address = findAddress(change, visit);
-  // The name of a job says what it did.
+  // The name of a job is a sentence about what it did.
   const isJob = target.kind === "job";
   const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
   const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;
@@ -76,7 +76,7 @@ function renderChange(change: ListedChange, visit: Visit): Html {
 
 function nameTarget({ target: { kind, id, name } }: ListedChange): string {
   const words = writeWords(kind);
-  // A key and a webhook have no name; lists call them by this.
+  // Keys and webhooks have no name, so lists show the end of their ID.
   const isById = id && (kind === "api_key" || kind === "webhook");
   return name || (isById ? `${words} ${nameKey({ id })}` : words);
 }
@@ -104,7 +104,7 @@ const verbs: Readonly<Record<string, string>> = {
   undo: "Undid a change to",
 };
 
-/** Commands: a thing, and what was done to it. */
+/** Verbs for changes that CLI commands made. */
 const commandVerbs: Readonly<Record<string, string>> = {
   "keys create": "Created",
   "keys revoke": "Revoked",
@@ -150,21 +150,21 @@ function write(value: unknown): string {
   return shorten(text, mostCharacters);
 }
 
-/** In the user's time zone, which `Account` names. */
+/** Renders a time in the user's time zone. */
 export function renderTime(at: string | number | null, account: Pick<Account, "timeZone">): Part {
   const written = typeof at === "number" ? new Date(at).toISOString() : (at ?? "");
   const text = writeTime(written, account);
   return text && html`<time datetime="${written}">${text}</time>`;
 }
 
-/** `2026-11-22, 16:14`; an empty text for what is no time. */
+/** Returns text such as `2026-11-22, 16:14`, or an empty string for an invalid time. */
 export function writeTime(at: string, { timeZone }: Pick<Account, "timeZone">): string {
   const time = parseTime(at);
   if (time === null) return "";
   return writeLocalTime(time, timeZone).slice(0, 16).replace("T", ", ");
 }
 
-/** Keys, webhooks and the settings of projects are only changed back manually. */
+/** Changes of keys, webhooks and project settings can only be undone manually. */
 const undoable: ReadonlySet<string> = new Set([
   "link",
   "ios_app",
@@ -176,14 +176,14 @@ const undoable: ReadonlySet<string> = new Set([
 function canUndo(change: ListedChange, { account }: Visit): boolean {
   const { undone_by, target, by, note, fields, tool } = change;
   if (undone_by) return false;
-  // A plan undoes a job, and only the key that made it has the plan.
+  // A job is undone by a plan, which only the key that created the job can read.
   if (target.kind === "job") return account.mayUse("plan_links") && by === undefined;
   const isLost = note !== undefined && Object.keys(fields).length === 0;
   const isGone = tool === "delete_project";
   return account.mayUse("undo") && undoable.has(target.kind) && !isLost && !isGone;
 }
 
-/** One of the buttons of the form around the list. */
+/** One of the undo buttons of the form around the list. */
 function renderUndo(change: ListedChange, visit: Visit): Part {
   if (change.undone_by) return html`<span class="tag">undone</span>`;
   if (!canUndo(change, visit)) return "";

@@ -3,7 +3,7 @@ import { addBase } from "./base-path.ts";
 import { html, type Part } from "./html.ts";
 import { renderShell, type Shell } from "./layout.ts";
 
-/** Responses, with a policy that runs, loads and frames only files of the console. */
+/** Responses with a content security policy that allows only the console's own files. */
 
 const shared: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
@@ -31,7 +31,7 @@ export function respondPage(
     `style-src 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",
-    // Only `respondFrame` allows frames.
+    // Only responses of `respondFrame` may be framed.
     ...(page.hasFrames === true ? ["frame-src 'self'"] : []),
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -70,11 +70,11 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
 }
 
 /**
- * Markup of others, for a frame. Its own policy allows no scripts, forms, windows or links to other
- * pages, wherever it is opened. It allows the pictures that visitors see.
+ * The policy for untrusted markup in a frame. It allows no scripts, forms, windows or links, even
+ * if the page is opened outside a frame.
  */
 const framePolicy = ["sandbox", "default-src 'none'"];
-/** The same as for pages of our own links: styles in the page, and pictures. */
+/** Pages of local links may only use inline styles and images. */
 const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
 /** Pages of a remote server load their files from absolute addresses. */
 const foreignSources = [

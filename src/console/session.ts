@@ -3,9 +3,9 @@ import type { Clock } from "../contract/clock.ts";
 import { isMasked, maskSecret } from "../text/secrets.ts";
 
 /**
- * Sessions and one-time addresses. A browser or a terminal has a token. Its row is found by the
- * hash of the token and has the secret, encrypted with a key that is derived from the token. So
- * no one can sign in with the rows only.
+ * Sessions and one-time sign-in addresses. The browser or terminal has a token. The row with the
+ * token's hash holds the secret, encrypted with a key derived from the token. The rows alone do not
+ * let anyone sign in.
  */
 export type Sessions = {
   readonly begin: (secret: string) => Promise<string>;
@@ -18,10 +18,10 @@ export type Sessions = {
 };
 
 type SessionKind = "console_session" | "console_address";
-/** What is sealed, and when it was saved or renewed. */
+/** The encrypted secret, and when it was saved or renewed. */
 type SealedRow = { readonly value: string; readonly saved_at: number };
 
-/** Where the rows are, which all processes of a folder or database share. Each kind has an end. */
+/** Storage that all processes of a folder or database share. Rows of each kind expire. */
 export type SessionRows = {
   readonly save: (kind: SessionKind, tokenHash: string, sealed: string) => Promise<void>;
   readonly find: (kind: SessionKind, tokenHash: string) => Promise<SealedRow | undefined>;
@@ -34,7 +34,7 @@ type SessionOptions = {
   readonly clock: Pick<Clock, "now">;
 };
 
-/** Sessions are renewed this seldom, so a session may end this much sooner. */
+/** Sessions are renewed at most this often, so they may end early by as much. */
 const renewEvery_ms = 5 * 60_000;
 const tokenBytes = 32;
 
@@ -72,7 +72,7 @@ export function createSessions({ openRows, clock }: SessionOptions): Sessions {
   };
 }
 
-/** What a form of a page that this token's browser was sent has, and no other. */
+/** Derives the CSRF token of a browser's forms from its session token. */
 export function writeFormToken(token: string): string {
   return maskSecret(derive(token, "form"));
 }
@@ -91,7 +91,7 @@ function seal(token: string, kind: SessionKind, secret: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
 }
 
-/** Undefined if the row was changed. */
+/** Returns undefined if the row was changed. */
 function open(token: string, kind: SessionKind, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, "base64url");
   const text = bytes.subarray(ivBytes + tagBytes);

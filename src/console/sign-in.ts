@@ -15,13 +15,13 @@ import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 /** Signing in: with a key, or with a one-time address from a terminal. */
 
 export type SignInOptions = {
-  /** The account of a key or a gateway's token; undefined if it is not valid. */
+  /** Returns the account of a key or a gateway's token; undefined if it is not valid. */
   readonly identify: (secret: string, address: string | undefined) => Promise<Account | undefined>;
-  /** What a person types: "API key". */
+  /** The name of the secret on the page, such as "API key". */
   readonly secretName: string;
   /** The command that prints a one-time address. */
   readonly consoleCommand: string;
-  /** Undefined if the address has failed too often within the hour. */
+  /** Returns undefined if the address had too many failed attempts within an hour. */
   readonly takeTry: (
     secret: "key" | "pin",
     address: string,
@@ -40,9 +40,9 @@ export type Signed = {
 
 export type Arrival = {
   readonly request: Request;
-  /** As the browser has requested it, with the base path. */
+  /** The address as the browser requested it, with the base path. */
   readonly url: URL;
-  /** The other end, if it is known. */
+  /** The client's IP address, if known. */
   readonly address: string | undefined;
   readonly incoming: Incoming | undefined;
   readonly options: SignInOptions;
@@ -86,8 +86,8 @@ type SignedIn = { readonly account: Account; readonly secret: string };
 type Opened = SignedIn | { readonly status: 403 | 429; readonly fault: string };
 
 /**
- * A key is too long to guess, so the right one signs in however many wrong ones came from the same
- * address. Only wrong ones are counted, after the check.
+ * A key is too long to guess, so a valid key is accepted even after many wrong ones. Only wrong
+ * keys are counted, after the check.
  */
 async function openByKey(secret: string, { options, address }: Arrival): Promise<Opened> {
   const { identify, secretName, takeTry } = options;
@@ -102,8 +102,8 @@ async function openByKey(secret: string, { options, address }: Arrival): Promise
 }
 
 /**
- * A PIN is short enough to guess, so a try is taken before the check: many requests at once get no
- * more tries than one after another. A wrong PIN leaves the address as it is.
+ * A PIN is short enough to guess, so an attempt is counted before the check. Parallel requests get
+ * no extra attempts. The one-time address stays valid after a wrong PIN.
  */
 async function openOnce(token: string, form: Form, arrival: Arrival): Promise<Opened> {
   const { options, sessions, address } = arrival;
@@ -120,7 +120,7 @@ async function openOnce(token: string, form: Form, arrival: Arrival): Promise<Op
   return account === undefined ? { status: 403, fault: over } : { account, secret };
 }
 
-/** A client may have all addresses of an IPv6 network of 64 bits. */
+/** A client may own a whole /64 network of IPv6, so its addresses are counted together. */
 function groupAddress(address: string | undefined): string {
   return address === undefined ? "unknown" : findAddressGroup(address);
 }
@@ -147,20 +147,20 @@ async function begin(
   };
 }
 
-/** The requested page of this console, or else the first one. */
+/** The requested page, or the start page if the address is outside this console. */
 function readNext(next: string, { origin, base }: BrowserOrigin): URL {
   const url = readOwnAddress(next, origin);
-  // An address without the base path leads to the same page.
+  // The address may lack the base path.
   if (url !== undefined) url.pathname = removeBase(url.pathname, base) ?? url.pathname;
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 
-/** A PIN belongs to the question on its page, and is in no other page. */
+/** Fields that the sign-in form does not carry. A PIN is only valid on its own page. */
 const unkept = new Set(["form_token", "pin"]);
-/** Sent again within the sign-in form, with its own fields. */
+/** Leaves room for the sign-in form's own fields. */
 const mostKeptBytes = mostKeylessBytes - 4096;
 
-/** For a visitor whose session has ended: the sign-in form keeps what a form contained. */
+/** For a visitor whose session has ended. The sign-in form carries the fields of the sent form. */
 export async function renderSignInAgain(
   arrival: Arrival,
   form: Form | undefined,
@@ -185,7 +185,6 @@ export function renderUploadAgain(arrival: Arrival): Promise<Response> {
   return render(arrival, { isOnce: false, next: pathname + search, fault, status: 401 });
 }
 
-/** Once the visitor is signed in, the same form is shown again, with what was typed. */
 export function respondTooLong(): Response {
   const text =
     "You are signed out, and this form is too large to keep. Sign in again in another tab, then " +
@@ -239,7 +238,7 @@ function renderKey({ secretName }: SignInOptions): Html {
   </div>`;
 }
 
-/** Only a visitor on this machine sees a command with the names of its folders. */
+/** Only visitors on this machine see the command, because it contains folder names. */
 function renderCommand(command: string): Html {
   return html`<p class="hint">
       No key? Run this command on the machine that runs Waypost. It prints an address that signs you

@@ -1,10 +1,13 @@
-/** Pages that show pages of links: a preview of what a person types, which saves nothing. */
+/** Previews a link or a page template while the user types. Nothing is saved. */
 
 const draft = document.querySelector<HTMLFormElement>("form[data-draft]");
 const stage = document.getElementById("stage");
 if (draft && stage) preview(draft, stage);
 
-/** The pause after the last key, and the least time between two previews of a key's budget. */
+/**
+ * The pause after the last keystroke, and the minimum time between two previews. Previews use up
+ * the key's rate limit.
+ */
 const pause = 600;
 const least = 3000;
 
@@ -40,7 +43,7 @@ function preview(form: HTMLFormElement, stage: HTMLElement): void {
       }
       restage(stage, next);
     } catch {
-      // The next key starts another preview.
+      // The next keystroke starts another preview.
     }
   };
   const lookSoon = ({ target }: Event) => {
@@ -79,7 +82,7 @@ function isVisible(element: Element): boolean {
   return element instanceof HTMLElement && element.offsetParent !== null;
 }
 
-/** The old page stays until the new one is loaded. */
+/** Keeps the old preview visible until the new one is loaded. */
 function restage(stage: HTMLElement, next: Element): void {
   stage.toggleAttribute("data-stale", !next.querySelector(".device"));
   if (stage.hasAttribute("data-stale")) return;
@@ -100,7 +103,7 @@ function restage(stage: HTMLElement, next: Element): void {
 const editor = document.querySelector<HTMLFormElement>("form[data-editor]");
 if (editor) edit(editor);
 
-/** Each problem of a template links to its line. */
+/** Makes each problem of a template link to its line. */
 function edit(form: HTMLFormElement): void {
   form.addEventListener("click", (event) => {
     const { target } = event;
@@ -114,7 +117,7 @@ function edit(form: HTMLFormElement): void {
     if (!(target instanceof HTMLTextAreaElement)) return;
     target.rows = Math.max(target.rows, target.value.split("\n").length);
   });
-  // After a failed save the summary of the problems is in view, with the focus on the first one.
+  // After a failed save, the page scrolls to the problems and focuses the first one.
   const summary = document.querySelector("#findings .fault");
   summary?.querySelector<HTMLElement>("[data-line]")?.focus({ preventScroll: true });
   summary?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,6 @@
 import { followHeader } from "../follow-header.ts";
 
-/** What a page can do only with a script: copy, search while a person types, and look again. */
+/** What a page can do only with a script: copy, search while the user types, and refresh. */
 
 document.documentElement.classList.add("scripted");
 
@@ -27,7 +27,7 @@ type Options = {
   readonly signal?: AbortSignal;
 };
 
-/** Null if the session has ended: a signed-in person is not redirected. */
+/** Returns null if the session has ended. Only then does the server redirect. */
 async function load(address: string, options: Options): Promise<Document | null | undefined> {
   const headers = { accept: "text/html", ...options.headers };
   const response = await fetch(address, { ...options, headers });
@@ -46,7 +46,7 @@ function findTokens(place: Element): NodeListOf<HTMLInputElement> {
 function replace(page: Document | null | undefined, id: string): void {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
   if (!now || !next) return;
-  // Each page has another mask for the same token.
+  // Each page masks the same token differently, which would make every part look changed.
   const [token] = findTokens(now);
   if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
   if (now.isEqualNode(next)) return;
@@ -81,11 +81,11 @@ for (const form of document.querySelectorAll<HTMLFormElement>("form[data-live]")
       const page = await load(address, { signal });
       if (!page) return location.assign(address);
       replace(page, id);
-      // Screen readers announce how many were found, and not each of them.
+      // Screen readers announce the number of results, not every result.
       const found = document.querySelector(`#${id} .foot .number, #${id} .empty p`);
       const announced = document.getElementById("found");
       if (announced) announced.textContent = found?.textContent.trim() ?? "";
-      // A filter is added to the new search.
+      // The filter form contains the search, so it is updated too.
       replace(page, "filters");
       history.replaceState(null, "", address);
     } catch {
@@ -118,7 +118,9 @@ document.addEventListener("change", ({ target }) => {
   selected.textContent = isWhole ? "All selected" : `${count} selected`;
 });
 
-/** The values of a form, without a preview's controls: they only choose what is shown. */
+/**
+ * Reads the values of a form, without the preview's controls, which change nothing that is saved.
+ */
 function readFields(form: HTMLFormElement): string {
   const fields = new FormData(form);
   for (const field of form.elements) {
@@ -179,7 +181,7 @@ function follow(): void {
   if (seconds.length > 0) next = window.setTimeout(lookAgain, Math.min(...seconds) * 1000);
 }
 
-/** No person asks for this, so it does not make the session last longer. */
+/** Refreshes the page. The header keeps this automatic request from extending the session. */
 async function lookAgain(): Promise<void> {
   const page = document.hidden
     ? undefined
@@ -189,7 +191,7 @@ async function lookAgain(): Promise<void> {
   replace(page, "waits");
   const parts = page ? listFollowed() : [];
   const isOver = ({ id }: Element) => page?.getElementById(id)?.dataset["follow"] === undefined;
-  // What has ended may offer other actions, anywhere on the page.
+  // Once a job has ended, any part of the page may offer other actions.
   if (parts.some(isOver)) replace(page, "main");
   else for (const { id } of parts) replace(page, id);
   follow();
@@ -199,7 +201,7 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden && listFollowed().length > 0) void lookAgain();
 });
 
-/** A browser may keep a page for a person who goes back: secrets are not in it. */
+/** Removes secrets before the browser caches the page for its Back button. */
 addEventListener("pagehide", () => {
   for (const part of document.querySelectorAll("[data-once]")) part.replaceChildren();
 });

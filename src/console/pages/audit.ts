@@ -20,7 +20,7 @@ import { readPage } from "../read-address.ts";
 import type { Audit, AuditGroup, Records, ToolResults } from "../records.ts";
 import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
 
-/** What is wrong with the links, the worst first, and how to fix it. */
+/** Problems of the links, the most serious first, and their fixes. */
 export const auditPage: Page = {
   path: /^\/audit$/,
   entry: { name: "Audit", address: "/audit", icon: "M3 8.5 6.5 12 13 4.5", group: "Service" },
@@ -29,7 +29,7 @@ export const auditPage: Page = {
   submit: planFix,
 };
 
-/** More links are only checked when a person asks for it. */
+/** With more links than this, the audit runs only when the user requests it. */
 const mostUnasked = 5000;
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
@@ -90,7 +90,7 @@ type AuditContext = {
   readonly visit: Visit;
 };
 
-/** How many links are read to be shown by their names. */
+/** The maximum number of links that are read to show their names. */
 const mostRead = 100;
 
 async function readLinks(
@@ -182,7 +182,7 @@ function renderUnchecked({ not_checked: texts = [], next }: Audit): Part {
   return renderCard("Not checked", { inside: [items, rest] });
 }
 
-/** The form has the arguments of the fix. Whatever else is sent, it makes a plan at most. */
+/** Creates a plan from the arguments in the form. Even a forged form only creates a plan. */
 async function planFix(visit: Visit, form: Form): Promise<Reply> {
   const args = parse(form.read("fix"));
   if (args === undefined || !visit.account.mayUse("plan_links")) return show(visit);
@@ -199,7 +199,7 @@ function parse(text: string): JsonObject | undefined {
   }
 }
 
-/** How the console names the findings of an audit, from serious to harmless. */
+/** The audit's severities, from serious to harmless. */
 const severities = [
   {
     title: "Broken for visitors",
@@ -262,7 +262,7 @@ const ofApps = new Set([
   "no_open_button",
 ]);
 
-/** Leaves out what only an assistant should ask, and writes names of fields in plain words. */
+/** Removes sentences meant for assistants, and writes field names in plain words. */
 function writePlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
   return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));

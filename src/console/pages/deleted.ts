@@ -34,7 +34,7 @@ function readQuery({ searchParams }: URL): BinQuery {
   };
 }
 
-/** After a restore, with the items that were not restored and how many were. */
+/** After a restore, `fault` lists the failed items and `restored` counts the others. */
 async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   const { account, url } = visit;
   const query = readQuery(url);

@@ -4,7 +4,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderForm, renderList } from "../parts.ts";
 import type { ShownDomainReport } from "../records.ts";
 
-/** What phones find at the link host, and how to fix it. */
+/** Checks how phones see the link host, and shows how to fix problems. */
 export const domainPage: Page = {
   path: /^\/domain$/,
   entry: {
@@ -22,7 +22,7 @@ export const domainPage: Page = {
   submit: check,
 };
 
-/** No request leaves the server before a person presses the button. */
+/** The server sends no requests before the user presses the button. */
 async function check(visit: Visit, form: Form): Promise<Reply> {
   const host = form.read("host").trim();
   const answer = await visit.account.call("check_domain", host === "" ? {} : { host });

@@ -16,7 +16,7 @@ export const helpPage: Page = {
 
 async function showTopics(): Promise<Reply> {
   const topics = await listHelpTopics();
-  // The page about the API links to those of its groups.
+  // The help page about the API links to these topics itself.
   const listed = topics.filter(({ name }) => !name.startsWith("api/"));
   const inside = html`<ul>
     ${listed.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}

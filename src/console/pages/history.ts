@@ -12,7 +12,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { readOwnAddress, readPage } from "../read-address.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
-/** All changes of 30 days, page by page, each with its undo. */
+/** The changes of the last 30 days, each with an undo button. */
 const historyPage: Page = {
   path: new RegExp(`^${historyAddress}$`),
   entry: {

@@ -6,7 +6,7 @@ import { goToPlan, renderBox, renderForm } from "../parts.ts";
 import { mostFileBytes } from "../read-form.ts";
 import { linkList } from "./link-query.ts";
 
-/** A file of links, dropped or chosen, and then shown as a plan. */
+/** Uploads a file of links and shows the changes as a plan. */
 export const importPage: Page = {
   path: /^\/links\/import$/,
   needs: "plan_links",

@@ -17,7 +17,10 @@ import { readPage, readParam } from "../read-address.ts";
 import type { ListedJob, JobRow } from "../records.ts";
 import { renderTime } from "../render-changes.ts";
 
-/** Jobs: all of a key, newest first, and one with its rows. Running ones are followed. */
+/**
+ * The list of a key's jobs, newest first, and the page of each job. Running jobs refresh
+ * automatically.
+ */
 
 const list = { name: "Jobs", address: "/jobs" };
 
@@ -185,7 +188,7 @@ const stateTexts: Readonly<Partial<Record<ListedJob["state"], string>>> = {
 
 const rowsPerPage = 25;
 
-/** The rows that failed, if any did, or all of them. */
+/** Shows the failed rows if any failed. The user can switch to all rows. */
 async function renderJobRows({ account, url }: Visit, job: ListedJob): Promise<Part> {
   const { failed, all } = countRows(job);
   const isAll = failed === 0 || url.searchParams.get("rows") === "all";
@@ -263,7 +266,7 @@ export function isRunning({ state }: ListedJob): boolean {
   return state === "running";
 }
 
-/** "Moved 17 links to new.example.com" */
+/** Returns text such as "Moved 17 links to new.example.com". */
 export function describeJob({ what }: ListedJob): string {
   return what.charAt(0).toUpperCase() + what.slice(1);
 }
@@ -280,7 +283,7 @@ export function renderProgress(job: ListedJob): Html {
   return html`<progress max="${max}" value="${ended}" aria-label="${label}"></progress>`;
 }
 
-/** "3 of 17, 1 failed" */
+/** Renders text such as "3 of 17, 1 failed". */
 export function renderCounts(job: ListedJob): Html {
   const { ended, all, failed } = countRows(job);
   return html`${writeNumber(ended)} of

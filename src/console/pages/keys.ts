@@ -15,7 +15,7 @@ import { readPage, readParam } from "../read-address.ts";
 import { createNewPage, showMadeBefore, showSecret } from "../record-page.ts";
 import { renderTime } from "../render-changes.ts";
 
-/** The project's API keys and client keys: a list of each, new ones, and their end. */
+/** Lists, creates and revokes the project's API keys and client keys. */
 
 const list = { name: "Keys", address: "/keys" };
 
@@ -84,7 +84,7 @@ const headings = [
   ["android_apps", "Android apps"],
   ["page_templates", "Page template"],
 ] as const;
-/** Plain words for the acts in the names of scopes. */
+/** Plain words for the actions in scope names. */
 const acts: Readonly<Record<string, string>> = {
   index: "list",
   show: "read",
@@ -154,11 +154,11 @@ function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
 }
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-/** An empty list would grant everything. */
+/** An empty list of scopes would grant everything. */
 const none =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
-/** The session ends with its key. */
+/** Shown when the user revokes the key of the session, which ends the session. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",

@@ -24,12 +24,12 @@ import { linkFields, writeChanges } from "./link-fields.ts";
 import { gone, idPattern } from "./link-query.ts";
 import { findKept, readVersion, tooLong } from "./template-preview.ts";
 
-/** The page of a link as its visitors see it, on each device, light and dark. */
+/** Previews a link's page on each device, in light and dark. */
 
-/** In addresses of pages: a link that does not exist yet. */
+/** The ID of a new link in page addresses. */
 const newId = "new";
 
-/** Whether typed fields can be previewed; a remote server only previews what it has. */
+/** Whether unsaved input can be previewed. A remote server only previews saved links. */
 function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
   const tool = id === newId ? "create_link" : "update_link";
   return isOwn && mayUse("preview_template") && mayUse(tool);
@@ -37,7 +37,7 @@ function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
 
 const draftForm = "draft";
 
-/** Marks the form for the script; `isTyped` if it differs from what is saved. */
+/** Marks the form for the script. `isTyped` means that the form differs from the saved link. */
 export function markDraft(account: Account, id: string, isTyped: boolean): Html | undefined {
   if (!canDraft(account, id)) return undefined;
   const typed = isTyped && html` data-typed`;
@@ -50,7 +50,7 @@ function writeAddress(id: string, page: "draft" | "page"): string {
 
 type ExplainedVisits = LinkExplanation["visits"] | undefined;
 
-/** One device is visible at a time, and its page is loaded when it becomes visible. */
+/** Shows one device at a time. Its page is loaded when it becomes visible. */
 export function renderLinkPreview(account: Account, id: string, visits: ExplainedVisits): Part {
   if (!account.mayUse("preview_template")) return "";
   const stage = platforms.map((platform) => {
@@ -94,7 +94,7 @@ function renderPreview(
 type Stage = {
   readonly platform: DevicePlatform;
   readonly visits: ExplainedVisits;
-  /** Where its page is, up to the look. */
+  /** The address of the device's page, without the color scheme. */
   readonly source: string;
 };
 
@@ -109,7 +109,7 @@ function renderStage({ host }: Account, { platform, visits, source }: Stage): Pa
   );
 }
 
-/** A visitor with the app sees no page. */
+/** Finds the outcome without the app, because a visitor with the app sees no page. */
 function findOutcome(visits: ExplainedVisits, platform: DevicePlatform) {
   return platform === "desktop" ? visits?.desktop : visits?.[platform].without_app;
 }
@@ -137,7 +137,7 @@ async function drawPage(account: Account, shown: JsonObject): Promise<string> {
 
 const unknownText = "Waypost could not read the page template.";
 
-/** The live version, or else the default page, which is the starter's. */
+/** Reads the live template, or the starter template if none is live. */
 async function readShownText(account: Account) {
   const live = await readVersion(account, "live");
   const shown = live.kind === "none" ? await readVersion(account, "starter") : live;
@@ -161,7 +161,7 @@ function renderNothing(text: string): string {
   );
 }
 
-/** A preview of the page for what is typed in a link's form. Nothing is saved. */
+/** Previews the unsaved input of a link's form. */
 export const linkDraftPage: Page = {
   path: new RegExp(`^${idPattern}/draft$`),
   needs: ["create_link", "update_link"],
@@ -187,7 +187,7 @@ async function drawDraft(account: Account, id: string, platform: DevicePlatform,
   const typed = readTyped(linkFields, form);
   const text = await readShownText(account);
   if (text === undefined) return unknownText;
-  // As when saving, unchanged fields are left out.
+  // Unchanged fields are left out, as when saving.
   const fields = writeChanges(typed, listChanged(linkFields, was, typed));
   const link = isNew ? {} : { link_id: id };
   const args = { ...text, ...link, platform };
@@ -226,7 +226,7 @@ function renderPlatform(name: string, outcome: Part, more?: Part): Html {
   </li>`;
 }
 
-/** The form has the whole address. */
+/** Longer addresses are shortened here. The form shows them in full. */
 const mostOfAddress = 200;
 
 function describe({ action, to = "" }: ShownOutcome): Part {

@@ -13,7 +13,7 @@ import type { Part } from "../html.ts";
 import { renderHidden, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 
-/** Which links a list shows. Its address says the same, so that it can be opened again. */
+/** Which links a list shows. The page's address contains the query, so it can be bookmarked. */
 export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
@@ -56,10 +56,10 @@ export function readLinkQuery(url: URL): LinkQuery {
   };
 }
 
-/** Reads `clicks gteq 10`. The tool refuses what is not a filter. */
+/** Parses a filter such as `clicks gteq 10`. */
 export function readFilter(text: string): FilterInput {
   const [, field = text, word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
-  // The tool checks the condition, and lists the valid ones.
+  // The tool rejects unknown conditions and lists the valid ones.
   const condition = word as OfferedCondition;
   if (condition === "empty" || condition === "present") {
     return { field, condition, value: given !== "false" };
@@ -78,7 +78,10 @@ export function writeFilter({ field, condition, value }: FilterInput): string {
   return `${field} ${condition} ${String(value)}`;
 }
 
-/** The query of an address without the defaults; page 0 leaves the number to be appended. */
+/**
+ * Writes the query string without default values. Page 0 writes `page=`, so that a number can be
+ * appended.
+ */
 export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
   const params = new URLSearchParams();
   if (search !== "") params.set("search", search);
@@ -103,7 +106,7 @@ export function isNarrowed({ search, filters }: LinkQuery): boolean {
   return search !== "" || filters.length > 0;
 }
 
-/** How many links are counted at most: no person turns more pages. */
+/** Limits how many links are counted, because no user opens that many pages. */
 export function chooseMostCounted({ search, filters }: LinkQuery): number {
   const texts = [
     ...search.split(/\s+/u),
@@ -114,10 +117,10 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
   return shortest < paging.shortest_indexed ? mostOfShort : paging.most_counted;
 }
 
-/** The database has no index for a short text, so it reads links until enough match. */
+/** The database has no index for short texts, so it scans links until enough match. */
 const mostOfShort = 1000;
 
-/** One more than are counted says that more exist. */
+/** A count of one more than the limit means that more links exist. */
 export function isCountCut({ count }: ReceivedMeta, query: LinkQuery): boolean {
   return isNarrowed(query) && count === chooseMostCounted(query) + 1;
 }
@@ -133,7 +136,7 @@ export const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
 export const gone = { label: "link", list: linkList };
 
-/** The search and the filters of a list, for a form that is about all of it. */
+/** Hidden fields with the list's search and filters, for forms that apply to all matching links. */
 export function renderQuery({ search, filters }: Pick<LinkQuery, "search" | "filters">): Part {
   return [
     search !== "" && renderHidden("search", search),

@@ -39,7 +39,7 @@ import {
   type LinkQuery,
 } from "./link-query.ts";
 
-/** All links: a search while a person types, filters, an order, and pages. */
+/** The list of links, with search, filters, sorting and paging. */
 export const linksPage: Page = {
   path: /^\/links$/,
   entry: {
@@ -62,7 +62,7 @@ async function show(visit: Visit): Promise<Reply> {
     params.append("filter", added);
     return { kind: "go", to: `/links?${String(params)}` };
   }
-  // To count what very many links have takes long.
+  // Counting is slow if very many links match.
   const more = account.isOwn ? { count_to: chooseMostCounted(query) } : {};
   const answer = await account.call("list_links", writeArguments(query), more);
   const past = goToLast(url, answer);
@@ -82,7 +82,9 @@ async function show(visit: Visit): Promise<Reply> {
   };
 }
 
-/** The tool's own message names positions in its arguments, which a person does not see. */
+/**
+ * Detects a rejected filter. The tool's message names argument positions, which users do not see.
+ */
 function isFilterRefused(answer: ChangeResult<unknown>): boolean {
   if (answer.kind !== "failed" || answer.failure.code !== "invalid_arguments") return false;
   return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;
@@ -153,7 +155,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
   const { links, meta = {} } = result;
   if (links.length === 0) return renderNone(query, visit);
   const text = writeLinkQuery(query).slice(1);
-  // Every row contains it.
+  // Every row contains this query, so a long one is left out.
   const isShort = text !== "" && text.length <= mostOfQuery;
   const from = isShort ? `?${String(new URLSearchParams({ from: text }))}` : "";
   const { mayUse } = visit.account;
@@ -167,7 +169,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
   const paging = renderPaging({ ...meta, last }, "links", pages, range);
   const table = renderTable("Links", columns, links);
   if (!canSelect) return html`${table} ${paging}`;
-  // Without a search or a filter, all would be every link of the project.
+  // Without a search or a filter, this box would select every link of the project.
   const hasAll = isNarrowed(query) && (meta.last ?? 1) > 1;
   const all = html`<label class="check">
     <input type="checkbox" name="all" />
@@ -188,7 +190,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
 }
 
 const mostOfQuery = 300;
-/** The length of each text in a row, which has one line for it. */
+/** Each row shows its text on one line, so longer text is cut off. */
 const mostOfText = 120;
 
 const pickColumn = createPickColumn((link: ListedLink) => ({

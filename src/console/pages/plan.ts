@@ -9,7 +9,7 @@ import { readPage, readParam, readPlanPart } from "../read-address.ts";
 import { writeJobAddress } from "./jobs.ts";
 import { linkList } from "./link-query.ts";
 
-/** What a plan would change: reviewed as a whole, and then applied. */
+/** Shows what a plan would change, and applies it. */
 export const planPage: Page = {
   path: /^\/plans\/(?<id>[^/]+)$/,
   needs: "plan_links",

@@ -20,7 +20,7 @@ const projectsPage: Page = {
   show,
 };
 
-/** The fields that the API offers. */
+/** Settings that the API can change. */
 const projectFields: readonly Field[] = [
   { name: "name", kind: "text", hint: "Visitors see this name on the link host's pages." },
   {
@@ -38,7 +38,7 @@ const projectFields: readonly Field[] = [
   },
 ];
 
-/** The settings that only the operator changes. */
+/** Settings that only the operator can change. */
 const settingFields: readonly Field[] = [
   {
     name: "plan",
@@ -137,7 +137,7 @@ export const projectPages: readonly Page[] = [
   }),
 ];
 
-/** An empty list of hosts allows them all. */
+/** An empty list of hosts allows all hosts. */
 function writeSettings(changes: JsonObject): TypedSettings {
   const isAny = changes["destinations"] === "";
   return { ...changes, ...(isAny && { destinations: "any" }) };

@@ -20,7 +20,7 @@ import { appKinds, listAppChoices, nameOther, renderOther } from "../app-kinds.t
 import { flagFields, textFields } from "./link-fields.ts";
 import { describeFilter, readFilter, renderQuery, writeLinkQuery } from "./link-query.ts";
 
-/** Changes several links at once: which links, what to change, and then a plan. */
+/** Changes several links at once. The form creates a plan. */
 export const severalPage: Page = {
   path: /^\/links\/several$/,
   needs: "plan_links",
@@ -31,7 +31,7 @@ export const severalPage: Page = {
   submit,
 };
 
-/** The links that were ticked, or all that a list has found. */
+/** The ticked links, or all links that match a search and filters. */
 type Selection = {
   readonly paths: readonly string[];
   readonly isAll: boolean;
@@ -39,7 +39,7 @@ type Selection = {
   readonly filters: readonly FilterInput[];
 };
 
-/** A page of the list has fewer. */
+/** A page of the list has fewer links than this. */
 const mostPaths = 200;
 
 function readSelection(form: Form): Selection {
@@ -122,10 +122,10 @@ function describeSelection({ isAll }: Selection, count: number | undefined): str
   return isAll ? `Change all ${links} that match` : `Change ${links}`;
 }
 
-/** The plan shows the whole paths. */
+/** Longer paths are shortened here. The plan shows them in full. */
 const mostOfPath = 120;
 
-/** Each item as a person sees it, followed by its field: texts that repeat compress well. */
+/** Writes each item's text next to its hidden field, because repeated text compresses well. */
 function renderSelection({ isAll, paths, search, filters }: Selection): Part {
   if (!isAll) {
     const chips = paths.map((path) => {
@@ -152,12 +152,12 @@ function renderWay({ name, title, fields }: ShownWay, isChosen: boolean): Html {
   </div>`;
 }
 
-/** A way to change many links at once, as `plan_links` takes it. */
+/** A kind of bulk change that `plan_links` supports. */
 type Way = {
   readonly title: string;
-  /** Their names begin with the name of the way: all ways are in one form. */
+  /** Field names begin with the name of the way, because all ways share one form. */
   readonly fields: readonly Field[];
-  /** The arguments of the plan without those that select the links. */
+  /** Returns the arguments of the plan, except those that select links. */
   readonly plan: (read: (name: string) => string, form: Form) => JsonObject;
 };
 
@@ -252,7 +252,9 @@ async function listWays(account: Account, form: Form): Promise<readonly ShownWay
   ];
 }
 
-/** The arguments of the plan without those that select the links; undefined for an unknown way. */
+/**
+ * Returns the arguments of the plan, except those that select links; undefined for an unknown way.
+ */
 function planWay(name: string, form: Form): JsonObject | undefined {
   if (name === "delete") return { operation: "delete" };
   const way = Object.hasOwn(ways, name) ? ways[name] : undefined;
@@ -262,9 +264,9 @@ function planWay(name: string, form: Form): JsonObject | undefined {
   return { operation: "update", ...way.plan(read, form) };
 }
 
-/** `ios_app:ID`, or `ios_app:` for none; `enable_forced_redirect:on`. */
+/** Parses a choice such as `ios_app:ID`, `ios_app:` for no app, or `enable_forced_redirect:on`. */
 function readChoice(form: Form): JsonObject {
-  // A typed name takes precedence over the choice.
+  // A typed ID takes precedence over the choice.
   const typed = appKinds.flatMap(({ name }) => {
     const id = form.read(nameOther(name)).trim();
     return id === "" ? [] : [[name, { id }] as const];

@@ -7,7 +7,7 @@ import type { ListedJob } from "../records.ts";
 import { historyAddress, renderChanges } from "../render-changes.ts";
 import { describeJob, isRunning, renderCounts, renderProgress, writeJobAddress } from "./jobs.ts";
 
-/** The first page: approvals that wait, running jobs, recent activity, and how to connect. */
+/** The start page: pending approvals, running jobs, recent activity and setup instructions. */
 export const startPage: Page = {
   path: /^\/$/,
   entry: { name: "Start", address: "/", icon: "M2.5 7.5 8 3l5.5 4.5M4 6.5V13h8V6.5" },
@@ -43,7 +43,7 @@ async function show(visit: Visit): Promise<Reply> {
 
 const mostChanges = 8;
 
-/** Screen readers announce the number, but not each second that passes. */
+/** Screen readers announce the number of approvals, but not the remaining seconds. */
 function renderWaiting(waiting: readonly ListedQuestion[]): Html {
   const count = waiting.length;
   const text =
@@ -84,11 +84,11 @@ function renderJobs(jobs: readonly ListedJob[]): Html {
   </div>`;
 }
 
-/** An MCP client, and the text that connects it, ready to be copied. */
+/** The configuration that connects an MCP client, ready to be copied. */
 type ClientSetup = { readonly name: string; readonly where: Html; readonly block: string };
 
 function renderConnection({ account: { connection }, isHere }: Visit): Part {
-  // Another machine cannot use a command of this one, and must not see its folders.
+  // Other machines cannot run a local command, and must not see local folder names.
   const clients = listClients(isHere ? connection : { ...connection, command: undefined });
   const inside = html`<div>${clients.map(renderClient)}</div>`;
   return clients.length > 0 && renderCard("Connect your assistant", { inside });

@@ -5,7 +5,7 @@ import type { Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderTable, writeNumber, type RowColumn } from "../parts.ts";
 import type { ShownStats, StatsRow } from "../records.ts";
 
-/** How often links were visited: when, from where, and with what. */
+/** Clicks, opens and installs over time, and grouped by link, platform, source and so on. */
 export const statisticsPage: Page = {
   path: /^\/statistics$/,
   entry: {
@@ -20,7 +20,7 @@ export const statisticsPage: Page = {
 const spans = [7, 30, 90] as const;
 const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
-/** With more days the columns of a chart are weeks, and with more weeks they are months. */
+/** Above these limits, the columns of a chart are weeks, and then months. */
 const mostDays = 120;
 const mostWeeks = 200;
 
@@ -51,7 +51,7 @@ type Span = {
   readonly from: string;
   readonly to: string;
   readonly by: StatsBy;
-  /** The days of a link above the dates. */
+  /** The number of days, unless the user chose dates. */
   readonly days?: number;
 };
 
@@ -63,7 +63,7 @@ function readSpan({ url, account }: Visit): Span {
     const days = spans.find((span) => params.get("days") === String(span)) ?? usualSpan;
     return { from: findFirst(today, days), to: today, by: "day", days };
   }
-  // A date that is left out is the same as with the links above.
+  // A missing date has the same default as without dates.
   const last = to === "" ? today : to;
   const first = from === "" ? findFirst(last, usualSpan) : from;
   return { from: first, to: last, by: chooseStep((Date.parse(last) - Date.parse(first)) / day_ms) };
@@ -74,7 +74,7 @@ function chooseStep(days: number): StatsBy {
   return days >= mostDays ? "week" : "day";
 }
 
-/** The tool refuses a text that is not a date. */
+/** Returns invalid text unchanged, because the tool rejects it with a message. */
 function findFirst(last: string, days: number): string {
   const end = Date.parse(last);
   if (Number.isNaN(end)) return last;
@@ -136,7 +136,7 @@ const groups = [
   { by: "country", title: "Countries", row: "Country" },
 ] as const;
 
-/** Plain words for some keys. */
+/** Plain words for some keys of the statistics. */
 const words: Readonly<Record<string, string>> = {
   address: "Path",
   short: "Short path",
@@ -168,9 +168,9 @@ function renderGroup(
 
 const width = 640;
 const height = 140;
-/** How much of its slot a column fills, so that neighbors stay apart. */
+/** The share of its slot that a column fills, so that columns stay apart. */
 const filled = 0.8;
-/** The smallest height that is still visible. */
+/** The smallest column height that is still visible. */
 const least = 2;
 
 /** A column chart. Screen readers use the table below it, which has the same numbers. */
@@ -189,7 +189,7 @@ function renderChart(label: string, rows: readonly StatsRow[]): Part {
       <title>${key}: ${writeNumber(clicks)}</title>
     </rect>`;
   });
-  // The drawing is stretched, so texts are outside of it.
+  // The chart is stretched, so its labels are outside of it.
   const chart = html`<div class="charted">
     <p class="scale" aria-hidden="true">${writeNumber(most)}</p>
     <svg

@@ -16,12 +16,12 @@ import type { Form, Page } from "../page.ts";
 import { renderCard, renderOption, showHost } from "../parts.ts";
 import type { ShownProblem, TemplatePreview } from "../records.ts";
 
-/** How a template looks before it is published: with which link, on what, light or dark. */
+/** Previews a page template before it is published. */
 
 export type View = {
   readonly platform: DevicePlatform;
   readonly look: Look;
-  /** A link's id, or the word for an example; empty for the newest link. */
+  /** A link's ID, or `sample` for example data; empty for the newest link. */
   readonly link: string;
 };
 
@@ -59,7 +59,7 @@ export function chooseLink(view: View, links: readonly PreviewLink[]): View {
 }
 
 export type Drawn = {
-  /** The address of the page; undefined if it cannot be shown. */
+  /** The address of the rendered page; undefined if it cannot be shown. */
   readonly page?: string | undefined;
   readonly failure?: CallError;
   readonly problems: readonly ShownProblem[];
@@ -79,7 +79,9 @@ export async function drawTemplate(
   return { page: findKept(answer.result), problems: answer.result.problems ?? [] };
 }
 
-/** The address of a previewed page in its frame; a page that is too long is not kept. */
+/**
+ * Returns the address of the preview for its frame; undefined if the page was too long to store.
+ */
 export function findKept({ preview_url = "" }: TemplatePreview): string | undefined {
   const token = preview_url.split("/").at(-1) ?? "";
   return token === "" ? undefined : `/template/page/${token}`;
@@ -150,7 +152,7 @@ const expired =
 
 export type EditedTemplate = { readonly body: string; readonly css: string };
 
-/** Undefined if the form has no such text. */
+/** Returns undefined if the form has no template text. */
 export function readTyped(form: Form | undefined): EditedTemplate | undefined {
   if (form === undefined || !(form.has("body") && form.has("css"))) return undefined;
   const read = (name: string) => form.read(name).replaceAll("\r\n", "\n");
@@ -166,7 +168,7 @@ type Version =
   | { readonly kind: "none" }
   | { readonly kind: "failed"; readonly failure: CallError };
 
-/** A version by its id, or `draft`, `live` or `starter`. */
+/** `id` is the ID of a version, or `draft`, `live` or `starter`. */
 export async function readVersion({ call }: Account, id: string): Promise<Version> {
   const answer = await call("get_template_version", { id });
   if (answer.kind === "failed") {

@@ -29,7 +29,7 @@ import {
   type EditedTemplate,
 } from "./template-preview.ts";
 
-/** The page of all links: its draft in an editor, a preview, and what was published before. */
+/** The editor of the page template, with a preview and the published versions. */
 export const templatePage: Page = {
   path: /^\/template$/,
   entry: {
@@ -60,10 +60,10 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
 
 const title = "Page template";
 
-/** Why a form did nothing. */
+/** Why a form was not saved. */
 type Refusal = {
   readonly failure: CallError;
-  /** The digest of the draft that the form now shows as the one before. */
+  /** The digest of the current draft, which the next save may overwrite. */
   readonly was?: string;
 };
 
@@ -111,7 +111,7 @@ type EditorSource =
   | { readonly text?: EditedTemplate; readonly was: string; readonly note?: string }
   | { readonly failure: CallError };
 
-/** The text in the editor at first: the draft, or the version that the address names. */
+/** Reads the editor's initial text: the draft, or the version that the address names. */
 async function findSource({ account, url }: Visit): Promise<EditorSource> {
   const own = account.mayUse("save_template") ? "draft" : "live";
   const draft = await readVersion(account, own);
@@ -146,7 +146,7 @@ function mayWrite({ mayUse }: Account): boolean {
 type Editing = {
   readonly text: EditedTemplate;
   readonly was: string;
-  /** Whether a person typed the text, and it was not read from a version. */
+  /** Whether the user typed the text. Otherwise it comes from a version. */
   readonly isTyped: boolean;
   readonly drawn: Drawn;
   readonly failure: CallError | undefined;
@@ -186,7 +186,9 @@ function renderEditor(
   return renderBox("Editor", { below: renderForm(visit, "/template", body, attributes) });
 }
 
-/** Browsers press the first button when a person presses Enter, and this one saves nothing. */
+/**
+ * Browsers press the first button when the user presses Enter, so the first button saves nothing.
+ */
 const byDefault = html`<button
   name="do"
   value="preview"
@@ -215,7 +217,7 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
   return refused ?? { kind: "go", to: writeView(readView(visit.url, form), "saved") };
 }
 
-/** Undefined if it was saved. A change by someone else meanwhile is not overwritten. */
+/** Returns undefined if the draft was saved. Warns before a concurrent change is overwritten. */
 async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   const { account } = visit;
   const typed = readTyped(form);
@@ -236,7 +238,7 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   });
 }
 
-/** The text is saved as the draft first: a person who cancels has lost nothing. */
+/** Saves the text as the draft first, so that a user who cancels loses nothing. */
 async function publish(visit: Visit, form: Form): Promise<Reply> {
   const isAsked = form.has("question");
   let sent = form;
@@ -248,7 +250,7 @@ async function publish(visit: Visit, form: Form): Promise<Reply> {
   return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
 }
 
-/** The draft now equals the typed text, so later changes are compared with that. */
+/** The draft now equals the typed text, so the next save is compared with that text. */
 function noteSaved(form: Form): Form {
   const typed = readTyped(form);
   const params = new URLSearchParams();
@@ -322,7 +324,7 @@ type EditorState = {
   readonly problems: readonly ShownProblem[];
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
-  /** Set when the script of the page asks, which has the text: it is not sent back. */
+  /** Whether the page's script already has the text, so that it is not sent back. */
   readonly isKnown: boolean;
 };
 
@@ -383,7 +385,7 @@ function renderFindings(heading: string, problems: readonly ShownProblem[], isRe
 function renderFinding({ field = "", line, message }: ShownProblem): Html {
   const isPlaced = line !== undefined && Object.hasOwn(fields, field);
   if (!isPlaced) return html`<li>${message}</li>`;
-  // `isPlaced` has checked that it is one of the fields.
+  // `isPlaced` has checked that `field` is one of the fields.
   const { label } = fields[field as EditorField];
   const place = html` data-field="${field}" data-line="${line}"`;
   return html`<li>

@@ -21,7 +21,7 @@ import { readParam } from "../read-address.ts";
 import { createNewPage, showSecret } from "../record-page.ts";
 import { renderTime } from "../render-changes.ts";
 
-/** The project's webhooks: the list, a new one, and one with its failed events. */
+/** Lists, creates and edits the project's webhooks, and resends their failed events. */
 
 const list = { name: "Webhooks", address: "/webhooks" };
 
@@ -135,7 +135,7 @@ function listColumns(account: Account): readonly RowColumn<ListedWebhook>[] {
   ];
 }
 
-/** How to fix what keeps receivers from accepting messages, once for all of them. */
+/** Shows each fix only once, even if several webhooks need it. */
 function renderFixes(webhooks: readonly ListedWebhook[]): readonly Html[] {
   const fixes = new Set(webhooks.flatMap(({ fix }) => fix ?? []));
   return [...fixes].map((fix) => html`<p class="note">${fix}.</p>`);
