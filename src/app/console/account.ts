@@ -32,7 +32,7 @@ import { approve, listWaiting, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
-/** Lets a signed-in person use the tools of their key, and answer questions. */
+/** Lets a signed-in user call the tools of their key and answer approvals. */
 export function createAccount(parts: Acting): Account {
   const { keyContext, toolbox } = parts;
   const { known } = keyContext;
@@ -69,7 +69,7 @@ export function createAccount(parts: Acting): Account {
   };
 }
 
-/** Marks visits by a QR code. Only our own host knows the mark, and removes it. */
+/** Marks visits by QR code. Only the embedded link host knows the mark and removes it. */
 const ownPictures: Account["qr"] = {
   drawSvg: (address) => drawSvg(addScanMark(address)),
   drawPng: (address) => drawPng(addScanMark(address)),
@@ -88,7 +88,7 @@ async function carryOut<Result>(
   }
 }
 
-/** Plans with the tool that assistants have: the same rules, and the same limit of size. */
+/** Plans with the assistants' tool, so the same rules and size limits apply. */
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
   parts: Acting,
@@ -104,7 +104,7 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
   const job = await bulk.findJob(jobId, keyContext);
   if (job === undefined) return undefined;
   const rows: readonly unknown[] = (await bulk.listReceipts(job, wanted)).map(presentReceipt);
-  // This is what `presentReceipt` writes.
+  // `presentReceipt` writes the rows in this form.
   return rows as readonly JobRow[];
 }
 
@@ -124,11 +124,11 @@ async function call<Result>(
   const result = await callTool(tool, args, {
     keyContext: keepPreviewsApart(keyContext),
     requireApproval,
-    // A person makes these changes, one at a time.
+    // A user makes these changes one at a time, so overwriting needs no approval.
     approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...nobodyToAsk, client: consoleName },
     leaving: nobodyLeaves,
-    // A job has a page that shows its progress, so no form waits for its end.
+    // A page shows the progress of a job, so no form waits for the job to end.
     answerWithTask: () => undefined,
     tellProgress: () => undefined,
     report,
@@ -136,20 +136,20 @@ async function call<Result>(
   });
   const { structuredContent: content } = result;
   const body = isJsonObject(content) ? content : {};
-  // The tools' output schemas declare what they return.
+  // The tools' output schemas declare the type of the result.
   if (result.isError !== true) return { kind: "done", result: body as Result };
   const { error } = body;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
   return explain(error, parts);
 }
 
-/** For a tool that asks no person. */
+/** Calls a tool that needs no approval. */
 async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<CallResult<Result>> {
   const answer = await calling;
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
-/** Typing makes many previews. They must not replace those that assistants have shown. */
+/** Typing makes many previews, which must not replace the previews of assistants. */
 function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();
@@ -159,7 +159,7 @@ function keepPreviewsApart(keyContext: KeyContext): KeyContext {
 }
 
 async function explain(failure: ToolError, parts: Acting): Promise<ChangeResult<never>> {
-  // The console's own `openPage` returns the id of the question in place of an address.
+  // The console's own `openPage` returns the question's ID in place of an address.
   const questionId = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = questionId === undefined ? undefined : await readQuestion(questionId, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
@@ -169,7 +169,7 @@ type ToolError = CallError & {
   readonly approval?: { readonly url?: string | undefined } | undefined;
 };
 
-/** Recognizes what `answerFailure` writes. */
+/** Recognizes an error that `answerFailure` wrote. */
 function isFailure(error: unknown): error is ToolError {
   return isJsonObject(error) && typeof error["message"] === "string";
 }
@@ -195,7 +195,7 @@ async function readRecord<Kind extends RecordKind>(
   const endpoint = shows[kind];
   try {
     const body: unknown = await ask<Endpoint>(endpoint, { id });
-    // The client has read it by the entry's schema.
+    // The client has checked the body with the endpoint's schema.
     return isJsonObject(body) ? { kind: "done", result: body as Records[Kind] } : undefined;
   } catch (error) {
     if (error instanceof Problem && error.status === notThere) return undefined;

@@ -4,7 +4,7 @@ import { openGatewayToken } from "../process/gateway-token.ts";
 import type { LazyState } from "../process/lazy-state.ts";
 import { readApiKey } from "../data/secrets.ts";
 
-/** Makes an address that signs the person at this terminal in to the console once. */
+/** Creates a one-time address that signs the user of this terminal in to the console. */
 export async function makeConsoleAddress(
   config: Config,
   state: Pick<LazyState, "open">,
@@ -20,7 +20,7 @@ export async function makeConsoleAddress(
 
 type Trying = { readonly config: Config; readonly report: (error: unknown) => unknown };
 
-/** Undefined if the console is off, or if this machine has no key; neither ends the server. */
+/** Returns undefined if the console is off or this machine has no key. The server still starts. */
 export async function tryConsoleAddress(
   { config, report }: Trying,
   state: Pick<LazyState, "open">,
@@ -35,7 +35,7 @@ export async function tryConsoleAddress(
   }
 }
 
-/** The operator's own: the key of the folder, or the token of the gateway. */
+/** Reads the key of the folder, or the token of the gateway. */
 function readSecret(config: Config): string {
   if (config.base_url !== undefined) return openGatewayToken(config);
   const key = readApiKey(config);

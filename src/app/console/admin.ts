@@ -45,7 +45,7 @@ import { consoleName, isOperator, mayChange, tryApiKey, type Acting } from "./pa
 import { describeSettings } from "./settings.ts";
 import { clock, random, setAlarm } from "../process/embedded.ts";
 
-/** Administration in the console, by the rights of the key that signed the person in. */
+/** Administration in the console, limited by the rights of the key that signed in. */
 
 /** A key that can create keys also manages webhooks, which report changes in the project. */
 const rights = {
@@ -66,7 +66,7 @@ export function listRights(acting: Acting): readonly string[] {
   return all.flatMap(([name, isGranted]) => (isGranted(acting) ? [name] : []));
 }
 
-/** `answer` turns the result of an act, or its error, into what a page shows. */
+/** `answer` turns the result or error of an action into what a page shows. */
 export function createAdministration(
   acting: Acting,
   answer: <Result>(work: () => Promise<Result>) => Promise<ChangeResult<Result>>,
@@ -110,7 +110,7 @@ export function createAdministration(
 
 type Gate = ReturnType<typeof createGate>;
 
-/** Without the right, an act is refused as if the server did not have it. */
+/** Rejects actions without the right as if the server did not offer them. */
 function createGate(acting: Acting, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,
@@ -160,7 +160,7 @@ function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, W
     listWebhooks: allow("list_keys", async ({ operator }) => {
       const project_id = readProject(acting);
       const webhooks = await listWebhooks(operator.store.db, { project_id });
-      // A process without an address for MCP uses stdio, and delivers nothing.
+      // A process without an MCP address uses stdio, which delivers no webhooks.
       return { delivers: acting.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
     }),
     showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
@@ -191,9 +191,9 @@ function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, W
   };
 }
 
-/** The latest failed events that a webhook's page shows. */
+/** The most failed events that a webhook's page shows. */
 const mostDead = 100;
-/** Deleted links and apps. */
+/** The number of deleted links and apps on each page. */
 const perPage = 25;
 
 type OwnServer = { readonly operator: Operator; readonly tenant: Tenant };
@@ -235,7 +235,7 @@ function actAsOwn(acting: Acting): OwnServer {
 function managesKeys({ config, deployment, keyContext }: Acting): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
-  // The operator's own limit on scopes applies too.
+  // If the operator limits scopes, no key can be created here.
   if (config.scopes !== undefined || facts.kind !== "project") return false;
   return canMakeKeys(facts);
 }
@@ -267,7 +267,7 @@ async function requireProject({ store }: Operator, id: string): Promise<StoredPr
   return project;
 }
 
-/** Undefined if commands on this machine have no key of this database. */
+/** Returns the ID of this machine's own key; undefined if it has no key of this database. */
 async function findKeptKey(acting: Acting, { db }: Operator["store"]): Promise<string | undefined> {
   const token = tryApiKey(acting);
   return token === undefined ? undefined : (await findKey(db, hashToken(token)))?.key_id;
@@ -285,7 +285,7 @@ async function listAllKeys({ operator: { store, person }, tenant }: OwnServer): 
   return { keys: listed, client_keys };
 }
 
-/** A webhook of another project does not exist for this key. */
+/** A webhook of another project is treated as missing. */
 async function requireWebhook(acting: Acting, db: Db, id: string): Promise<ListedWebhook> {
   const [webhook] = await listWebhooks(db, { project_id: readProject(acting), id });
   if (webhook === undefined) throw webhookNotFound();
@@ -298,7 +298,7 @@ function addFix(webhook: Webhook): ListedWebhook {
 
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
-/** A key that may list links or apps may also list the deleted ones. */
+/** Lists the kinds of deleted items that the key may see: those that it may list undeleted. */
 function listSeen({ deployment, keyContext }: Acting): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
   return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));
@@ -310,10 +310,10 @@ function mayRestore(kind: BinKind, acting: Acting): boolean {
   return mayChange(acting) && isActAllowed(create) && access.read(restore).state === "granted";
 }
 
-/** A page of the list has fewer. */
+/** A page of the list has fewer items than this. */
 const mostAtOnce = 100;
 
-/** One item that cannot be restored does not stop the others. */
+/** Restores the other items even if one of them cannot be restored. */
 async function restoreAll(
   own: OwnServer,
   items: readonly string[],
@@ -328,7 +328,7 @@ async function restoreAll(
   return { restored: restored.length - failed.length, failed };
 }
 
-/** Undefined if it was restored. */
+/** Returns undefined if the item was restored. */
 async function restoreOne({ operator, tenant }: OwnServer, item: string, acting: Acting) {
   const [, given, id = ""] = /^(\w+):([^]+)$/.exec(item) ?? [];
   const kind = listSeen(acting).find((each) => each === given);
@@ -338,7 +338,7 @@ async function restoreOne({ operator, tenant }: OwnServer, item: string, acting:
   const { row, name } = deleted;
   const { keyContext } = acting;
   try {
-    // The operator's list of allowed hosts may be shorter by now.
+    // The operator may have shortened the list of allowed hosts since the deletion.
     const problems = kind === "link" ? keyContext.checkDestinations(row, {}) : [];
     if (problems.length > 0) throw validationFailed(problems);
     const { restore } = binEndpoints[kind];
@@ -346,7 +346,7 @@ async function restoreOne({ operator, tenant }: OwnServer, item: string, acting:
       operator,
       { tool: restore.tool, realm: keyContext.realm, kind, id, name, isRestore: true },
       () => keyContext.call<Endpoint>(restore, { id }),
-      // Each of these endpoints returns what it has restored.
+      // Each of these endpoints returns the restored record.
       (after) => ({ id, name, before: null, after: after as unknown as JsonObject }),
     );
     return undefined;

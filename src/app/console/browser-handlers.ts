@@ -24,7 +24,9 @@ export type BrowserParts = ConsoleParts &
     readonly trustedProxies: TrustedProxies | undefined;
   };
 
-/** What a process of `serve` and one over stdio both show: links, pages for a person, console. */
+/**
+ * Creates the handlers that `serve` and stdio processes share: links, approval pages and console.
+ */
 export function createBrowserHandlers(parts: BrowserParts) {
   const { deployment, config, report, hostnames, assistant, trustedProxies } = parts;
   const { own } = deployment;

@@ -13,12 +13,12 @@ import { explainStoreFault } from "../process/explain-store-fault.ts";
 import type { HttpFetch } from "../http/http-server.ts";
 import { checkPin, openOwnPin } from "../data/pin-file.ts";
 
-/** The console of a process: its pages use the same tools as assistants. */
+/** Creates the console, whose pages use the same tools as assistants. */
 
-/** The number of keys whose contexts are kept from one page to the next. */
+/** The number of keys whose contexts are cached between requests. */
 const mostKeys = 50;
 
-/** Undefined if the operator turned the console off. The first request loads its code. */
+/** Returns undefined if the operator turned the console off. The first request loads its code. */
 export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
   const { config } = parts;
   if (!config.console) return undefined;
@@ -69,12 +69,12 @@ function createIdentify(
   readPin: () => Promise<string | undefined>,
 ): SignInOptions["identify"] {
   const { assistant, deployment } = parts;
-  // A person confirms risky changes here even if assistants are in full mode.
+  // The console asks for approval of risky changes even if assistants are in full mode.
   const requireApproval = createRequireApproval({
     mode: "guarded",
     readPin,
     openState: deployment.state.open,
-    // No address is opened: the console shows the question on its own page, by the id.
+    // The console shows the question on its own page, so the ID takes the place of an address.
     openPage: (id) => Promise.resolve(id),
     isByHand: true,
   });
@@ -92,7 +92,7 @@ function createIdentify(
     if (oldest !== undefined) contexts.delete(oldest);
     await keyContext.readListening();
     await keyContext.renew();
-    // As for a list of tools, a remote server is asked first what the key may do.
+    // A remote server is first asked what the key may do, as before a list of tools.
     await keyContext.exploreForList();
     return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
   };

@@ -7,7 +7,7 @@ import type { Account } from "../../console/account.ts";
 import { isOperator, isOwnKey, type Acting } from "./parts.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 
-/** What the console shows about its process. Nothing of it is a secret. */
+/** What the console shows about its process. None of it is secret. */
 
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants cannot change anything",
@@ -33,8 +33,8 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  // Another process would need the database's address, which may contain a password. It would use
-  // the folder's key, and not the key that signed in here.
+  // With a database, a new process would need its address, which may contain a password. A new
+  // process uses the folder's key, even if another key signed in here.
   const isByFolder = isOwn && isInFolder && isOwnKey(acting);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
@@ -47,7 +47,7 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   };
 }
 
-/** A folder of the user as the documentation writes it: `~/.local/share/waypost`. */
+/** Shortens a path in the user's home folder, such as `~/.local/share/waypost`. */
 function shortenHome(path: string): string {
   const home = homedir();
   return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;

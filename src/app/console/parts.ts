@@ -10,7 +10,7 @@ import type { ServedBy } from "../http/watch-proxies.ts";
 import type { Assistant, Caller } from "../process/assistant.ts";
 import type { Deployment } from "../process/deployment.ts";
 
-/** What the console of a process is made of. */
+/** The parts that make up the console of a process. */
 
 export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly config: Config;
@@ -18,12 +18,12 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
   readonly assistant: Pick<Assistant, "createKeyContext">;
-  /** Finds the caller of a secret, as for MCP. */
+  /** Finds the caller that a secret belongs to, as for MCP. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
   readonly readServedBy: () => ServedBy;
   readonly addresses: Pick<Addresses, "url"> & { readonly mcp: string | undefined };
-  /** As the person types them. */
+  /** The command as the user types it. */
   readonly consoleCommand: string;
   readonly program: string;
   readonly report: (error: unknown) => string;
@@ -34,22 +34,22 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
 export const consoleName = "Waypost console";
 
 export type Acting = ConsoleParts & {
-  /** The address of the person's browser, if it is known. */
+  /** The IP address of the user's browser, if known. */
   readonly address: string | undefined;
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
-  /** The hash of the operator's PIN, where one is set. */
+  /** Reads the hash of the operator's PIN, if one is set. */
   readonly readPin: () => Promise<string | undefined>;
 };
 
-/** Read-only mode applies to people in the console as well as to assistants. */
+/** Read-only mode also applies to users of the console. */
 export function mayChange({ config }: Acting): boolean {
   return config.mode !== "read-only";
 }
 
 /**
- * Only the operator sees folders, hosts and proxies, and not everyone with a project here: a person
- * with this process's own key, a master key or the gateway's token.
+ * Only operators see folders, hosts and proxies. An operator has this process's own key, a master
+ * key or the gateway's token.
  */
 export function isOperator(acting: Acting): boolean {
   const { deployment, keyContext } = acting;
@@ -57,7 +57,7 @@ export function isOperator(acting: Acting): boolean {
   return keyContext.known.facts?.kind === "master" || isOwnKey(acting);
 }
 
-/** Whether it is the key that a process with the same settings would use. */
+/** Whether the user signed in with the key that this machine's commands use. */
 export function isOwnKey(acting: Acting): boolean {
   const token = tryApiKey(acting);
   return token !== undefined && printKey(token) === acting.keyContext.key_print;
@@ -67,7 +67,7 @@ export function tryApiKey({ config }: Pick<Acting, "config">): string | undefine
   try {
     return readApiKey(config);
   } catch {
-    // A key file that cannot be read has no key to compare with.
+    // If the key file cannot be read, no key matches.
     return undefined;
   }
 }

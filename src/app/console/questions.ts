@@ -16,7 +16,7 @@ import type { Acting } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
-/** Questions to a person: those of the console's own pages, and a list of those of assistants. */
+/** Approval questions: those of the console's own pages, and a list of those of assistants. */
 
 type QuestionContext = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
@@ -37,7 +37,7 @@ export async function approve(
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Undefined for the question of another key or of an assistant, as if it did not exist. */
+/** Returns undefined for questions of other keys and of assistants. */
 async function find(
   id: string,
   { keyContext, deployment: { state } }: QuestionContext,
@@ -48,7 +48,7 @@ async function find(
   return readStored(approval).isByHand ? approval : undefined;
 }
 
-/** Until it expires, the same act gets the same question again. */
+/** Until the question expires, the same action gets the same question again. */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(
@@ -80,7 +80,7 @@ export async function listWaiting(asking: QuestionContext): Promise<readonly Lis
   });
 }
 
-/** A question as the console shows it. Before it is asked, it has no id. */
+/** Renders a question for the console. The ID is empty before the question is saved. */
 export function renderQuestion(
   question: AskedQuestion,
   plan: PlanPage | undefined,

@@ -2,12 +2,12 @@ import { findEncoding } from "../../bulk/files/csv.ts";
 import { isJsonFile, readJsonFile } from "../../bulk/files/json-file.ts";
 import { listItems } from "../../bulk/rows/read-rows.ts";
 
-/** A file of links that a person has uploaded, as the arguments of a plan. */
+/** Reads an uploaded file of links as arguments for a plan. */
 
 type ReadFile =
   | { readonly rows: readonly unknown[] }
   | { readonly csv: string }
-  /** Why it cannot be read. */
+  /** Why the file cannot be read. */
   | { readonly fault: string };
 
 export function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
@@ -20,7 +20,7 @@ export function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
 
 const mostBlanks = 1000;
 
-/** Some spreadsheets write a byte order mark, which shows the encoding and is left out. */
+/** Decodes CSV. Some spreadsheets start it with a byte order mark, which names the encoding. */
 function readCsv(bytes: Uint8Array): ReadFile {
   try {
     return { csv: new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes) };

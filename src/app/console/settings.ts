@@ -25,7 +25,9 @@ import {
 import { readDatabaseUrl } from "../data/secrets.ts";
 import { readTimeZone } from "../process/time-zone.ts";
 
-/** The settings of this process and where each comes from. Secrets are only "set" or "not set". */
+/**
+ * Describes the settings of this process and their sources. Secrets are only "set" or "not set".
+ */
 export async function describeSettings(acting: Acting): Promise<ServerSettings> {
   const { config, version, addresses } = acting;
   const { mcp, url } = addresses;
@@ -48,7 +50,7 @@ async function describeStore({ deployment, config }: Acting) {
   return ["Database", await nameEngine(own.store.db)] as const;
 }
 
-/** What `waypost doctor` checks that can be checked in a running process. */
+/** Runs the checks of `waypost doctor` that work in a running process. */
 async function listFindings(acting: Acting): Promise<readonly Finding[]> {
   const { config, readServedBy } = acting;
   const store = acting.deployment.own?.store;
@@ -67,7 +69,7 @@ function listGroups(config: Config): ServerSettings["groups"] {
     name,
     rows: entries
       .filter(([, { group }]) => group === name)
-      // Object.entries forgets the type of the names.
+      // Object.entries loses the type of the names.
       .map(([key, setting]) => describeSetting(key as SettingName, setting, config)),
   }));
 }
@@ -91,7 +93,7 @@ function isSecret(name: SettingName): name is SecretName {
   return "secret" in settings[name];
 }
 
-/** The value of each setting for a person, if it has one. */
+/** The text of each setting's value, if it has one. */
 const values: Readonly<
   Record<Exclude<SettingName, SecretName>, (config: Config) => string | undefined>
 > = {

@@ -20,7 +20,7 @@ import { stateDatabase } from "../../state/schema.ts";
 import { storeDatabase } from "../../store/tables.ts";
 import { explainFileFault, readCode } from "./file-fault.ts";
 
-/** The folder that holds everything: private to its owner. */
+/** The data folder, which only its owner can read. */
 
 export const databaseFile = storeDatabase.file;
 export const stateFile = stateDatabase.file;
@@ -33,7 +33,7 @@ export function prepareDataFolder(folder: string, uid = process.getuid?.()): voi
   requireComplete(folder);
 }
 
-/** As `prepareDataFolder`, for a command that fills the folder. */
+/** Like `prepareDataFolder`, for a command that fills the folder. */
 export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     makeFolder(resolve(folder));
@@ -43,7 +43,7 @@ export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
   });
 }
 
-/** Throws what `prepareDataFolder` would, and makes and changes nothing. */
+/** Throws the same errors as `prepareDataFolder`, but changes nothing. */
 export function checkDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     let nearest = resolve(folder);
@@ -75,11 +75,11 @@ function requireUsable(folder: string): void {
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
-/** The owner of a folder can read and replace everything in it. Windows has no user ids. */
+/** The owner of a folder can read and replace everything in it. Windows has no user IDs. */
 export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
   const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || uid === undefined || owner === 0 || owner === uid) return;
-  // Files that root creates there could not be opened by the service that owns the folder.
+  // The service that owns the folder could not open files that root creates in it.
   const advice =
     uid === 0
       ? `run this command as that user, with sudo -u '#${owner}'`
@@ -87,25 +87,25 @@ export function requireTrustedOwner(folder: string, uid = process.getuid?.()): v
   throw new UsageFault(`the data folder ${folder} belongs to another user; ${advice}`);
 }
 
-/** One folder at a time, because Node's recursive mkdir never returns in places such as /proc. */
+/** Creates one folder at a time: Node's recursive mkdir never returns in places such as /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another first start may have made it meanwhile.
+    // Another process may have created the folder meanwhile.
     if (readCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** What would be in the way of a copy. A disk's own folder and what V8 has compiled are not. */
+/** Lists the files that prevent a copy. The compile cache and `lost+found` do not. */
 export function listData(folder: string): readonly string[] {
   const emptyNames = /^(?:compiled-.*|lost\+found)$/;
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
 }
 
-/** In the data folder: the files of a copy until all of them are whole. */
+/** The folder inside the data folder that holds a copy until all of its files are complete. */
 export function findIncomplete(folder: string): string {
   return join(folder, "incomplete");
 }
@@ -122,7 +122,7 @@ export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }
 
-/** A new store would use the old one's key, and the lost links would not be noticed. */
+/** A new store would accept the old store's key, and no one would notice the lost links. */
 export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
   if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
@@ -153,8 +153,8 @@ export function keepToken(path: string, token: string): string {
 }
 
 /**
- * Keeps a text in a file of its own, or returns the existing one. The file appears whole or not at
- * all, and only once: two first starts at the same time use the same text.
+ * Writes a text to a new file, or returns the text of the existing file. The file appears complete
+ * and only once, so concurrent first starts use the same text.
  */
 export function keepText(path: string, text: string): string {
   const draft = `${path}.${randomUUID()}`;
@@ -169,19 +169,19 @@ export function keepText(path: string, text: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/** Throws where the file holds anything but a token that was made by us. */
+/** Throws unless the file contains a token that Waypost made. */
 export function checkToken(path: string, kept: string): string {
   if (/^waypost_\w{40}$/.test(kept)) return kept;
   throw new UsageFault(`${path} contains no key; move the file away and start Waypost again`);
 }
 
-/** A disk without hard links: still only once, but not whole from its first moment. */
+/** For disks without hard links. The file appears only once, but it may be incomplete at first. */
 function copyWhole(text: string, path: string): void {
   if (existsSync(path)) return;
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** A folder with other files in it is refused then: to change its mode is not for us. */
+/** Throws if the folder has other files, because its mode must not be changed then. */
 function isOpenToOthers(folder: string): boolean {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
   if (!isOpen) return false;

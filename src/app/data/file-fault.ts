@@ -1,6 +1,6 @@
 import { isFull, isIoFault } from "../../sql/faults.ts";
 
-/** Errors of the file system, explained for the person who runs a command. */
+/** Explains errors of the file system to the user of a command. */
 
 const causes: Readonly<Record<string, string>> = {
   ENOENT: "it does not exist",
@@ -15,7 +15,7 @@ const causes: Readonly<Record<string, string>> = {
   EIO: "a disk reports errors",
 };
 
-/** Why a file could not be read or written, for the end of a sentence. */
+/** Returns why a file could not be read or written, as the end of a sentence. */
 export function explainFileFault(error: unknown): string {
   const code = isFull(error) ? "ENOSPC" : isIoFault(error) ? "EIO" : readCode(error);
   return causes[code] ?? code;

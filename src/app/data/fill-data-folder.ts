@@ -16,16 +16,16 @@ import { quote } from "../../text/show-hidden.ts";
 import { findIncomplete, listData, makeDataFolder } from "./data-folder.ts";
 import { flushFolder } from "./whole-file.ts";
 
-/** The files of a copy. */
+/** The files that a copy consists of. */
 const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 
-/** SQLite's lock on it ends with the process. */
+/** SQLite releases its lock on this file when the process ends. */
 const lockFile = "lock.db";
 
 /**
- * Fills an empty data folder with all files of a copy, or none. `fill` writes them into a folder
- * inside, and no process starts while that exists. The data folder may be the root of a disk or
- * volume, so it cannot be renamed into place itself.
+ * Fills an empty data folder with all files of a copy, or none. `fill` writes into a folder inside,
+ * and no process starts while that folder exists. The data folder may be the root of a volume, so
+ * it cannot be renamed into place.
  */
 export async function fillDataFolder(
   folder: string,
@@ -62,7 +62,7 @@ export async function fillDataFolder(
   await flushFolder(folder);
 }
 
-/** On a full disk, SQLite may leave rows in a log next to their file, which is not moved. */
+/** On a full disk, SQLite may leave rows in a separate log file, which is not moved. */
 function requireMerged(incomplete: string): void {
   const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));
   const sizes = logs.map((log) => statSync(log, { throwIfNoEntry: false })?.size ?? 0);
@@ -71,7 +71,7 @@ function requireMerged(incomplete: string): void {
   throw Object.assign(new Error("a database's log could not be merged"), full);
 }
 
-/** Removes what an interrupted copy left, too. */
+/** Also removes the files of an interrupted copy. */
 function removeCopy(folder: string, incomplete: string): void {
   for (const name of copiedFiles) rmSync(join(folder, name), { force: true });
   for (const name of readdirSync(incomplete)) {

@@ -12,11 +12,11 @@ import type { Store } from "../../store/store.ts";
 import type { Db } from "../../store/tables.ts";
 import { keepToken } from "./data-folder.ts";
 
-/** What the first start of all makes: the project `default` and its owner's key. */
+/** Creates the project `default` and its owner's key on the very first start. */
 
 type Starting = {
   readonly store: Store;
-  /** Where many first starts, on many machines, share one database. */
+  /** Set if a shared database holds the state. Several machines may start with it at once. */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly given: ClockAndRandom;
@@ -28,27 +28,27 @@ export async function prepareFirstStart(starting: Starting): Promise<boolean> {
   const made = createToken(given.random);
   const token = keepToken(keyFile, made);
   const make = async (db: Db) => {
-    // Another process may have been first meanwhile.
+    // Another process may have created the project meanwhile.
     if (!(await isUntouched(db))) return false;
     const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
     await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
-    // Kysely knows the tables of one room; the state's are in the same database.
+    // Kysely knows only the store's tables, but the state's tables are in the same database.
     const own = db as unknown as Kysely<StateTables>;
     if (stateTables !== undefined) await noteKeyPlace(own, namePlace(keyFile));
     return true;
   };
   const isFirst = await store.write(make);
-  // A file that no other process of this folder has used meanwhile holds no key of this store.
+  // If another process created the project, the new key file does not open this store.
   if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);
   return isFirst;
 }
 
-/** The owner's key, as a folder has it. */
+/** The owner's key, as stored in the data folder. */
 export type OwnerKey = {
   readonly file: string;
-  /** A wrong one is another store's, or was revoked, or cannot be read. */
+  /** A wrong key was revoked, belongs to another store or cannot be read. */
   readonly state: "opens" | "wrong" | "none";
-  /** Which machine has written the right one, and where, if it was not in this folder. */
+  /** The machine and path of the valid key, if another folder has it. */
   readonly elsewhere: string | undefined;
 };
 
@@ -72,7 +72,7 @@ async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
   return (await isKnown(db, token)) ? "opens" : "wrong";
 }
 
-/** Where the key is that opens the store, and how to make another: `makeKey` is the command. */
+/** Describes where the valid key is and how to create one with the command `makeKey`. */
 export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: string): string {
   if (state === "opens") return `key: ${file}`;
   const start =

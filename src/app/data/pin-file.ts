@@ -5,41 +5,40 @@ import { UsageFault, type Config } from "../../config.ts";
 import { isSameSecret } from "../../text/secrets.ts";
 
 /**
- * The PIN of the approval page. The operator writes it into a file; from the first start on the
- * file has only its hash, so that reading the file later does not reveal the PIN.
+ * The PIN of the approval page. The operator writes it into a file. The first start replaces it by
+ * its hash, so that reading the file later does not reveal the PIN.
  */
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
-/** Slow enough that trying out all short PINs on a stolen file takes long. */
+/** Slow enough that trying all short PINs on a stolen file takes long. */
 const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const hashBytes = 32;
 const least = 6;
 
-/** The hash of the PIN that the operator has set; undefined where they have set none. */
+/** Returns the hash of the operator's PIN; undefined if none is set. */
 export function openOwnPin({ secrets }: Pick<Config, "secrets">): Promise<string | undefined> {
   const { approval_pin_file: file } = secrets;
   return file === undefined ? Promise.resolve(undefined) : openPin(file);
 }
 
-/** The hash of the file's PIN, which does not reveal the PIN. */
 export async function openPin(path: string): Promise<string> {
   const text = readPin(path);
   return isHash(text) ? text : replaceByHash(path, text);
 }
 
-/** Whether this is the PIN that the hash was made of. */
+/** Whether the PIN matches the hash. */
 export async function checkPin(pin: string, stored: string): Promise<boolean> {
   const [, salt = "", expected = ""] = stored.split("$");
   const given = await hash(pin, Buffer.from(salt, "base64url"));
   return isSameSecret(given, Buffer.from(expected, "base64url"));
 }
 
-/** Refuses what `openPin` would refuse, and leaves the file as it is. */
+/** Throws the same errors as `openPin`, but does not change the file. */
 export function checkPinFile(path: string): void {
   readPin(path);
 }
 
-/** The file's text: a PIN, or the hash of one. */
+/** Reads the file's text: a PIN or its hash. */
 function readPin(path: string): string {
   const text = readText(path);
   if (isHash(text) || text.length >= least) return text;
@@ -69,7 +68,7 @@ async function replaceByHash(path: string, text: string): Promise<string> {
   return stored;
 }
 
-/** A keyboard may add a blank, or write an accent in two signs. */
+/** A keyboard may add a blank, or write an accent as two characters. */
 function hash(pin: string, salt: Buffer): Promise<Buffer> {
   return derive(pin.trim().normalize("NFC"), salt, hashBytes, cost);
 }

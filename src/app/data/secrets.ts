@@ -6,14 +6,14 @@ import { isPlainPath } from "../../text/escape.ts";
 import { findOwnerKeyFile } from "./data-folder.ts";
 import { explainFileFault } from "./file-fault.ts";
 
-/** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
+/** Secrets come from a variable, a file that a variable names, or a file in the data folder. */
 
-/** Where a store is: in the data folder, unless a database is named. */
+/** Where the data is: in a database if one is named, and otherwise in the data folder. */
 export type DataPlace = Pick<Config, "data"> & {
   readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
 };
 
-/** The key that calls are made with. A remote deployment never gets the embedded one's. */
+/** Reads the key for API calls. The embedded service's key is never sent to a remote server. */
 export function readApiKey(config: Config): string | undefined {
   const { data, base_url } = config;
   const own = () => (base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined);
@@ -26,7 +26,7 @@ export function requireKey(config: Config): string {
   throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
-/** A secret that the operator has set in a variable, or in a file that a variable names. */
+/** Reads a secret that the operator set in a variable, or in a file that a variable names. */
 export function readGivenSecret(
   { secrets }: Pick<Config, "secrets">,
   name: "api_key" | "http_token" | "metrics_token",
@@ -37,7 +37,9 @@ export function readGivenSecret(
   return file === undefined ? undefined : readSecretFile(file, `${variable}_FILE`);
 }
 
-/** The address of the database, password and all; undefined where everything is in the folder. */
+/**
+ * Returns the address of the database, with its password; undefined if all data is in the folder.
+ */
 export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   const { database_url, database_url_file } = secrets ?? {};
   if (database_url !== undefined || database_url_file === undefined) return database_url;
@@ -66,14 +68,14 @@ function readSecretFile(path: string, name: string): string {
   }
 }
 
-/** What a variable names may be the secret itself. A path has no room for a database's address. */
+/** A variable may contain the secret itself instead of a path, so most messages do not show it. */
 function nameFile(path: string, name: string): string {
   if (name === path) return path;
   const isShown = name === "WAYPOST_DATABASE_URL_FILE" && isPlainPath(path);
   return isShown ? `${resolve(path)} (${name})` : `the file named in ${name}`;
 }
 
-/** A secret is sent in a header, so it must fit there. No message shows the secret itself. */
+/** Checks that a secret fits into a header. The message does not show the secret. */
 function checkSecret(secret: string, name: string): string {
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;
   throw new UsageFault(`${name} must contain one word of ASCII characters, without spaces`);

@@ -5,12 +5,12 @@ import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { readCode } from "./file-fault.ts";
 
-/** Links name campaigns, partners and unpublished pages: who else may read them is said later. */
+/** Links name campaigns, partners and unpublished pages, so only the owner may read the file. */
 const ownerOnly = 0o600;
 
 /**
- * The file appears whole or not at all, and is on the disk then. Where it may not replace another,
- * the system's error for a file that exists is thrown.
+ * Writes a file that appears complete or not at all, and waits until it is on the disk. If the file
+ * exists and may not be replaced, the file system's error is thrown.
  */
 export async function writeWholeFile(
   file: string,
@@ -30,12 +30,12 @@ export async function writeWholeFile(
   }
 }
 
-/** Keeps a file that another process has made meanwhile. */
+/** Does not replace a file that another process has created meanwhile. */
 async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
-    // A disk without hard links.
+    // The disk may not support hard links.
     const isThere = await lstat(file).then(
       () => true,
       () => false,
@@ -45,7 +45,10 @@ async function placeNew(draft: string, file: string): Promise<void> {
   }
 }
 
-/** Its name is on the disk as well then; some systems open no folder. */
+/**
+ * Writes the folder to the disk, so that a new file's name is kept. Some systems cannot open
+ * folders.
+ */
 export async function flushFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => undefined);

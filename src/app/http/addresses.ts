@@ -3,12 +3,12 @@ import { apiPrefix } from "../../contract/index.ts";
 import { writeLocalOrigin } from "../../contract/rules/link-address.ts";
 import { isLoopbackHost } from "../../network/ip-address.ts";
 
-/** The addresses of a process that serves. */
+/** The addresses of a serving process. */
 export type Addresses = {
   readonly url: string;
   readonly mcp: string;
   readonly api: string;
-  /** The origin of links; null for a remote deployment if the operator does not set it. */
+  /** The origin of links; null for a remote server if the operator does not set it. */
   readonly links: string | null;
 };
 
@@ -25,12 +25,12 @@ export function describeAddresses(config: Config, port: number): Addresses {
   };
 }
 
-/** Whether, by the settings, other machines can reach this server only over plain http. */
+/** Whether other machines can reach this server only over plain HTTP. */
 export function isOpenToOthers({ host, public_url }: Config): boolean {
   return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
 }
 
-/** Lists the origins of this data folder's links, whether it is served now or not. */
+/** Lists the origins of this data folder's links, even while no process serves them. */
 export function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
   return [link_origin ?? writeLocalOrigin(), second_origin].filter(
     (origin) => origin !== undefined,
@@ -49,8 +49,8 @@ export function hasLocalLinks(config: Config): boolean {
 }
 
 /**
- * Lists the host names of this process, in addition to those of links. A website can point a name
- * of its own at this machine, and requests under such a name are refused.
+ * Lists this process's host names, apart from link hosts. Requests with other names are rejected,
+ * because any website can point its name at this machine.
  */
 export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {
   const { hostname } = new URL(url);

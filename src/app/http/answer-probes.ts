@@ -4,12 +4,12 @@ import type { SetAlarm } from "../../contract/clock.ts";
 import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
-/** Probes of load balancers: whether the process is alive, and whether it is ready for requests. */
+/** Answers load balancers: whether the process is alive, and whether it is ready for requests. */
 
-/** Why the process is not ready, without details for strangers; undefined if it is ready. */
+/** Returns why the process is not ready, without secret details; undefined if it is ready. */
 export type ReadUnready = () => Promise<string | undefined>;
 
-/** Set by the build. The source itself has no version. */
+/** Set by the build. Unbuilt source has no version. */
 declare const WAYPOST_VERSION: string;
 const version = typeof WAYPOST_VERSION === "undefined" ? "source" : WAYPOST_VERSION;
 
@@ -37,8 +37,8 @@ async function answerReady(response: ServerResponse, readUnready: ReadUnready): 
 }
 
 /**
- * A load balancer asks each process by its IP address, which is never a link host. Such a probe is
- * answered without looking up the host, because the store may be down.
+ * A load balancer reaches each process by its IP address, which is never a link host. These probes
+ * skip the lookup of the host, because the store may be down.
  */
 export function isProbeOfAddress(url: string | undefined, host: string): boolean {
   return isProbePath(url) && isIP(host.replace(/^\[|\]$/g, "")) !== 0;
@@ -54,10 +54,10 @@ type Readiness = {
   readonly stop: () => void;
 };
 
-/** A store that has not answered by then makes the process not ready. */
+/** The process is not ready if the store takes longer to respond. */
 const answerWithin_ms = 1000;
 
-/** Ready means that the tables of each store are those that this program knows. */
+/** The process is ready if the tables of each store have this program's version. */
 export function createReadiness(
   stores: readonly { readonly isCurrent: () => Promise<boolean> }[],
   setAlarm: SetAlarm,
@@ -77,7 +77,7 @@ export function createReadiness(
   function lookInTime(): Promise<string | undefined> {
     return new Promise((resolve) => {
       const stopAlarm = setAlarm(answerWithin_ms, () => resolve("store unavailable"));
-      // While a query hangs, further probes wait for it and send no other.
+      // While a query hangs, further probes wait for it instead of starting another.
       looking ??= look().finally(() => (looking = undefined));
       void looking.then(resolve).finally(stopAlarm);
     });

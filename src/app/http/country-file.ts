@@ -6,9 +6,9 @@ import { readFamily } from "../../network/ip-address.ts";
 import { explainFileFault, isFileFault } from "../data/file-fault.ts";
 import { readCountry } from "./read-country.ts";
 
-/** A file with the countries of addresses, in MaxMind's format (.mmdb). */
+/** A file that maps IP addresses to countries, in MaxMind's format (.mmdb). */
 type CountryFile = {
-  /** The type in its metadata, such as `GeoLite2-Country`. */
+  /** The type in the file's metadata, such as `GeoLite2-Country`. */
   readonly kind: string;
   readonly madeAt: Date;
   readonly find: (address: string) => string | undefined;
@@ -19,17 +19,17 @@ type FollowOptions = {
   readonly warn: (facts: object, message: string) => unknown;
 };
 
-/** Operators replace the file about once a week, and looking for a new one costs little. */
+/** Operators replace the file about once a week, and checking it is cheap. */
 const lookEvery_ms = 60_000;
-/** A file with countries has one among its first networks. No file is searched further. */
+/** A usable file has a country among its first networks, so the search ends here. */
 const mostNetworks = 2000;
 
-/** Finds countries in the file, which is read again within a minute after it was replaced. */
+/** Finds countries in a file, which is read again within a minute after it was replaced. */
 export async function followCountryFile(
   path: string,
   { clock, warn }: FollowOptions,
 ): Promise<CountryFile["find"]> {
-  // Read first, so that a file that is replaced meanwhile is noticed later.
+  // Reads the mark first, so that a replacement during the first read is noticed later.
   let mark = await readMark(path);
   let file = await openCountryFile(path);
   let looksAt = clock.monotonic() + lookEvery_ms;
@@ -71,7 +71,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
     }
   };
   const find = (address: string) => lookUp(address).country;
-  // Vendors name their files differently, so look for a country in the first networks.
+  // Vendors name their file types differently, so the content decides whether it has countries.
   let at = 0;
   for (let count = 0; count < mostNetworks && at < 2 ** 32; count += 1) {
     const { country, prefix } = lookUp(writeAddress(at));
@@ -106,9 +106,9 @@ function refuse(path: string, fault: string, cause?: unknown): UsageFault {
 }
 
 /**
- * Finds the country code: inside the country in records of MaxMind and DB-IP; as the country, or
- * next to it, in records of IPinfo and others. The country where a network is registered does not
- * count, because the network may be used in another one.
+ * Finds the country code in a record. MaxMind and DB-IP put it inside `country`. IPinfo and others
+ * put it in `country` or `country_code`. The country of registration is ignored, because the
+ * network may be used elsewhere.
  */
 function readRecord(record: unknown): string | undefined {
   if (!isJsonObject(record)) return undefined;
@@ -121,7 +121,7 @@ function readRecord(record: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns a text that changes when the file is replaced; empty without a file. */
+/** Returns a mark that changes when the file is replaced; empty if the file does not exist. */
 async function readMark(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs } = await stat(path);

@@ -15,8 +15,8 @@ type CountryOptions = {
 };
 
 /**
- * Finds a visitor's country: in the proxy's header, because the proxy saw the visitor itself, or
- * else in the operator's file. Undefined if neither is set.
+ * Finds a visitor's country in the proxy's header, or else in the operator's file. The header has
+ * priority, because the proxy sees the visitor itself. Returns undefined if neither is set.
  */
 export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;
@@ -28,15 +28,15 @@ export async function openFindCountry(options: CountryOptions): Promise<FindCoun
   return (request) => {
     const said = findSaid?.(request);
     if (said !== undefined) return said;
-    // Behind a proxy that is not trusted the country would be the proxy's.
+    // Behind an untrusted proxy, the country would be that of the proxy.
     const address = findOwnAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
   };
 }
 
 /**
- * Reads the country header, only from trusted proxies if any are set: others could write any
- * country. A stdio process needs no file, because only this machine visits it.
+ * Reads the country header. If trusted proxies are set, only their header is read, because others
+ * could write any country. A stdio process needs no country file: only this machine visits it.
  */
 export function createReadSaid({
   country_header: header,

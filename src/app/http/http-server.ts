@@ -28,42 +28,41 @@ import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
- * The HTTP server of a data folder, with one port for all parts. The Host header and the path of a
- * request decide which part answers it. The limits below cut off slow and oversized senders.
+ * The HTTP server of a data folder. All parts share one port: the Host header and the path decide
+ * which part answers. The limits below cut off slow and oversized requests.
  */
 
 const serverLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
-  // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
-  // closes a connection, or its request may arrive on one that is being closed.
+  // Most proxies keep connections for a minute. The proxy must close them first, or its next
+  // request may reach a connection that is being closed.
   keepAliveTimeout: 65_000,
 } as const;
 
 const socketOptions = {
   noDelay: true,
-  // A client that vanishes without closing its connection no longer counts as one that listens.
+  // A client that vanishes must not be counted as a listener forever.
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
 } as const;
 
-/** Requests that are running when the server is stopped may finish within this time. */
+/** How long running requests may take to finish after the server is stopped. */
 const finish_ms = 1500;
 const closeIdleEvery_ms = 20;
-/** Requests that were sent before the stop are read within this time. */
+/** How long to wait for requests that were sent before the stop. */
 const quiet_ms = 100;
 
 export type HttpServer = Server & {
-  /** They accept connections for this server at the loopback addresses. */
+  /** Servers that accept connections for this server at the loopback addresses. */
   readonly twins: readonly NetServer[];
-  /** Its connections without a request so far: browsers open some in advance. */
+  /** Connections that have not sent a request yet. Browsers open some in advance. */
   readonly unused: Set<Socket>;
-  /** Answers each request. */
   answer: AnswerRequest;
 };
 
-/** The address is the client's, and `incoming` is Node's own message. */
+/** `address` is the client's, and `incoming` is Node's message. */
 export type HttpFetch = (
   request: Request,
   address: string | undefined,
@@ -78,34 +77,34 @@ export type RequestHandlers = {
   readonly api: AnswerHttp | undefined;
   /** Undefined in a process that speaks MCP over stdio. */
   readonly mcp: { readonly fetch: HttpFetch } | undefined;
-  /** Observes each message of an MCP client. A stream that only listens is a GET, not a message. */
+  /** Observes the messages of MCP clients, except for streams that only listen. */
   readonly watchMcp?: WatchHttp | undefined;
-  /** The pages that a person opens, by the beginning of their paths, such as `/approve/`. */
+  /** The pages for users, by the start of their paths, such as `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
-  /** The pages that a browser gets at all other paths; undefined if the console is off. */
+  /** The console, which answers all other paths; undefined if it is off. */
   readonly console?: HttpFetch | undefined;
   /** Undefined if the links are on a remote server. */
   readonly links: LinkHost | undefined;
   /** Observes what the link host answers. */
   readonly watchVisit?: WatchHttp | undefined;
-  /** This server's own names: none is a link host, whatever the link origin says. */
+  /** This server's own names, which are never link hosts. */
   readonly hostnames: readonly string[];
   readonly readUnready: ReadUnready;
-  /** Undefined without a token for the metrics. */
+  /** Undefined if no token for metrics is set. */
   readonly answerScrape?: AnswerScrape | undefined;
-  /** Undefined in a process that has no proxy in front of it. */
+  /** Undefined if the process has no proxy in front of it. */
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
   /** The proxies whose headers with clients' addresses are trusted. */
   readonly trustedProxies: TrustedProxies | undefined;
-  /** Looks at the first request of each connection. */
+  /** Inspects the first request of each connection. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
   readonly answerProcess?: AnswerProcess | undefined;
 };
 
-/** Creates the server. Until it has its handlers, it asks clients to try again. */
+/** Creates the server. Until its handlers are set, it asks clients to try again. */
 export function createHttpServer(): HttpServer {
   const unused = new Set<Socket>();
-  // Like Node's own HTTP server: a client may end its side and still read the response.
+  // A client may close its side and still read the response, as with Node's HTTP server.
   const open = () => createNetServer({ ...socketOptions, allowHalfOpen: true });
   const twins = [open(), open()];
   const own = { unused, twins, answer: answerStarting };
@@ -124,7 +123,7 @@ export function createHttpServer(): HttpServer {
   return server;
 }
 
-/** Returns the port, which the system chooses if the given one is 0. */
+/** Returns the port. The system chooses one if the requested port is 0. */
 export async function listenAt(
   server: NetServer,
   place: { readonly host: string; readonly port: number },
@@ -136,12 +135,12 @@ export async function listenAt(
   return (server.address() as AddressInfo).port;
 }
 
-/** Resolves when its connections have ended. Connections that are idle stay open. */
+/** Resolves when the listener's connections have ended. Idle connections stay open. */
 export function closeListener(server: NetServer): Promise<unknown> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
-/** Stops at once and waits for no client: after a start that failed, clients try again. */
+/** Stops at once, without waiting for clients. It is used after a failed start. */
 export function endHttpServer(server: HttpServer): void {
   for (const each of [server, ...server.twins]) each.close();
   server.closeAllConnections();
@@ -150,15 +149,15 @@ export function endHttpServer(server: HttpServer): void {
 const apiStart = `${apiPrefix}/`;
 
 type CloseOptions = {
-  /** Other work whose end is awaited as well. */
+  /** Other work to wait for. */
   readonly otherWork?: Promise<unknown> | undefined;
   readonly most_ms?: number;
 };
 
 /**
- * Stops listening. Requests that were sent by then are answered, with a header that says that the
- * connection ends. Idle connections end after a moment without requests, and busy ones after their
- * response, or when the time is up.
+ * Stops listening. Requests that were already sent get a response that closes their connection.
+ * Idle connections are closed after a moment without requests, and busy ones after their response
+ * or a timeout.
  */
 export async function closeHttpServer(
   server: HttpServer,
@@ -169,9 +168,9 @@ export async function closeHttpServer(
     askedAt = performance.now();
     response.shouldKeepAlive = false;
   });
-  // The close of an HTTP server ends idle connections at once, even if a request is on its way.
+  // The close method of HTTP servers also ends idle connections, even if a request is on its way.
   const closed = Promise.all([server, ...server.twins].map(closeListener));
-  // A connection becomes idle after its last response, and Node closes idle ones only once.
+  // A connection becomes idle after its last response, but Node closes idle connections only once.
   const closing = setInterval(() => {
     if (performance.now() - askedAt < quiet_ms) return;
     server.closeIdleConnections();
@@ -184,7 +183,7 @@ export async function closeHttpServer(
   clearTimeout(timer);
 }
 
-/** Sets the handlers that answer from now on, in place of `answerStarting`. */
+/** Replaces `answerStarting` by the actual handlers. */
 export function setRequestHandlers(server: HttpServer, handlers: RequestHandlers): void {
   server.answer = createListener(handlers, server.unused);
 }
@@ -230,7 +229,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
     if (handlers.answerProcess?.(request, response) === true) return;
     const { url = "" } = request;
-    // Most requests are for the API, and no other path of ours begins like this.
+    // Most requests are for the API, whose paths have a unique start.
     if (answerApi !== undefined && url.startsWith(apiStart)) {
       answerApi(request, response);
       return;
@@ -266,12 +265,12 @@ async function answerLlmsText(request: IncomingMessage, response: ServerResponse
   response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : text);
 }
 
-/** Whether a browser asks for a page. Programs accept JSON, or any type. */
+/** Whether the client is a browser that requests a page. Programs accept JSON, or any type. */
 function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string): boolean {
   return accept.includes("text/html") || path.startsWith(assetPath);
 }
 
-/** Puts a valid request ID into the request, for tool calls, and into the response. */
+/** Adds a valid request ID to the request, for tool calls, and to the response. */
 function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const given = headers[requestIdHeader]?.toString();
   const requestId = readRequestId(given);
@@ -284,7 +283,7 @@ function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerR
   rawHeaders.push(requestIdHeader, requestId);
 }
 
-/** Reads the name in the Host header. A name with a dot at its end is the same without it. */
+/** Reads the host name without its port. A dot at the end of the name is ignored. */
 function readHostname({ headers: { host = "" } }: IncomingMessage): string {
   return host.replace(/\.?(:\d+)?$/, "").toLowerCase();
 }

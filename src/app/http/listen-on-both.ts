@@ -4,7 +4,7 @@ import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
 const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
 
-/** A browser opens `localhost` at either address, so a port counts as ours only at both. */
+/** Browsers open `localhost` at either loopback address, so the server needs its port at both. */
 const covered: Readonly<Record<string, readonly string[]>> = {
   "127.0.0.1": ["127.0.0.1"],
   "0.0.0.0": ["127.0.0.1"],
@@ -18,11 +18,11 @@ const mostTries = 20;
 export type ListenPlace = {
   readonly host: string;
   readonly port: number;
-  /** Browsers find these links at the loopback addresses, whatever the host is. */
+  /** Browsers open local links at the loopback addresses, whatever `host` is. */
   readonly hasLocalLinks: boolean;
 };
 
-/** Listens at the host, and at the loopback addresses that the machine has. */
+/** Listens at the host, and at the loopback addresses that browsers need. */
 export async function listenOnBoth(
   server: HttpServer,
   place: ListenPlace,

@@ -3,19 +3,19 @@ import type { Clock } from "../../contract/clock.ts";
 import { normalizeAddress, isPublicAddress } from "../../network/ip-address.ts";
 import { createTrust, type TrustedProxies } from "../../network/client-address.ts";
 
-/** Whether requests come through a proxy that is not trusted. No address is kept for it. */
+/** Detects whether requests come through an untrusted proxy. No address is stored. */
 export type ProxyWatch = {
-  /** Looks at the first request of a connection. A proxy forwards the others in the same way. */
+  /** Checks the first request of a connection. A proxy forwards the rest in the same way. */
   readonly look: (request: Pick<IncomingMessage, "headers" | "socket">) => void;
-  /** Whether a request came through such a proxy within the last day. */
+  /** Whether a request came through an untrusted proxy within the last day. */
   readonly hasMet: () => boolean;
 };
 
-/** What the process that serves links reports about itself and the proxies in front of it. */
+/** How the serving process describes itself and the proxies in front of it. */
 export type ServedBy = {
-  /** A stdio process leaves the port when `serve` asks for it. */
+  /** A stdio process gives up its port when `serve` requests it. */
   readonly kind: "serve" | "stdio";
-  /** Whether a request lately came to `serve` through a proxy that it does not trust. */
+  /** Whether `serve` lately got a request through a proxy that it does not trust. */
   readonly hasMetProxy?: boolean;
 };
 
