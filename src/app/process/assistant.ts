@@ -48,14 +48,14 @@ import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
 import { readTimeZone } from "./time-zone.ts";
 
-/** The key that calls are made with, and whether a person makes them in the console. */
+/** The key of a call, and whether the call comes from the console. */
 export type Caller = {
   readonly key: string | undefined;
   readonly known: KnownKey;
   readonly via?: Via | undefined;
 };
 
-/** What stdio and HTTP have in common: tools, approvals and what each key sees. */
+/** What stdio and HTTP share: tools, approvals and the tools that each key sees. */
 export type Assistant = {
   readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
@@ -66,16 +66,16 @@ export type Assistant = {
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
-  /** The pages that `preview_template` shows a person, at `previewPath`. */
+  /** Opens the pages at `previewPath`, which show what `preview_template` rendered. */
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
-  /** Reads which jobs earlier processes left unfinished, before any client is served. */
+  /** Finds the jobs that earlier processes left unfinished, before the first client connects. */
   readonly loadUnfinished: () => Promise<void>;
-  /** Resumes the jobs that earlier processes left a short time ago. */
+  /** Resumes jobs that an earlier process left a short time ago. */
   readonly resumeRecent: () => void;
   readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
-  /** Stops working on jobs and waiting for a person. Both can be continued later. */
+  /** Stops working on jobs and waiting for approvals. Another process can continue both. */
   readonly stop: () => void;
-  /** Rows of jobs that are being written may finish within this time. */
+  /** Waits until rows of jobs that are being written are finished, for a limited time. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -87,9 +87,9 @@ type AssistantOptions = {
   readonly deployment: Deployment;
   readonly version: string;
   readonly readListening: KeyContext["readListening"];
-  /** Opens an approval's page where nothing listens, and returns its address. */
+  /** Opens an approval's page if no process listens, and returns the page's address. */
   readonly openPage?: (id: string) => Promise<string>;
-  /** Only for a client on this machine. */
+  /** Only set for a client on this machine. */
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: LogError;
@@ -107,7 +107,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
   const serving = { toolbox, ...asking, version, report, watchCall };
   const life = new AbortController();
-  // Node warns about more than ten listeners, and more calls than that may run at once.
+  // Node warns about more than ten listeners, and more than ten calls may run at once.
   setMaxListeners(0, life.signal);
   const bulk = createBulk({ openState, clock, random, sleep, report });
   const createContext = prepareContexts(options, life.signal, bulk);
@@ -116,7 +116,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
     createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
-      // A PIN that cannot be read makes the start fail, and not the first approval.
+      // A PIN that cannot be read must stop the start, instead of failing the first approval.
       await readPin();
       return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
@@ -124,14 +124,14 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       if (!state.exists()) return;
       await bulk.loadUnfinished().catch((error: unknown) => {
-        // The operator has to fix this now, and not after a write that could not be recorded.
+        // Only the operator can fix this. Without the error, a later write would not be recorded.
         if (isUnusable(error)) throw error;
-        // A client can be served without old jobs.
+        // Clients can be served without old jobs.
         report(error);
       });
     },
     resumeRecent: () => {
-      // Looking for jobs creates no state.
+      // Without state there are no jobs, and looking for them must not create the state.
       if (state.exists()) bulk.resumeRecent(createFindOwner(options, bulk, createContext));
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
@@ -146,7 +146,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   };
 }
 
-/** Prepares what each key sees and how its calls are sent. `life` ends the calls of all keys. */
+/** Prepares the tools that each key sees and how calls are sent. `life` ends all calls. */
 function prepareContexts(
   options: AssistantOptions,
   life: AbortSignal,
@@ -182,7 +182,7 @@ function prepareContexts(
       describeAddresses: options.describeAddresses,
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
-      // Our own service knows what its keys may do, so nothing has to be learned.
+      // The embedded service knows what its keys may do, so nothing has to be learned.
       openMemory: hasMemory && key !== undefined ? openMemory : undefined,
       timeZone,
       clock,
@@ -192,7 +192,7 @@ function prepareContexts(
     });
 }
 
-/** Prepares how a person is asked, and what is recorded about it. */
+/** Prepares how users are asked for approval, and what is recorded about it. */
 function prepareAsking(
   { config: { mode }, deployment, readListening, openPage = refuse }: AssistantOptions,
   readPin: () => Promise<string | undefined>,
@@ -212,7 +212,7 @@ function prepareAsking(
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
-    // The call ends as if no answer came in time: another process reads the later answer.
+    // The call ends as after a timeout. A later process reads the decision.
     awaitDecision: endWhen(awaitDecision, stopping.signal),
     endWaiting: () => stopping.abort(),
     clients: createClientMemory({ clock, openState }),
@@ -225,7 +225,7 @@ function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDeci
     awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
 }
 
-/** Where the store cannot be read, the key's facts stay unknown; the call itself fails. */
+/** If the store cannot be read, the key's facts stay unknown. The call itself fails later. */
 function createLookUp(
   { followKey, own }: Deployment,
   key: string | undefined,
@@ -237,7 +237,7 @@ function createLookUp(
     try {
       return (await look()) ?? describeRefused(own, key);
     } catch (error) {
-      // The call itself reports a store that does not answer.
+      // The call itself reports a store that does not respond.
       if (explainStoreFault(error) === undefined) report(error);
       return undefined;
     }
@@ -248,7 +248,7 @@ type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment"
   readonly key: string | undefined;
 };
 
-/** What an assistant would get with this configuration, for commands that only show it. */
+/** Finds the tools that an assistant would see, for commands that only list them. */
 export async function inspectTools({ key, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
@@ -260,18 +260,18 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   });
   const known = await readKnownKey(config, deployment, key);
   const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
-  // Shows the access of now, not the access that was learned earlier.
+  // Explores the current access, because the remembered access may be outdated.
   await keyContext.explore(0);
   await assistant.close();
   return { toolbox, keyContext };
 }
 
-/** Never called: a list of tools runs none, and `serve` always listens. */
+/** Never called: listing the tools calls none of them, and `serve` always listens. */
 function refuse(): never {
   throw new Error("nothing listens here");
 }
 
-/** Returns what is known of the configured key, or of a key that a caller sends. */
+/** Returns the facts about the configured key, or about the key that a caller sent. */
 export async function readKnownKey(
   { base_url, link_origin }: Pick<Config, "base_url" | "link_origin">,
   { followKey, own }: Pick<Deployment, "followKey"> & Partial<Pick<Deployment, "own">>,
@@ -279,12 +279,12 @@ export async function readKnownKey(
 ): Promise<KnownKey> {
   const known =
     key === undefined ? undefined : ((await followKey(key)()) ?? describeRefused(own, key));
-  // A remote server does not report the host of its links, so the operator may set it.
+  // A remote server does not report its link host, so the operator may set it.
   const linkHost = base_url === undefined ? undefined : link_origin;
   return known ?? { facts: undefined, linkHost, hasSecondHost: false };
 }
 
-/** Chooses the tools. It runs first, so that a wrong choice opens and creates nothing. */
+/** Chooses the tools. It runs first, so that an invalid choice opens and creates nothing. */
 export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   try {
     return createToolbox({ mode, selection });
@@ -294,7 +294,7 @@ export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   }
 }
 
-/** What is known of a key that our own service refuses. */
+/** The facts about a key that the embedded service rejects. */
 const invalidKey: KnownKey = {
   facts: undefined,
   refusal: messages.key_invalid,
@@ -303,16 +303,16 @@ const invalidKey: KnownKey = {
 };
 const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here };
 
-/** Describes a key that our own service does not know. A remote server checks keys itself. */
+/** Describes a key that the embedded service does not know. A remote server checks keys itself. */
 function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
   if (own === undefined) return undefined;
   return isClientToken(key) ? clientKey : invalidKey;
 }
 
 /**
- * Finds the owner of a job that an earlier process began. In front of a remote server, all calls
- * have the configured key. Our own service lets its process act for a key by the key's ID: each
- * call checks whether the key still exists, and what it may do.
+ * Finds the owner of a job that an earlier process began. With a remote server, all calls use the
+ * configured key. The embedded service accepts the key's ID from its own process: each call checks
+ * whether the key still exists, and what it may do.
  */
 function createFindOwner(
   { config, deployment, toolbox }: AssistantOptions,
@@ -323,12 +323,12 @@ function createFindOwner(
   return async (plan, job, key_id) => {
     if (plan.origin !== origin) return undefined;
     const key = own === undefined ? readApiKey(config) : own.lendToken(key_id);
-    // The operator may have set another key since.
+    // The operator may have changed the key since.
     const isOther = own === undefined && printKey(key) !== job.key_print;
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
     const { access, call, linkHost } = createContext({ key, known }, nobodyListens);
-    // No record says which call applied the plan.
+    // No record contains the ID of the request that applied the plan.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
     // The job itself reports a key that no longer exists.

@@ -29,15 +29,15 @@ import { describeLinkOrigin } from "../http/addresses.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 import { watchClock } from "./watch-clock.ts";
 
-/** What answers the API: a remote server, or our own service in this process. */
+/** The API's implementation: a remote server, or the embedded service in this process. */
 export type Deployment = {
   readonly origin: string;
   readonly send: Send;
-  /** Reads what is known of a key without a request: nothing if the deployment is remote. */
+  /** Reads the facts about a key without a request. A remote deployment returns nothing. */
   readonly followKey: Service["followKey"];
-  /** What Waypost remembers; it is closed with the deployment. */
+  /** Waypost's own state, which is closed with the deployment. */
   readonly state: LazyState;
-  /** Our own store and the API upon it; undefined where the deployment is remote. */
+  /** The embedded store and its API; undefined for a remote server. */
   readonly own:
     | (Embedded & {
         readonly http: AnswerHttp;
@@ -49,23 +49,23 @@ export type Deployment = {
   readonly close: () => Promise<void>;
 };
 
-/** With `mustExist`, our own store is not changed. */
+/** With `mustExist`, the embedded store is not changed. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
-  /** Reads the origin of the embedded service's links. By default, its port is the settings'. */
+  /** Reads the origin of the embedded service's links. By default it uses the configured port. */
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
-  /** Whether a database that cannot be written is opened too, for commands that may only list. */
+  /** Whether to open a read-only database too, for commands that only list. */
   readonly mayBeReadOnly?: boolean;
   readonly watchRequest?: WatchRequest | undefined;
   /** Warns the operator of something to fix. */
   readonly warn?: ((facts: object, message: string) => unknown) | undefined;
 };
 
-/** A name that is never looked up: requests to it are answered in this process. */
+/** Requests to this name are answered in this process, so it is never looked up. */
 const embeddedOrigin = "http://waypost.invalid";
 
-/** Opens the deployment that the configuration names, and closes it, whatever happens. */
+/** Opens the configured deployment, and closes it even after an error. */
 export async function withDeployment<Result>(
   options: DeploymentOptions,
   work: (deployment: Deployment) => Promise<Result>,
@@ -98,11 +98,11 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const stopWatching = isWatching
     ? await watchDatabase(config, store, { warn, report }).catch(closeAndThrow)
     : () => {};
-  // Clicks and visits wait until the store answers again.
+  // Clicks and visits wait until the store responds again.
   const writing = { store, setAlarm, report: warnOfOutages(report, warn) };
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
-  // A mere look leaves no trace.
+  // Commands that only read leave no trace.
   const keyUses = mustExist ? undefined : createKeyUses({ store, clock, setAlarm });
   const state = createLazyState(config, { ...options, tables: embedded.stateTables });
   const service = createService({
@@ -141,7 +141,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-/** Watches the database's clock. Throws if the operator must first make it writable. */
+/** Watches the database's clock. Throws if the database is read-only. */
 async function watchDatabase(
   config: Config,
   { db }: Pick<Embedded["store"], "db">,
@@ -188,7 +188,7 @@ function openRemote(origin: string, options: DeploymentOptions): Deployment {
 
 type OwnCaller = { readonly key: string; readonly known: KnownKey };
 
-/** Identifies callers whose tokens are our own API keys. */
+/** Identifies callers by the embedded service's API keys. */
 export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   return async (token: string): Promise<OwnCaller | undefined> => {
     const known = await followKey(token)().catch(refuseForNow);
@@ -196,7 +196,7 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   };
 }
 
-/** Only the store knows a token's key, so while it is away, the caller is asked to retry. */
+/** Asks the caller to retry while the store, which has the keys, does not respond. */
 function refuseForNow(error: unknown): never {
   throw explainStoreFault(error) ?? error;
 }

@@ -5,8 +5,8 @@ import { getServers, promises } from "node:dns";
 export type DomainRecord = { readonly name: string; readonly value: string };
 
 /**
- * Bound to the project, so that one project's record is no use to another. It is public in the DNS
- * anyway, so nothing secret goes into it, and it stays the same after a restore.
+ * Writes the record for one project, so that another project cannot use it. The DNS is public, so
+ * the record contains no secret, and it stays valid after a restore.
  */
 export function writeDomainRecord(projectId: string, domain: string): DomainRecord {
   const digest = createHash("sha256")
@@ -15,11 +15,11 @@ export function writeDomainRecord(projectId: string, domain: string): DomainReco
   return { name: `_waypost.${domain}`, value: `waypost-verification=${digest.slice(0, 40)}` };
 }
 
-/** Why the record does not prove anything, as the end of a sentence; undefined where it does. */
+/** Returns why the record proves nothing, as the end of a sentence; undefined if it is valid. */
 export async function findRecordFault({ name, value }: DomainRecord): Promise<string | undefined> {
   try {
     const records = await createResolver().resolveTxt(name);
-    // A long text comes in several strings.
+    // DNS splits a long text into several strings.
     if (records.some((strings) => strings.join("").trim() === value)) return undefined;
     return "has a different value";
   } catch (error) {
@@ -29,7 +29,7 @@ export async function findRecordFault({ name, value }: DomainRecord): Promise<st
   }
 }
 
-/** A command does not wait for a silent name server as long as Node would. */
+/** A silent name server must not delay a command for as long as Node would wait. */
 function createResolver(): promises.Resolver {
   const resolver = new promises.Resolver({ timeout: 2000, tries: 2 });
   resolver.setServers(getServers());

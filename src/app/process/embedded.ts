@@ -25,10 +25,13 @@ import {
 import { prepareFirstStart } from "../data/first-start.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
-/** The embedded store, ready to use: made on the first start. */
+/** The embedded store, which the first start creates. */
 export type Embedded = {
   readonly store: Store;
-  /** The state's tables if the store's database has them; otherwise the state has a file. */
+  /**
+   * The state's tables, if the store's database contains them. Otherwise the state has its own
+   * file.
+   */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly isFirstStart: boolean;
@@ -42,9 +45,9 @@ export const setAlarm: SetAlarm = (milliseconds, ring) => {
 export const random: Random = { bytes: randomBytes };
 
 export type EmbeddedOptions = {
-  /** A mere look needs an existing store, and does not change it. */
+  /** Requires an existing store, and does not change it. */
   readonly mustExist?: boolean | undefined;
-  /** Checks a whole file first, however long that takes. */
+  /** Checks the whole file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -58,12 +61,12 @@ export async function openEmbedded(
   else prepareDataFolder(data);
   const sql = await openTables(place, options);
   const store = await openStore(sql, setAlarm, mustExist);
-  // The same connections serve for other tables as well.
+  // The same connections can read the state's tables.
   const own = sql as unknown as Sql<StateTables>;
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
   try {
-    // The place of the owner's key is noted in its tables.
+    // The state's tables record which folder has the owner's key.
     if (stateTables !== undefined && !mustExist) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
     const isFirstStart = !mustExist && (await prepareFirstStart(starting));
@@ -95,7 +98,7 @@ export function refuseOtherVersions({ data }: DataPlace): void {
   const files = [storeDatabase, stateDatabase].map(({ file, ...known }) => {
     return { path: join(data, file), ...known };
   });
-  // Without a log nothing could be merged by accident, and opening the files refuses them too.
+  // Without a write-ahead log, opening a file changes nothing and rejects other versions too.
   if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
   for (const { path, applicationId, migrations } of files) {
     if (!existsSync(path) || isEmptied(path)) continue;
@@ -103,13 +106,13 @@ export function refuseOtherVersions({ data }: DataPlace): void {
     try {
       refuseOtherVersion(path, migrations);
     } catch (error) {
-      // Whatever else is wrong with a file is reported where it is opened.
+      // Opening the file reports any other problem.
       if (error instanceof StoreUnusable) throw error;
     }
   }
 }
 
-/** A remote server would not see a change of the embedded store. */
+/** Rejects commands that change the embedded store, because a remote server does not use it. */
 export function requireOwn({ base_url }: Pick<Config, "base_url">): void {
   if (base_url === undefined) return;
   throw new UsageFault(

@@ -6,7 +6,7 @@ import { quote } from "../../text/show-hidden.ts";
 import { explainFileFault, isFileFault } from "../data/file-fault.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
-/** For commands that copy files: PostgreSQL has its own programs. */
+/** For commands that copy files. PostgreSQL has its own tools for that. */
 export function requireFiles(place: DataPlace, advice: string): void {
   const url = readDatabaseUrl(place);
   if (url === undefined) return;
@@ -16,7 +16,7 @@ export function requireFiles(place: DataPlace, advice: string): void {
   );
 }
 
-/** Why nothing was copied to a file, folder or database. */
+/** Explains why nothing was copied to a file, folder or database. */
 export function explainUncopied(error: unknown, target: string): unknown {
   const fail = (message: string) => new UsageFault(message, { cause: error });
   if (error instanceof OutcomeUnknown) {

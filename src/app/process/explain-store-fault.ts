@@ -2,9 +2,9 @@ import { messages } from "../../contract/messages.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
 import { readOutage } from "../../sql/faults.ts";
 
-/** What a caller gets while the store does not answer; undefined for any other error. */
+/** Returns the message for a store that does not respond; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
-  // The service below has explained it already.
+  // The service has already explained this error.
   if (error instanceof Problem && isOutage(error)) return error;
   const outage = readOutage(error);
   return outage && explainOutage(outage);
@@ -16,7 +16,7 @@ function isOutage({ status, message }: Problem): boolean {
 
 export type Warn = (facts: object, message: string) => unknown;
 
-/** Warns of a store that does not answer, because that is no bug and often ends by itself. */
+/** Warns instead of reporting if the store does not respond, because outages are not bugs. */
 export function warnOfOutages(report: (error: unknown) => unknown, warn: Warn = () => undefined) {
   return (error: unknown): unknown => {
     if (explainStoreFault(error) === undefined) return report(error);

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-/** Saves exports for a client on this machine, as private files that are removed in an hour. */
+/**
+ * Saves exports as private files for clients on this machine. The files are removed after an hour.
+ */
 
 const lasts_ms = 60 * 60_000;
 
@@ -27,7 +29,7 @@ export async function saveExportFile(
   return path;
 }
 
-/** Removes only files that were made above: a user may keep others in the folder. */
+/** Removes only the files of this module, because users may keep others in the folder. */
 export async function removeEndedFiles(data: string, now: number): Promise<void> {
   const folder = findFolder(data);
   const names = await readdir(folder).catch(() => []);
@@ -39,12 +41,12 @@ export async function removeEndedFiles(data: string, now: number): Promise<void>
 const ourName = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.(?:csv|json)$/;
 
 async function removeIfEnded(path: string, now: number): Promise<void> {
-  // Another process of the folder may have removed it meanwhile.
+  // Another process of the folder may have removed the file meanwhile.
   const file = await lstat(path).catch(() => undefined);
   if (file?.isFile() === true && file.mtimeMs <= now - lasts_ms) await rm(path, { force: true });
 }
 
 function findFolder(data: string): string {
-  // A client reads its files from another folder than ours.
+  // The client may have another working directory, so the path must be absolute.
   return resolve(data, "exports");
 }

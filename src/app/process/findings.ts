@@ -16,7 +16,7 @@ import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
 import { readTimeZone } from "./time-zone.ts";
 import type { ServedBy } from "../http/watch-proxies.ts";
 
-/** A line of `waypost doctor`: what was checked, with a fault, a warning or plain information. */
+/** A line of `waypost doctor`: a check, with a fault, a warning or plain information. */
 export type Finding = {
   readonly about: string;
   readonly fault?: string;
@@ -26,7 +26,9 @@ export type Finding = {
 
 export type Note = (finding: Finding) => void;
 
-/** Undefined if it throws what an operator can fix, which is noted as a fault. */
+/**
+ * Runs a check. An error that the operator can fix is noted as a fault, and undefined is returned.
+ */
 export async function attempt<Result>(
   about: string,
   note: Note,
@@ -41,9 +43,9 @@ export async function attempt<Result>(
   }
 }
 
-/** Consequences of the settings that the operator may not expect, and what to do about them. */
+/** Lists consequences of the settings that the operator may not expect, and how to avoid them. */
 export function listSettingNotes({ base_url, trusted_proxies }: Config): readonly string[] {
-  // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
+  // Without WAYPOST_ALLOW_HTTP, such an address has already been rejected.
   const isOpen = base_url !== undefined && isOpenHttp(base_url);
   return [
     ...(isOpen ? ["the key is sent unencrypted: use https in WAYPOST_BASE_URL"] : []),
@@ -53,7 +55,7 @@ export function listSettingNotes({ base_url, trusted_proxies }: Config): readonl
   ];
 }
 
-/** Whether the country file can be read, and its date. */
+/** Notes whether the country file can be read, and its date. */
 export async function noteCountries(
   { geoip_file, country_header }: Config,
   note: Note,
@@ -70,7 +72,7 @@ export async function noteCountries(
   });
 }
 
-/** Reports custom domains that are unverified, or that have no DNS record to prove them. */
+/** Reports custom domains that are unverified, or whose DNS record is missing. */
 export async function noteCustomDomains({ db }: Pick<Store, "db">, note: Note): Promise<void> {
   const projects = await listCustomDomains(db);
   const faults = await Promise.all(
@@ -102,14 +104,14 @@ type InspectionInput = {
   readonly config: Config;
   /** Undefined for a remote server, and before the first start. */
   readonly store: Pick<Store, "db"> | undefined;
-  /** The process that serves the folder, if one does. */
+  /** The process that serves the folder, if one exists. */
   readonly listener: ServedBy | undefined;
 };
 
-/** Warns of a proxy in front of Waypost that the settings do not name. */
+/** Warns of a proxy in front of Waypost that the settings do not list. */
 export async function noteProxies(looked: InspectionInput, note: Note): Promise<void> {
   const { listener } = looked;
-  // A stdio process serves only this machine and trusts no proxy, whatever the settings say.
+  // A stdio process serves only this machine, so it needs no proxy.
   if (listener?.kind === "stdio") return;
   const cause = listener?.hasMetProxy === true ? met : await findUnnamed(looked);
   if (cause !== undefined) note({ about: "proxies", warning: `${cause} ${hiddenAddresses}` });
@@ -140,7 +142,7 @@ const hiddenAddresses =
   "can be matched to the link that was tapped. Set WAYPOST_TRUSTED_PROXIES to the proxy's " +
   "network (loopback if the proxy runs on this machine), then restart waypost serve";
 
-/** Whether the open database can be written, its clock is right, and webhooks are delivered. */
+/** Notes problems with the open database: whether it can be written, its clock and its webhooks. */
 export async function noteStore(
   { db }: Pick<Store, "db">,
   config: Config,
@@ -155,7 +157,7 @@ export async function noteStore(
   await noteWebhooks({ db }, config, now, note);
 }
 
-/** SQLite has no clock of its own. */
+/** SQLite has no clock of its own, so only PostgreSQL is checked. */
 async function noteClock(db: Store["db"], note: Note): Promise<void> {
   if (readEngine(db) === "sqlite") return;
   // The statement names no table.
@@ -163,12 +165,12 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
   note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }
 
-/** Short outages end by themselves, and a server that starts first has to catch up. */
+/** Short outages end without help, and a server that has just started has to catch up. */
 const patience_ms = 5 * 60_000;
-/** `waypost webhooks list` shows the others. */
+/** `waypost webhooks list` shows the rest. */
 const mostFindings = 20;
 
-/** Reports webhooks of all projects that receive nothing. Without webhooks, nothing is noted. */
+/** Reports webhooks of all projects that receive nothing. Without webhooks, notes nothing. */
 async function noteWebhooks(
   { db }: Pick<Store, "db">,
   config: Config,
@@ -196,9 +198,9 @@ async function noteWebhooks(
 }
 
 type OverdueEvents = {
-  /** When the oldest event that was due some minutes ago was created. */
+  /** When the oldest event that has been due for minutes was created. */
   readonly overdue: number | undefined;
-  /** What happened since that time may still end well by itself. */
+  /** Events since this time may still be delivered without help. */
   readonly recent: number;
   readonly writeTime: (time: number) => string;
 };

@@ -12,29 +12,31 @@ import { removeEndedFiles } from "./export-files.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
 /**
- * The state, which is opened when it is first needed: most sessions need none, and leave no file
- * behind. It is where the store is: in the folder, or in a database.
+ * The state, which is only opened when it is needed: most sessions need none and leave no file. It
+ * is in the data folder, or in the store's database.
  */
 export type LazyState = {
-  /** Whether something may be in it: its file exists, whichever process made it. */
+  /** Whether the state may contain something, because its file exists. */
   readonly exists: () => boolean;
   readonly open: () => Promise<State>;
-  /** Whether its tables are those of this version. True if the state is not open. */
+  /** Whether the state's tables have this program's version. True if the state is not open. */
   readonly isCurrent: () => Promise<boolean>;
-  /** Undefined where nothing is open. */
+  /** Returns undefined if the state is not open. */
   readonly peek: () => State | undefined;
   readonly close: () => Promise<void>;
 };
 
-/** Expired values are removed soon, and at the latest after the next start. */
+/** Expired rows are removed soon, or after the next start. */
 const removeEvery_ms = 60_000;
 
 type LazyOptions = {
-  /** Its tables, if they are in a database that is open already and is closed by its opener. */
+  /**
+   * The state's tables, if the store's database has them. Whoever opened the database closes it.
+   */
   readonly tables?: Sql<StateTables> | undefined;
-  /** A mere look makes no file and no tables. */
+  /** Creates no file and no tables. */
   readonly mustExist?: boolean | undefined;
-  /** Checks its whole file first, however long that takes. */
+  /** Checks the whole file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -53,7 +55,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     opened = state;
     if (mustExist) return state;
     const remove = () => {
-      // What cannot be removed now, because the disk is full, say, is removed later.
+      // A later run removes what cannot be removed now, for example because the disk is full.
       removeEnded(state, data).catch(() => undefined);
     };
     remove();
@@ -76,7 +78,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     exists: () => readDatabaseUrl(place) !== undefined || existsSync(file),
     open: () => {
       opening ??= open().catch((error: unknown) => {
-        // The next call tries again.
+        // The next call tries to open the state again.
         opening = undefined;
         throw error;
       });
@@ -91,7 +93,9 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   };
 }
 
-/** Throws if the file was emptied: approvals and records of jobs would be lost unnoticed. */
+/**
+ * Throws if the file was emptied, because the loss of approvals and jobs must not stay unnoticed.
+ */
 function requireNotEmptied(file: string): void {
   if (!isEmptied(file)) return;
   throw new StoreUnusable(
@@ -100,7 +104,7 @@ function requireNotEmptied(file: string): void {
   );
 }
 
-/** The opener of the database closes it. */
+/** Shares the tables without closing them, because their opener does that. */
 function share(tables: Sql<StateTables>): Sql<StateTables> {
   return { ...tables, close: () => Promise.resolve() };
 }

@@ -18,7 +18,7 @@ import { refuseOtherVersions } from "./embedded.ts";
 import { fillDataFolder } from "../data/fill-data-folder.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
-/** `waypost migrate`: all rows from one place into another, while no process writes to either. */
+/** `waypost migrate` moves all rows to another place, while no process writes to either. */
 
 /** A database that no other process can write to. */
 export type Source = { readonly known: KnownDatabase; readonly db: Kysely<unknown> };
@@ -26,8 +26,8 @@ export type Source = { readonly known: KnownDatabase; readonly db: Kysely<unknow
 type MoveWork<Result> = (sources: readonly Source[]) => Promise<Result>;
 
 /**
- * Runs `work` while no other process can write to the data of a place, and marks the data as moved
- * to the target. If `work` fails or the process is killed, everything is as before.
+ * Runs `work` while no other process can write to the source, and marks the source as moved. If
+ * `work` fails or the process is killed, the source is unchanged.
  */
 export async function lockSource<Result>(
   place: DataPlace,
@@ -65,21 +65,22 @@ async function lockPostgres<Result>(
   if (other !== undefined) throw refuseProcess(other);
   const lockAndWork = async (db: Kysely<unknown>) => {
     await stopWrites(db, present, target);
-    // A transaction that begins with the locks taken sees all that was written before.
+    // A transaction that begins after locking sees everything that was written before.
     const read = (db: Kysely<unknown>) => work(present.map((known) => ({ known, db })));
     return store.readLong(read, { signal: staying, line: "migrate" });
   };
   return store.write(lockAndWork, { isLong: true });
 }
 
-/** The copy itself notices when the person stops it. */
+/** The copy itself notices when the user stops the command. */
 const staying = { hasLeft: () => false, onAbort: () => undefined };
 
 type OpenProcess = { readonly host: string; readonly pid: number };
 
 /**
- * Other processes that use a database. A pooler keeps a connection of a process that has ended, but
- * nothing happens in it; each process looks at the clock (`watch-clock.ts`) more often.
+ * Lists other processes that use a database. A pooler may keep the connection of a process that has
+ * ended, so idle connections are ignored. Running processes query the clock regularly
+ * (`watch-clock.ts`).
  */
 async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
   const { rows } = await sql<OpenProcess>`
@@ -99,13 +100,13 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
 
 type Filling = {
   readonly sources: readonly Source[];
-  /** The place of the sources; its folder has the keys. */
+  /** The source of the data, whose folder has the keys. */
   readonly from: DataPlace;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
 
-/** Puts everything into an empty folder or database, or nothing. */
+/** Copies everything into an empty folder or database, or nothing. */
 export async function fillTarget(
   place: DataPlace,
   filling: Filling,
@@ -113,7 +114,7 @@ export async function fillTarget(
   return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
 }
 
-/** The rows of a complete copy, if a command was stopped before it marked the source as moved. */
+/** Returns the counts of a complete copy, if a command stopped before it marked the source. */
 async function findCopies(
   place: DataPlace,
   { sources, from }: Filling,
@@ -136,7 +137,7 @@ async function findCopies(
   return counts.length === 0 ? undefined : counts;
 }
 
-/** Empty if the file does not exist or is not one of Waypost's. */
+/** Returns nothing if the file does not exist or is not one of Waypost's. */
 function readFileMarks(path: string, table: string): readonly string[] {
   try {
     return readUnchanged(path, "name", table);

@@ -13,7 +13,7 @@ import { clock, random, setAlarm } from "./embedded.ts";
 type ClientParts = {
   readonly key: string | undefined;
   readonly via?: Via | undefined;
-  /** Ends the calls that have no signal of their own. */
+  /** Ends calls that have no signal of their own. */
   readonly life: AbortSignal;
   readonly openState: () => Promise<State>;
   readonly report: (error: unknown) => string;
@@ -21,14 +21,14 @@ type ClientParts = {
 
 export function openClient({ origin, send, own }: Deployment, parts: ClientParts): Client {
   const { key, life, via } = parts;
-  // Our own service counts for each process, and so does its client.
+  // The embedded service counts requests itself, so its clients share no budget.
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
   const target = { origin, key, checksConditions: own !== undefined, via };
   return createClient({ target, send, clock, random, sleep, life, ledger, setTimer });
 }
 
-/** Opens a client that repeats calls at once and counts no budget: a person waits for it. */
+/** Opens a client that retries at once and counts no budget, because a user waits for it. */
 export function openProbe({ origin, send, own }: Deployment, key: string | undefined): Client {
   const target = { origin, key, checksConditions: own !== undefined };
   return createClient({ target, send, clock, random, sleep: () => Promise.resolve() });
@@ -46,9 +46,9 @@ type Sharing = {
 };
 
 /**
- * Processes of this machine that use the same key at a remote server share its rate limits. The
+ * Processes on this machine that use the same key at a remote server share its rate limits. The
  * shared count uses the time of day, which may jump, so each process also counts for itself. If the
- * data folder cannot be written, a process relies on its own count.
+ * data folder cannot be written, only that own count applies.
  */
 export function shareBudgets(
   clock: Pick<Clock, "monotonic">,

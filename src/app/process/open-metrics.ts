@@ -11,11 +11,11 @@ import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import { readGivenSecret } from "../data/secrets.ts";
 
-/** Opens the metrics, for callers with the token. Undefined if no token is set. */
+/** Opens the metrics, which callers read with a token. Returns undefined if no token is set. */
 export async function openMetrics(config: Config) {
   const token = readGivenSecret(config, "metrics_token");
   if (token === undefined) return undefined;
-  // Most processes are not measured, and need not load this code.
+  // Most processes have no metrics, so they do not load this code.
   const { createMetrics } = await import("../../metrics/metrics.ts");
   const { createScrapeAnswers } = await import("../../metrics/answer-scrape.ts");
   const { contentType, write, ...counts } = createMetrics();
@@ -36,7 +36,7 @@ type MeasuredParts = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** A store that does not answer delays no other figure. */
+/** How long to wait for the store, so that it does not delay the other metrics. */
 const countWithin_ms = 500;
 
 async function readSources({
@@ -62,7 +62,7 @@ async function readSources({
 }
 
 function countCommits(own: Deployment["own"], opened: State | undefined): MetricSources["commits"] {
-  // PostgreSQL has both in one database, whose commits are counted together.
+  // PostgreSQL has both in one database and counts their commits together.
   const ofState = own?.stateTables === undefined ? opened : undefined;
   return {
     ...(own && { links: own.store.countWrites() }),
@@ -70,7 +70,7 @@ function countCommits(own: Deployment["own"], opened: State | undefined): Metric
   };
 }
 
-/** Undefined if the store does not answer in time. */
+/** Returns undefined if the store does not respond in time. */
 async function countEvents({ db }: Pick<Store, "db">): Promise<MetricSources["events"]> {
   const late = setTimeout(countWithin_ms, undefined, { ref: false });
   return Promise.race([late, listWebhooks(db).then(sumEvents, () => undefined)]);

@@ -6,7 +6,7 @@ import { setAlarm } from "./embedded.ts";
 
 const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
 
-/** Fetches a file from a project's own host, or from a host that keeps copies of its files. */
+/** Fetches a file from a project's host, or from a host that keeps copies of such files. */
 export const fetchPublicFile: FetchFile = async (asked, signal) => {
   const { createFetchFile } = await import("../../network/hosts/fetch-file.ts");
   return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);

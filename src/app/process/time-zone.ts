@@ -3,29 +3,29 @@ import type { Config } from "../../config.ts";
 import { nameOffset, openTimeZone, utc, type TimeZone } from "../../contract/local-time.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
 
-/** The zone in which times are shown: the operator's choice, or else the machine's. */
+/** Returns the zone for displayed times: the operator's choice, or else the machine's. */
 export function readTimeZone(config: Pick<Config, "time_zone" | "machine_zone">): TimeZone {
   const { time_zone, machine_zone } = config;
   return time_zone === undefined ? findMachineZone(machine_zone) : openTimeZone(time_zone);
 }
 
 const machineLink = "/etc/localtime";
-/** The form of most names. The meaning of others, such as EST5EDT, is left to Intl. */
+/** The form of most names. Intl resolves other names, such as EST5EDT. */
 const usualName = /^(?!Etc\/)[A-Z]\w+(?:\/[A-Z][\w+-]*)+$/;
-/** One of them is in summer. */
+/** In most zones, one of these times has summer time. */
 const halfYears = [Date.UTC(2026, 0), Date.UTC(2026, 6)] as const;
 
 /**
- * Finds the zone, if possible without Intl, which takes longer than the rest of a start. The name
- * is read where the runtime reads it as well, and the offsets are those of Date.
+ * Finds the machine's zone without Intl if possible, because Intl takes longer than the whole
+ * start. The name is read from the same place as in the runtime, and the offsets come from Date.
  */
 function findMachineZone(setting: string | undefined): TimeZone {
-  // As in every program, a colon before a name or a path means nothing.
+  // As in other programs, a leading colon is ignored.
   const given = setting?.replace(/^:/, "") ?? machineLink;
   const isPath = given.startsWith("/");
   const found = isPath ? readLink(given) : given;
   const name = found !== undefined && usualName.test(found) ? found : undefined;
-  // For a path in the setting, Date knows the offset, but no summer time.
+  // For a path in the setting, Date knows the offset but not the summer time.
   const isOdd = isPath && setting !== undefined;
   if (isOdd && name !== undefined && isTimeZone(name)) return openTimeZone(name);
   // If Date does not know the name or finds no file, it uses UTC all year.
@@ -34,7 +34,9 @@ function findMachineZone(setting: string | undefined): TimeZone {
   return { name: isUtc || name === undefined ? askName() : name, readOffset: readMachineOffset };
 }
 
-/** `Europe/Berlin` of `/usr/share/zoneinfo/Europe/Berlin`, or of a link to there. */
+/**
+ * Returns `Europe/Berlin` for `/usr/share/zoneinfo/Europe/Berlin`, or for a symbolic link to it.
+ */
 function readLink(path: string): string | undefined {
   const folder = "/zoneinfo/";
   try {
@@ -50,7 +52,7 @@ function readMachineOffset(time: number): number {
 }
 
 function askName(): string {
-  // For a zone that it does not know, it returns no name, or one that it does not accept.
+  // For an unknown zone, Intl returns no name or an invalid one.
   const known: { readonly timeZone?: string } = new Intl.DateTimeFormat().resolvedOptions();
   const { timeZone = "" } = known;
   return isTimeZone(timeZone) ? timeZone : nameOffset(readMachineOffset(halfYears[0]));

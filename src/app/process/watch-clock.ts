@@ -11,7 +11,7 @@ type ClockWatchOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** More often than an idle connection is closed: by it others see that this process runs. */
+/** Shorter than the timeout of idle connections. Each query also shows that this process runs. */
 const lookEvery_ms = 10_000;
 
 /** Compares the clocks until it is stopped. */
@@ -26,7 +26,7 @@ export async function watchClock(
       if (fault !== undefined && !isWarned) warn({}, fault);
       isWarned = fault !== undefined;
     } catch (error) {
-      // Whatever needs a database that does not answer reports that.
+      // Whatever else needs the database reports that it does not respond.
       if (explainStoreFault(error) === undefined) report(error);
     }
   };
@@ -35,10 +35,10 @@ export async function watchClock(
   return () => clearInterval(timer);
 }
 
-/** Two machines whose clocks are within this limit never differ by too much. */
+/** The clocks of two machines within this limit never differ by too much. */
 const most_ms = mostSkew_ms / 2;
 
-/** What is wrong with this machine's clock. */
+/** Describes the problem with this machine's clock, if there is one. */
 export async function findClockFault(db: Kysely<unknown>): Promise<string | undefined> {
   const ahead_ms = await compareClocks(db);
   if (Math.abs(ahead_ms) <= most_ms) return undefined;
@@ -50,7 +50,7 @@ export async function findClockFault(db: Kysely<unknown>): Promise<string | unde
   );
 }
 
-/** Returns by how much this clock is surely ahead, however long the answer took. */
+/** Returns by how much this clock is ahead for certain, however long the query took. */
 async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
   const { rows } = await selectTime.execute(db);

@@ -13,8 +13,8 @@ export type Watches = {
 };
 
 /**
- * Counts requests, tool calls, visits and MCP messages, and logs each of them at the level debug.
- * The log has no text that a visitor or an assistant chose.
+ * Counts requests, tool calls, visits and MCP messages, and logs them at the level debug. The log
+ * contains no text from visitors or assistants.
  */
 export function watchWork(
   log: Log,

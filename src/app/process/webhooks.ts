@@ -22,8 +22,8 @@ export function openDeliverer(store: Store, { config, state, report }: Deliverin
 }
 
 /**
- * Moves notices of jobs and approvals into the queue of webhook events. If a process is killed
- * between the two writes, the notice is queued again with the same id.
+ * Moves notices of jobs and approvals into the queue of webhook events. If the process is killed
+ * between the two writes, the notice is queued again with the same ID.
  */
 export function createForwarder(
   store: Pick<Store, "write">,
@@ -43,7 +43,7 @@ export function createForwarder(
   };
 }
 
-/** Undefined while rows of a cancelled job are still being written. */
+/** Returns undefined while rows of a cancelled job are still being written. */
 async function describe({ event, subject, data }: Notice, jobs: Jobs) {
   if (event === "approval.waiting") return { approval: data };
   const job = await jobs.find(subject);

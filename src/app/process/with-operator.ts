@@ -8,7 +8,10 @@ import { clock, random, requireData, requireOwn } from "./embedded.ts";
 import { createLog, createReport } from "./log.ts";
 
 type OperatorOptions = {
-  /** Whether the command may create the data folder; otherwise a missing one is a mistyped name. */
+  /**
+   * Whether the command may create the data folder. For other commands, a missing folder is an
+   * error.
+   */
   readonly mayCreate?: boolean;
 };
 
@@ -51,7 +54,7 @@ async function findNamed(db: Db, name: string): Promise<StoredProject | undefine
   return (await findProject(db, name)) ?? findProjectNamed(db, "subdomain", name.toLowerCase());
 }
 
-/** Undefined where there are several. */
+/** Returns undefined if several projects exist. */
 export async function findOnlyProject(db: Db): Promise<StoredProject | undefined> {
   const rows = await db.selectFrom("projects").select("id").limit(2).execute();
   const [only, other] = rows;
