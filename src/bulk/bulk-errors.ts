@@ -1,14 +1,17 @@
-/** The key reaches another project than the plan was made in, or none of its links any more. */
+/** The key now belongs to another project, or none of the plan's links exist any more. */
 export class OtherProject extends Error {
   override readonly name = "OtherProject";
 }
 
-/** The plan is too old: the links that it was compared with may have changed. */
+/** The plan has expired, because its links may have changed since it was made. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }
 
-/** A plan with faulty rows is not applied in part: the part may not be what was meant. */
+/**
+ * A plan with invalid rows is never applied partially, because the user may not want only that
+ * part.
+ */
 export class FaultyPlan extends Error {
   override readonly name = "FaultyPlan";
 }

@@ -11,14 +11,14 @@ import type { State } from "../state/state.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
 import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
-import { failCancelled, makePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { failCancelled, makePlan, type PlanInput } from "./plan/make-plan.ts";
 import { selectParts } from "./select/select-links.ts";
 
-/** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
+/** Bulk changes: planned, approved, applied within the rate limit, and resumed. */
 
 export type Bulk = ReturnType<typeof createBulk>;
 
-type ExportWanted = {
+type ExportRequest = {
   readonly filters: readonly FilterInput[];
   readonly search?: string | undefined;
   readonly format: ExportFormat;
@@ -28,45 +28,45 @@ const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
 const rowsTogether = 500;
 
-/** Work that reads many links waits for its turn first, and ends when the caller disconnects. */
+/** Plans and exports read many links, so they are queued. They stop when the caller disconnects. */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep } = options;
-  const runInLine = createLine(sleep);
+  const runInQueue = createQueue(sleep);
   const life = new AbortController();
-  /** Waits until it is the key's turn to read many links. */
-  const runInTurn = <Result>(
+  /** Queues the work under the caller's key. */
+  const runQueued = <Result>(
     { key_print }: Pick<Owner, "key_print">,
     left: Leaving | undefined,
     work: (signal: AbortSignal) => Promise<Result>,
   ) => {
     const ends = left === undefined ? [] : [toSignal(left)];
     const signal = AbortSignal.any([life.signal, ...ends]);
-    return runInLine(key_print, signal, () => work(signal));
+    return runInQueue(key_print, signal, () => work(signal));
   };
   return {
     ...createRunner(options, life),
-    plan: (wanted: PlanWanted, owner: Owner, left?: Leaving) =>
-      runInTurn(owner, left, async (signal) =>
+    plan: (wanted: PlanInput, owner: Owner, left?: Leaving) =>
+      runQueued(owner, left, async (signal) =>
         makePlan({ state: await openState(), random, signal }, wanted, owner),
       ),
-    /** Undefined when no plan has this id, or when another key made it. */
+    /** Returns undefined if no plan has this id, or another key made it. */
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
-    /** The rows that write; for a job, only the unfinished ones. */
+    /** Without a job, yields every row that writes; with a job, only the unfinished rows. */
     readWrites: async function* (plan: Plan, job?: Job) {
       yield* readWrites(await openState(), plan, job);
     },
-    runInTurn,
+    runQueued,
     findJob: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,
     listJobs: async ({ key_print }: Owner, page: number) =>
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>
       (await openState()).jobs.listReceipts(job, page),
-    /** Saves every matching link to a file of several pages, and reports what could not be read. */
-    exportLinks: (wanted: ExportWanted, owner: Owner, left?: Leaving) =>
-      runInTurn(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
+    /** Saves every matching link as a file of pages, and reports which data is missing from it. */
+    exportLinks: (wanted: ExportRequest, owner: Owner, left?: Leaving) =>
+      runQueued(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
       findExportPage((await openState()).kept, key_print, id, page),
   };
@@ -82,7 +82,7 @@ async function listJobs({ jobs }: State, key_print: string, page: number) {
 
 async function saveExport(
   options: RunnerOptions,
-  { filters, search, format }: ExportWanted,
+  { filters, search, format }: ExportRequest,
   { key_print, call }: Owner,
   signal: AbortSignal,
 ) {
@@ -92,7 +92,7 @@ async function saveExport(
   const file = { type, texts: writePages(counting.pass(parts), format, pageBytes) };
   const openKept = async () => (await options.openState()).kept;
   const saved = await saveExportPages(openKept, file, key_print, options);
-  return { ...saved, count: counting.readCount(), lacks: counting.listLacks() };
+  return { ...saved, count: counting.readCount(), lacks: counting.listMissing() };
 }
 
 async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): AsyncGenerator<PlanRow> {
@@ -106,56 +106,55 @@ async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): Async
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsTogether) return;
     from = last.position + 1;
-    // Rows are read at once, and other work needs the event loop as well.
+    // Reading rows is synchronous with SQLite, so other work gets the event loop between pages.
     await nextTurn();
   }
 }
 
-/** Reading and comparing many links takes memory that all keys share, so keys take turns. */
+/** Plans and exports use memory that all keys share, so each key gets a limited share. */
 
-const mostOfKey = 2;
-const mostOfAll = 4;
+const mostPerKey = 2;
+const mostRunning = 4;
 const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
-/** Runs each work when its turn comes, and fails when the wait is too long. */
-export function createLine(sleep: RunnerOptions["sleep"]) {
-  /** The key of each piece of work in progress. */
-  const working: string[] = [];
+/** Runs each piece of work when the queue reaches it. Fails if the wait is too long. */
+export function createQueue(sleep: RunnerOptions["sleep"]) {
+  const running: string[] = [];
   const waiting = new Set<{ readonly key: string; readonly begin: () => void }>();
-  const countOf = (key: string) => working.filter((each) => each === key).length;
-  const mayBegin = (key: string) => working.length < mostOfAll && countOf(key) < mostOfKey;
+  const countOf = (key: string) => running.filter((each) => each === key).length;
+  const mayStart = (key: string) => running.length < mostRunning && countOf(key) < mostPerKey;
 
   return async <Result>(key: string, signal: AbortSignal, work: () => Promise<Result>) => {
     if (signal.aborted) throw failCancelled();
-    if (mayBegin(key)) working.push(key);
-    else await waitForTurn(key, signal);
+    if (mayStart(key)) running.push(key);
+    else await waitInQueue(key, signal);
     try {
       return await work();
     } finally {
-      working.splice(working.indexOf(key), 1);
-      beginNext();
+      running.splice(running.indexOf(key), 1);
+      startNext();
     }
   };
 
-  /** Begins the work that has waited longest, from the keys with the least work in progress. */
-  function beginNext(): void {
+  /** Starts the oldest waiting work of the keys with the least work in progress. */
+  function startNext(): void {
     const least = [...waiting].toSorted((a, b) => countOf(a.key) - countOf(b.key));
-    least.find(({ key }) => mayBegin(key))?.begin();
+    least.find(({ key }) => mayStart(key))?.begin();
   }
 
-  async function waitForTurn(key: string, signal: AbortSignal): Promise<void> {
+  async function waitInQueue(key: string, signal: AbortSignal): Promise<void> {
     if (waiting.size >= mostWaiting) throw failBusy();
     const turn = new AbortController();
     const begin = () => {
-      working.push(key);
+      running.push(key);
       waiting.delete(waiter);
       turn.abort();
     };
     const waiter = { key, begin };
     waiting.add(waiter);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // A turn, a cancellation and the timeout may coincide: a turn counts.
+    // A start may coincide with a cancellation or the timeout, and takes precedence.
     if (!waiting.delete(waiter)) return;
     throw signal.aborted ? failCancelled() : failBusy();
   }

@@ -5,46 +5,44 @@ import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 
-/** The key that plans and jobs belong to, and how calls are made with it. */
+/** The key that plans and jobs belong to, with what is needed to call the server. */
 export type Owner = {
   readonly key_print: string;
   /**
-   * The embedded service's own id of the key, and empty for a remote server's key. A start resumes
-   * jobs by it; left out, no start does.
+   * The key's id in the embedded service, or empty for a key of a remote server. Waypost uses it at
+   * start-up to resume jobs. Without an id, a job is not resumed at start-up.
    */
   readonly key_id?: string;
-  /** The deployment's address. */
+  /** The server's address. */
   readonly origin: string;
   readonly call: Client["call"];
-  /** The id by which logs name the request that the work belongs to. */
+  /** The id of the request that started the work, for the logs. */
   readonly requestId?: string | undefined;
-  /** Finds destinations that are not allowed; left out, every destination is. */
+  /** Finds destinations that are not allowed. By default, every destination is allowed. */
   readonly checkDestinations?: CheckDestinations;
   /** The host of the project's links, if known. */
   readonly linkHost?: string | undefined;
-  /** Whether the server keeps deleted links in a bin and can restore them unchanged. */
   readonly keepsBin?: boolean;
-  /** Whether ids may have other forms than UUIDs, as on a remote server. */
+  /** Whether ids other than UUIDs are valid, as on a remote server. */
   readonly takesAnyId?: boolean;
-  /** The project and pricing plan of the key, if the service is our own. */
+  /** The project and pricing plan of a key of the embedded service. */
   readonly known?: Pick<KnownKey, "facts" | "linkLimit"> | undefined;
-  /** Throws for an endpoint that the key is known to have no right to. */
+  /** Throws if the key is known to lack the permission for the endpoint. */
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };
 
-/** Lists the fields that would newly redirect to a host that is not allowed. */
+/** Lists the fields whose new value redirects to a host that is not allowed. */
 export type CheckDestinations = (
   fields: LinkFields,
   before?: Readonly<Record<string, unknown>>,
 ) => readonly FieldProblem[];
 
-/** How the server is called for an owner, until the signal is aborted. */
 export type ServerAccess = {
   readonly call: Client["call"];
   readonly signal: Leaving;
 };
 
-/** A plan or job of another key is reported as missing. */
+/** Hides the plans and jobs of other keys. */
 export function onlyOwn<Saved extends { readonly key_print: string }>(
   saved: Saved | undefined,
   { key_print }: Owner,

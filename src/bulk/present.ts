@@ -8,15 +8,15 @@ import type { Bulk } from "./bulk.ts";
 import { describeRow } from "./plan/describe-row.ts";
 
 /**
- * Plans, jobs and receipts as plain records, for the assistant and for the terminal. Each adds the
- * next step in its own words: a tool and an address, or a command.
+ * Plans, jobs and receipts as plain records, for the assistant and for the CLI. Each caller adds
+ * the next step: a tool and a URL, or a command.
  */
 
 const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;
 const samplesEach = 3;
 const mostSampledCharacters = 200;
 const mostProblems = 50;
-/** More overwritten or deleted links than these, and their number has to be typed. */
+/** To overwrite or delete more links than this, a person has to type their number. */
 const mostUntyped = 50;
 
 export async function presentPlan(plan: Plan, bulk: Bulk) {
@@ -38,14 +38,13 @@ function listSample(plan: Plan, bulk: Bulk, action: PlanAction): Promise<readonl
   return bulk.listRows(plan, { actions: [action], limit: samplesEach });
 }
 
-/** The same record with its texts shortened. */
+/** Shortens every string in the record to `most` characters. */
 export function shortenTexts(record: JsonObject, most: number): JsonObject {
   const text = JSON.stringify(record, (_, member: unknown) =>
     typeof member === "string" && member.length > most
       ? `${member.slice(0, most).toWellFormed()}…`
       : member,
   );
-  // An object is written and read back as one.
   return JSON.parse(text) as JsonObject;
 }
 
@@ -63,7 +62,9 @@ export function presentRow(row: PlanRow): JsonObject {
   };
 }
 
-/** The number that a person has to type to apply `total` rows of a plan, where these are many. */
+/**
+ * Returns the number that a person must type to approve `total` rows, or undefined for few rows.
+ */
 export function findCountToType({ counts }: Plan, total: number): number | undefined {
   return Math.min(total, counts.update + counts.delete) > mostUntyped ? total : undefined;
 }
@@ -89,7 +90,7 @@ export function presentReceipt(receipt: Receipt): JsonObject {
   return {
     ...(row !== null && { row }),
     action,
-    // A row that was sent may be on the way, or its answer may never have come.
+    // A row that was sent may still be in progress, or its response was lost.
     outcome: status === "sent" ? "unknown" : (status ?? "left"),
     ...(link_id !== null && { id: link_id }),
     ...(path !== null && { path }),

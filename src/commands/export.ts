@@ -69,7 +69,7 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
     return counting;
   });
   const count = counted.readCount();
-  for (const lack of counted.listLacks()) say(`${lack}.`);
+  for (const lack of counted.listMissing()) say(`${lack}.`);
   if (json === true) return printJson({ export: { file, count, format } });
   const links = count === 1 ? "1 link" : `${count} links`;
   say(`${links}${file === undefined ? "" : ` in ${quote(file, 200)}`}.`);

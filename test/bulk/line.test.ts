@@ -1,14 +1,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { CallFailure } from "../../src/client/outcome.ts";
-import { createLine } from "../../src/bulk/bulk.ts";
+import { createQueue } from "../../src/bulk/bulk.ts";
 import { createGate, createTestClock } from "../support/clock.ts";
 
 /** Tests the queue for bulk tasks, on a clock that the test advances. */
 
 function openLine() {
   const { sleep, advance } = createTestClock();
-  const line = createLine(sleep);
+  const line = createQueue(sleep);
   /** The names of the running work, in starting order. */
   const atWork: string[] = [];
   const ends: string[] = [];

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../src/bulk/plan/make-plan.ts";
 import { print } from "../../src/commands/terminal/output.ts";
 import { listRules } from "../../src/mcp/tools/bulk/rule-arguments.ts";
 import { openDesk } from "./unpaced-bulk.ts";
@@ -15,7 +15,7 @@ const { plan } = await desk.bulk.plan(describeWanted(), desk.owner);
 print(JSON.stringify({ counts: plan.counts, problems: plan.problems.length }));
 await desk[Symbol.asyncDispose]();
 
-function describeWanted(): PlanWanted {
+function describeWanted(): PlanInput {
   const rules = listRules({
     replace: [{ field: "url", from: "https://", to: "http://", match: "text" }],
     add_query: { field: "url", values: { utm_source: "mail" } },

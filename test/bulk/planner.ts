@@ -1,6 +1,6 @@
 import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
-import type { PlanWanted } from "../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../src/bulk/plan/make-plan.ts";
 import type { Link } from "../../src/contract/links.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan, PlanRow } from "../../src/state/plans.ts";
@@ -17,7 +17,7 @@ export type Planner = {
   /** The tools of the API calls so far, in order. */
   readonly calls: string[];
   /** Makes a plan and returns it with all its rows. */
-  readonly plan: (wanted: PlanWanted) => Promise<Planned>;
+  readonly plan: (wanted: PlanInput) => Promise<Planned>;
   /** Applies a plan until it is done, with another key if one is given. */
   readonly run: (plan: Plan, by?: Owner) => Promise<Job>;
   readonly make: (fields: object) => Promise<Link>;

@@ -15,42 +15,41 @@ import { pickUnexpected } from "../plan/plan-undo.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 
 /**
- * Applies a plan: what is about to happen is written down before a request leaves, and how it ended
- * after that. A process that is killed meanwhile leaves a few rows whose end is unknown, and those
- * are read back before they are sent again.
+ * Applies a plan. Each row is recorded before its request is sent, and again with its result. After
+ * a crash, rows without a result are checked on the server before they are sent again.
  */
 
 export type RunContext = ServerAccess & {
   readonly jobs: Jobs;
   readonly run: Run;
-  /** Aborted when no more rows may begin; `signal` ends those in progress. */
+  /** Aborted when no more rows may start. `signal` also cancels rows in progress. */
   readonly stopped: AbortSignal;
-  /** Waits until the next row is due: evenly, just under the budget. */
+  /** Spaces the rows evenly, just below the rate limit. */
   readonly waitForSpacing: (action: PlanRow["action"]) => Promise<void>;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
 
 const pageRows = 200;
-/** A remote server may take longer for a row than the spacing between two rows. */
+/** Rows run in parallel, because a remote server may be slower than the spacing between rows. */
 const mostAtOnce = 8;
-/** The limit on rows in progress, including rows whose results are being saved. */
-const mostInHand = 2 * mostAtOnce;
+/** The limit on rows in progress, including rows whose results are still being saved. */
+const mostUnsaved = 2 * mostAtOnce;
 /**
- * The waits between passes in which no row ended. A request of a row whose end is unknown may still
- * arrive at the server, and an outage may be short.
+ * The waits between passes that finished no row. A request without a response may still reach the
+ * server, and an outage may be short.
  */
 const waits_ms = [2000, 5000, 15_000];
 
 /**
- * Passes over the open rows until none is left. Returns the state in which it leaves the job; an
- * error leaves it interrupted.
+ * Repeats passes over the unfinished rows until all are done. Returns the final state of the job;
+ * after an error, the job is interrupted.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
   const unsent = new Set<number>();
   for (let tries = 0; ; tries += 1) {
     const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
     if (failure !== undefined && !isTemporary(failure)) throw failure;
-    // A cancelled job has that state already.
+    // For a cancelled job, the database ignores this state.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
     if (ended > 0) tries = 0;
@@ -58,7 +57,7 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     if (wait_ms === undefined && failure !== undefined) throw failure;
     if (wait_ms === undefined) return "interrupted";
     const retryAfter_ms = (failure?.facts.retry_after_s ?? 0) * 1000;
-    // A stop ends the wait.
+    // Stopping the job ends the wait early.
     const waiting = context.sleep(Math.max(wait_ms, retryAfter_ms), context.stopped);
     await waiting.catch(() => undefined);
   }
@@ -69,14 +68,14 @@ function isTemporary(error: unknown): error is CallFailure {
 }
 
 /**
- * One pass over the open rows. `unsent` holds the positions of rows that are noted as sent,
- * although no request of this job can have changed anything.
+ * Makes one pass over the unfinished rows. `unsent` holds the positions of rows that are recorded
+ * as sent, although no request of this job reached the server.
  */
 async function applyRows(context: RunContext, unsent: Set<number>) {
   const { jobs, run, stopped } = context;
   const inFlight = new Set<Promise<unknown>>();
-  const inHand = new Set<Promise<void>>();
-  const mustBeAlone = createAloneCheck();
+  const unsaved = new Set<Promise<void>>();
+  const mustRunAlone = createExclusiveCheck();
   const pass = { isStopped: false, ended: 0, unknown: 0, failure: undefined as unknown };
 
   async function apply(receipt: Receipt): Promise<void> {
@@ -102,42 +101,43 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
 
   try {
     for await (const receipt of listOpen(context)) {
-      const isAlone = mustBeAlone(receipt);
+      const isAlone = mustRunAlone(receipt);
       while (inFlight.size >= mostAtOnce) await Promise.race(inFlight).catch(() => undefined);
-      while (inHand.size >= (isAlone ? 1 : mostInHand)) await Promise.race(inHand);
+      while (unsaved.size >= (isAlone ? 1 : mostUnsaved)) await Promise.race(unsaved);
       await context.waitForSpacing(receipt.action).catch((error: unknown) => {
-        // A stopped run need not wait.
+        // A stopped job skips the wait.
         if (!stopped.aborted) throw error;
       });
       pass.isStopped ||= stopped.aborted;
       if (pass.failure !== undefined || pass.isStopped) break;
       const doubts = pass.unknown;
-      const applying = apply(receipt).finally(() => inHand.delete(applying));
-      inHand.add(applying);
+      const applying = apply(receipt).finally(() => unsaved.delete(applying));
+      unsaved.add(applying);
       if (!isAlone) continue;
-      // Later rows may need the result of this one, so it is known and saved before they begin.
+      // Later rows may depend on this row, so its result must be saved before they start.
       await applying;
       if (pass.unknown > doubts) break;
     }
   } finally {
-    // The process that resumes the job must find no row of this one in progress.
-    await Promise.all(inHand);
+    // No row may still be in progress when another process resumes the job.
+    await Promise.all(unsaved);
   }
   pass.isStopped ||= stopped.aborted;
   return pass;
 }
 
 /**
- * A row that moves a path may need the path of an earlier row, or free one for a later row; and of
- * two rows that bring the same new app, only one can register it.
+ * Some rows must not run in parallel with others. A row that changes a path may need a path that an
+ * earlier row frees, or free one for a later row. If two rows use the same new app, only one of
+ * them can register it.
  */
-function createAloneCheck(): (row: PlanRow) => boolean {
-  const brought = new Set<string>();
+function createExclusiveCheck(): (row: PlanRow) => boolean {
+  const introduced = new Set<string>();
   return (row) => {
     const { ios_app, android_app } = (row.fields ?? {}) as LinkFields;
     const names = [ios_app?.bundle_id, android_app?.package_name].filter((name) => !isBlank(name));
-    const isNew = names.some((name) => !brought.has(name ?? ""));
-    for (const name of names) brought.add(name ?? "");
+    const isNew = names.some((name) => !introduced.has(name ?? ""));
+    for (const name of names) introduced.add(name ?? "");
     return isNew || movesPath(row);
   };
 }
@@ -157,7 +157,7 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
   }
 }
 
-/** Returns undefined when another process has the job by now, or it was cancelled. */
+/** Returns undefined if another process took over the job, or it was cancelled. */
 async function applyRow(
   context: RunContext,
   row: Receipt,
@@ -181,9 +181,9 @@ async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<Row
 }
 
 /**
- * The rejection of a row that was sent before may be the effect of that first request. It may have
- * arrived at any moment, so this is checked last. A path or an id identifies one link, regardless
- * of which request wrote it.
+ * A row may be rejected because its own earlier request succeeded. That request may arrive at any
+ * moment, so this is checked last. A path or an id identifies one link, regardless of which request
+ * wrote it.
  */
 async function findEarlierWrite(
   asking: ServerAccess,
@@ -200,11 +200,11 @@ async function findEarlierWrite(
       isSameTime: () => true,
     });
     if (finding.kind !== "done") return end;
-    // These endpoints return a link, and nothing for a deleted one.
+    // These endpoints return a link, or nothing after a deletion.
     return describeDone(planned, finding.body);
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
-    // The other rows need not wait for a permission that this key may never have.
+    // Other rows continue, because the key may never get this permission.
     const message = `Waypost could not check whether this was done: ${error.message}`;
     return { status: "unknown", message };
   }
@@ -215,7 +215,7 @@ function findEndpoint(action: PlanAction): Endpoint {
   return action === "delete" ? links.destroy : links.update;
 }
 
-/** What changed since the plan was made, as the end of a sentence. */
+/** Describes what changed since the plan was made, as the end of a sentence. */
 function findChange(
   { action, before }: PlanRow,
   now: ReadLink | typeof unread | undefined,
@@ -229,7 +229,7 @@ function findChange(
 
 type WrittenLink = CallAnswer<typeof links.update>;
 
-/** Throws a failure that would also concern other rows. */
+/** Throws if the failure would also affect other rows. */
 async function sendRow(
   asking: ServerAccess,
   row: PlanRow,
@@ -241,27 +241,27 @@ async function sendRow(
     if (error instanceof Problem && error.status === 412) {
       return { status: "rejected", message: "plan_changed: the link changed just now" };
     }
-    if (error instanceof Problem && concernsRowAlone(error)) {
+    if (error instanceof Problem && affectsOnlyRow(error)) {
       return { status: "rejected", message: error.message };
     }
     if (error instanceof CallFailure && error.facts.effect === "unknown") {
       return { status: "unknown", message: error.message };
     }
-    // The server would refuse every later row too, and this one was not done.
+    // The server would reject every later row too, and this row was not applied.
     throw error;
   }
 }
 
 const rowStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
 
-/** Whether the next row may succeed although this one was refused. */
-function concernsRowAlone({ status, message }: Problem): boolean {
+/** Whether the failure affects only this row, so that the next row may succeed. */
+function affectsOnlyRow({ status, message }: Problem): boolean {
   if (status !== 401) return rowStatuses.has(status);
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
 /**
- * Saves the part of the response that the row does not predict: an undo compares the link with it.
+ * Saves the fields of the response that differ from the row. An undo compares the link with them.
  */
 function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
   const { action, link_id } = row;
@@ -287,7 +287,6 @@ function write(
   const options = { condition, isPatient: true };
   switch (row.action) {
     case "create":
-      // A row with an id restores that link from the bin.
       if (row.link_id !== null) return call(links.restore, { id }, signal, { isPatient: true });
       return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, options);
     case "delete":

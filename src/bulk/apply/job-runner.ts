@@ -17,57 +17,59 @@ import type { ServerAccess, Owner } from "../owner.ts";
 import { findById } from "../select/find-links.ts";
 import { runJob } from "./apply-rows.ts";
 
-/** The jobs that run in this process: started or resumed, waited for, and stopped. */
+/** Starts, resumes, awaits and stops the jobs of this process. */
 
 export type RunnerOptions = {
   readonly openState: () => Promise<State>;
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** Between two writes of a job; left out, the budget's own pace. */
+  /** The time between two writes of a job. By default, it follows the rate limit. */
   readonly spacing_ms?: number;
   readonly report: (error: unknown, requestId?: string) => string;
 };
 
-/** What the runs of a process share. */
 type RunnerState = RunnerOptions & {
-  /** Distinguishes this process from others. */
   readonly name: string;
   readonly running: Map<string, Promise<unknown>>;
-  /** By plan id: a lease keeps two processes apart, but not two calls in one process. */
+  /**
+   * By plan id. A lease prevents two processes from running a job; this map prevents two calls in
+   * one process.
+   */
   readonly starting: Map<string, Promise<Job>>;
-  /** No more rows begin. */
+  /** Aborted when no more rows may start. */
   readonly stopped: AbortController;
-  /** Ends the calls in progress. */
+  /** Aborted to cancel the requests in progress. */
   readonly life: AbortController;
   unfinished: ReadonlySet<string>;
   readonly ended: Partial<Record<Job["state"], number>>;
 };
 
-/** Undefined if this process cannot call the server for the job, or may not apply its open rows. */
+/**
+ * Returns undefined if this process has no key for the job, or the key may not apply its open rows.
+ */
 export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
 
-/** Jobs of this process; those that wait do so until another process has let go of them. */
+/** Counts the jobs of this process. Waiting jobs still have a lease of another process. */
 export type JobMeasures = {
   readonly running: number;
   readonly waiting: number;
-  /** How many runs left their job in each state. */
+  /** How many jobs ended in each state. */
   readonly ended: Readonly<Partial<Record<Job["state"], number>>>;
 };
 
 type OnProgress = (job: Job) => unknown;
 
-/** How often the progress of a job is reported to a caller that waits. */
 const poll_ms = 1000;
-/** For the rows in progress when a job is cancelled, and when the process has to end. */
+/** How long cancelling a job, or shutting down, waits for the rows in progress. */
 const cancelWait_ms = 5000;
 const closeWait_ms = 500;
 const nameBytes = 16;
 
-/** How fast rows are done: evenly, and just under six hundred writes a minute. */
+/** The time between two rows. Writes stay just under the rate limit of 600 a minute. */
 const spacings_ms = {
   write: 102,
-  /** No rate limit counts deletions, so their speed is limited here. */
+  /** No rate limit applies to deletions, so jobs limit their own speed. */
   delete: 200,
 } as const;
 
@@ -76,7 +78,7 @@ export function estimateSeconds(counts: Pick<Plan["counts"], "create" | "update"
   return Math.ceil((writes * spacings_ms.write + counts.delete * spacings_ms.delete) / 1000);
 }
 
-/** Of the plan's time, the share of so many of its rows. */
+/** Estimates the seconds that `rows` of a plan's rows take. */
 export function estimatePart(counts: Plan["counts"], rows: number): number {
   return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countPlannedWrites(counts), 1));
 }
@@ -95,35 +97,34 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   const { running, starting, stopped } = runner;
   let resuming = Promise.resolve();
   return {
-    /** The job that applies the plan. Throws if none exists and the plan has expired. */
+    /** Returns the job of the plan, if one exists. Throws if the plan expired without a job. */
     findJobOf: (plan: Plan, owner: Owner) => findJobOf(runner, plan, owner),
     /**
-     * Applies a plan, or resumes its job; returns as soon as the job runs. A cancelled job is only
-     * resumed for a caller that hands in the job as it is now, and so knows that it was cancelled.
-     * A job that begins is noted as a change of the writer.
+     * Applies a plan or resumes its job, and returns once the job runs. A cancelled job is resumed
+     * only if the caller passes its current state as `seen`, which proves that the caller knows of
+     * the cancellation. With `writer`, a new job is added to the change history.
      */
     apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
       startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
-    /** Resolves when the job no longer runs, or the time is over; reports progress until then. */
+    /** Resolves when the job ends or the time is up, and reports progress until then. */
     wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
       wait(runner, job, milliseconds, onProgress),
     cancel: (job: Job) => cancel(runner, job),
-    /** Resumes, at a start, the jobs that earlier processes left a short time ago. */
+    /** Resumes, at start-up, the jobs that were recently interrupted by a shutdown or crash. */
     resumeRecent: (findOwner: FindOwner) => {
       resuming = resumeRecent(runner, findOwner);
     },
-    /** Reads which keys have jobs that earlier processes left unfinished. */
     loadUnfinished: () => loadUnfinished(runner),
-    /** Whether the key has jobs that could be resumed, as far as this process knows. */
+    /** Whether the key has jobs that can be resumed, according to the last `loadUnfinished`. */
     hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
     measure: (): JobMeasures => ({
       running: running.size,
       waiting: starting.size,
       ended: { ...runner.ended },
     }),
-    /** Begins nothing more. A job is interrupted as soon as its rows in progress have ended. */
+    /** Starts no more rows. Jobs are interrupted once their rows in progress finish. */
     stop: () => stopped.abort(),
-    /** Begins nothing more, and ends the rows that are still in progress after that time. */
+    /** Starts no more rows, waits at most this long, then cancels the rows in progress. */
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
@@ -134,7 +135,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   };
 }
 
-/** Two calls that start the same plan get the same answer. */
+/** If two calls start the same plan, both get the same promise. */
 function startOnce({ starting }: RunnerState, plan: Plan, start: () => Promise<Job>): Promise<Job> {
   const known = starting.get(plan.id);
   if (known !== undefined) return known;
@@ -155,12 +156,12 @@ async function findJobOf(
   if (plan.expires_at <= clock.now()) {
     throw new PlanExpired("The plan has expired, and its links may have changed since.");
   }
-  await requireAsPlanned(jobs, plan);
+  await requireUnchangedSince(jobs, plan);
   return undefined;
 }
 
-/** What a job did after its undo was planned would silently stay. */
-async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
+/** If the job continued after its undo was planned, the undo would miss those rows. */
+async function requireUnchangedSince(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
   const planned = request.undone;
   if (undoes === null || planned === undefined) return;
   const undone = await jobs.find(undoes);
@@ -187,11 +188,11 @@ async function apply(
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
-    // Its last rows may still be in progress.
+    // The last rows of the cancelled job may still be in progress.
     await running.get(job.id);
     await jobs.revive(job.id);
   }
-  // That it was interrupted is read a moment before its run has ended here.
+  // The state changes to interrupted slightly before the run in this process ends.
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
@@ -214,7 +215,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
       const owner = await findOwner(plan, job, key_id).catch(note);
       if (owner === undefined) continue;
       const resuming = startOnce(runner, plan, () => apply(runner, plan, owner));
-      // Where it cannot be resumed, the job says why.
+      // A job that cannot be resumed stores the reason itself.
       started.push(resuming.catch(() => undefined));
     }
   } catch (error) {
@@ -231,15 +232,15 @@ async function openJob(
 ): Promise<Job> {
   // A job that is being undone must not be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
-  // It may have continued between the last look at it and its end.
-  await requireAsPlanned(jobs, plan);
-  // The history names the job by what it is planned to do; it does not note how it ended.
+  // The job may have continued until it was cancelled.
+  await requireUnchangedSince(jobs, plan);
+  // The history describes the planned changes, because it does not record the job's result.
   const counts = { done: countPlannedWrites(plan.counts) };
   const name = writeWhat({ ...plan, planned: plan.counts, counts });
   return jobs.open(plan, writer && { ...writer, name }, key_id);
 }
 
-/** A process that was killed holds its job until the lease is over; one that lives keeps it. */
+/** Waits until the lease of a crashed process expires. A running process renews its lease. */
 async function takeLease({ sleep, stopped }: RunnerState, jobs: Jobs, run: Run): Promise<boolean> {
   for (let left_ms = lease_ms + poll_ms; ; left_ms -= poll_ms) {
     if (await jobs.take(run)) return true;
@@ -255,9 +256,9 @@ async function wait(
   onProgress: OnProgress = () => undefined,
 ): Promise<Job> {
   const { openState, running, stopped } = runner;
-  // Another process may run the job; that it ended is only seen in the state file.
+  // Another process may run the job, so its state is read from the database.
   const find = async () => (await (await openState()).jobs.find(job.id)) ?? job;
-  // Without this look, a job that has just ended would be waited for a second longer.
+  // Without this read, a job that just ended would add a second of waiting.
   let now = job.state !== "running" || running.has(job.id) ? job : await find();
   for (let left_ms = milliseconds; now.state === "running"; left_ms -= poll_ms) {
     await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
@@ -268,7 +269,7 @@ async function wait(
   return now;
 }
 
-/** Until the job's run in this process is over, or the time. */
+/** Waits until the job stops running in this process, or the time is up. */
 async function waitForRun(
   { sleep, running }: RunnerState,
   id: string,
@@ -283,13 +284,13 @@ async function waitForRun(
 async function cancel(runner: RunnerState, job: Job): Promise<Job> {
   const { jobs } = await runner.openState();
   await jobs.cancel(job.id);
-  // The rows in progress cannot be stopped, and the answer should show how they ended.
+  // Rows in progress cannot be stopped, and the response should include their results.
   if (runner.running.has(job.id)) await waitForRun(runner, job.id, cancelWait_ms);
   await loadUnfinished(runner);
   return (await jobs.find(job.id)) ?? job;
 }
 
-/** Runs a job whose lease this process has taken, and keeps the lease until the run has ended. */
+/** Runs a job whose lease this process holds, and renews the lease until the job stops. */
 async function begin(
   runner: RunnerState,
   state: State,
@@ -300,14 +301,14 @@ async function begin(
   const { running, report, sleep, life, stopped } = runner;
   const { jobs } = state;
   const stopKeeping = keepLease({ jobs, run, sleep });
-  const letGo = async (end: "done" | "interrupted", message?: string) => {
+  const release = async (end: "done" | "interrupted", message?: string) => {
     try {
       await jobs.release(run, end, message);
     } finally {
       await stopKeeping();
     }
   };
-  const interrupt = (error: unknown) => letGo("interrupted", explain(runner, error, owner));
+  const interrupt = (error: unknown) => release("interrupted", explain(runner, error, owner));
   const asking = { call: nameRequests(owner), signal: life.signal };
   try {
     await requireSameProject(asking, state, run, plan);
@@ -317,15 +318,15 @@ async function begin(
   }
   const waitForSpacing = createSpacing(runner, state, owner);
   const ended = runJob({ ...asking, stopped: stopped.signal, jobs, run, waitForSpacing, sleep })
-    .then(letGo, interrupt)
+    .then(release, interrupt)
     .then(() => noteEnd(runner, jobs, run))
-    // No caller waits for this promise, so a failure is logged; the job's lease ends by itself.
+    // No caller awaits this promise, so a failure is logged. The lease then expires.
     .catch((error: unknown) => report(error, owner.requestId))
     .then(() => running.delete(run.id));
   running.set(run.id, ended);
 }
 
-/** Spaces the writes of all the key's jobs evenly, in whichever process they run. */
+/** Spaces the writes of all jobs of a key evenly, across processes. */
 function createSpacing(
   { spacing_ms, sleep, stopped }: RunnerState,
   { counters }: State,
@@ -341,7 +342,7 @@ function createSpacing(
   };
 }
 
-/** Each row is known in logs as the request that applied the plan. */
+/** Logs each row under the id of the request that applied the plan. */
 function nameRequests({ call, requestId }: Owner): Owner["call"] {
   if (requestId === undefined) return call;
   return (endpoint, input, signal, options) =>
@@ -357,7 +358,6 @@ function explain({ report }: RunnerState, error: unknown, { requestId }: Owner):
   return `Something went wrong inside Waypost (reference ${report(error, requestId)}).`;
 }
 
-/** The job may have been cancelled while it ran. */
 async function noteEnd(runner: RunnerState, jobs: Jobs, { id }: Run): Promise<void> {
   const { ended } = runner;
   const job = await jobs.find(id);
@@ -373,8 +373,8 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
 }
 
 /**
- * At least one of the plan's links must still exist, or the key reaches another project by now. A
- * link that the job may have deleted proves nothing; neither does one that it has yet to create.
+ * Throws if none of the plan's links exists, because the key then belongs to another project.
+ * Ignores links that the job may have deleted or has not created yet.
  */
 async function requireSameProject(
   asking: ServerAccess,
@@ -391,7 +391,7 @@ async function requireSameProject(
   });
   const ids = new Set([...expected, ...unchanged].flatMap(({ link_id }) => link_id ?? []));
   const known = [...ids];
-  // Evenly spread over the list: neighbors may have been deleted together by another caller.
+  // The sample is spread over the list, because neighbors may have been deleted together.
   const step = Math.ceil(known.length / mostProofs);
   const proofs = known.filter((_, index) => index % step === 0);
   for (const id of proofs) if ((await findById(asking, id)) !== undefined) return;
@@ -400,19 +400,18 @@ async function requireSameProject(
       "Waypost checked some of the plan's links, and none of them exists anymore.",
     );
   }
-  // No link of the plan can be looked for: one request only checks that the key is accepted.
+  // The plan has no link to check, so this request only checks that the key is accepted.
   await asking.call(links.index, { limit: 1 }, asking.signal);
 }
 
-/** How many of the plan's links are looked for at most. */
 const mostProofs = 10;
 
-/** Much less than a lease lasts. */
+/** Must be much shorter than a lease. */
 const renewEvery_ms = 3000;
 
 /**
- * Renews the lease of a running job until the returned function is called, so that a slow step does
- * not look like a dead process.
+ * Renews the lease of a running job until the returned function is called. Otherwise a slow step
+ * would look like a crashed process.
  */
 export function keepLease({
   jobs,
@@ -453,7 +452,7 @@ export function writeWhat({ undoes, request, planned, counts }: JobFacts): strin
   const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
   const about = request.about === undefined ? "" : ` (${request.about})`;
-  // A partly done job does not count its rows by kind.
+  // An unfinished job has no counts by kind of change.
   if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
   const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
   return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;

@@ -10,31 +10,30 @@ import { quoteLine } from "../../text/show-hidden.ts";
 import { escapeFormula, unescapeFormula } from "./csv.ts";
 
 /**
- * The columns of a file of links and the members of a row of JSON, as the contract has the fields
- * of a link: a plain field by its name, what is inside another by both (`ios_app.bundle_id`), and
- * what only an answer has.
+ * The columns of a CSV file of links, and the fields of a JSON row. A nested field is named by both
+ * parts (`ios_app.bundle_id`). Columns that only responses have are included.
  */
 
-/** What a row says of one link, before any rule was applied to it. */
-export type GivenRow = {
+/** One link as read from a row, before validation. */
+export type InputRow = {
   readonly id?: string;
   readonly fields: LinkFields;
-  /** What could not be read. */
+  /** The values that could not be read. */
   readonly problems: readonly FieldProblem[];
 };
 
 export type FileColumn = {
   readonly name: string;
-  /** Where the value goes: `known` is passed over, because it cannot be written. */
+  /** `known` columns are read-only and therefore ignored. */
   readonly role: "id" | "field" | "known";
   readonly kind: ColumnKind;
-  /** `["url"]`, or `["ios_app", "bundle_id"]`. */
+  /** The path of the value in the link, such as `["url"]` or `["ios_app", "bundle_id"]`. */
   readonly place: readonly [field: string, member?: string];
 };
 
 type ColumnKind = "text" | "flag" | "list";
 
-/** The API shows only the id of a link's app. */
+/** The API returns only the id of a link's app. */
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
 /** Exported fields that cannot be written. */
 const readOnly = ["shortened_path", "clicks"] as const;
@@ -45,7 +44,7 @@ const columns: ReadonlyMap<string, FileColumn> = new Map(
   listColumns().map((column) => [column.name, column]),
 );
 
-/** What an export writes, in this order. */
+/** The columns of an export, in order. */
 export const exportColumns: readonly string[] = [
   "id",
   ...[...columns.values()].flatMap(({ name, role, place }) =>
@@ -82,8 +81,8 @@ function kindOf(schema: z.core.$ZodType): ColumnKind {
 }
 
 /**
- * One column for each cell of a record, or undefined for an unknown one; `isHeader` is whether any
- * cell is the name of a column, or near to one.
+ * Returns one column per cell, or undefined for an unknown name. `isHeader` is true if any cell is
+ * a column name or close to one.
  */
 export function readHeader(cells: readonly string[]) {
   const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
@@ -110,7 +109,6 @@ export function readHeader(cells: readonly string[]) {
   return { columns: found, problems, isHeader };
 }
 
-/** Which column or member may have been meant. */
 function explainUnknown(what: "column" | "field", name: string): string {
   const nearest = findMeant(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
@@ -119,16 +117,16 @@ function explainUnknown(what: "column" | "field", name: string): string {
 
 function findMeant(name: string): string | undefined {
   if (name === "") return undefined;
-  // Even without the app in front, the name belongs to one column only.
+  // Each nested name belongs to only one column, so the app's prefix may be missing.
   const inside = [...columns.keys()].find((known) => known.endsWith(`.${name}`));
   return inside ?? findNearest(name, columns.keys());
 }
 
-/** A missing column leaves its field as it is; an empty cell clears it. */
+/** A missing column leaves its field unchanged. An empty cell clears it. */
 export function readCells(
   header: readonly (FileColumn | undefined)[],
   cells: readonly string[],
-): GivenRow {
+): InputRow {
   const fields: Record<string, unknown> = {};
   const problems: FieldProblem[] = [];
   let id = "";
@@ -152,7 +150,7 @@ function parseCell(kind: ColumnKind, cell: string): unknown {
   return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
 }
 
-/** Undefined if the text is not a flag. */
+/** Returns undefined if the text is not a boolean. */
 export function readFlag(text: string): boolean | undefined {
   if (/^(true|1|yes)$/i.test(text)) return true;
   return /^(false|0|no)$/i.test(text) ? false : undefined;
@@ -168,14 +166,14 @@ export function setField(
   [field, member]: readonly [field: string, member?: string | undefined],
   value: unknown,
 ): void {
-  // The cast holds: only this function sets members of this object.
+  // The cast is safe, because only this function sets nested objects in `fields`.
   if (member === undefined) fields[field] = value;
   else ((fields[field] ??= {}) as Record<string, unknown>)[member] = value;
 }
 
 /**
- * Drops the empty cells of an app that has a filled one. If all are empty and one of them could
- * name an app, the app is removed from the link.
+ * Drops the empty cells of an app if any cell is filled. If all are empty and one of them could
+ * identify an app, the link's app is removed.
  */
 function completeApp(fields: Record<string, unknown>, app: string): void {
   const given = fields[app];
@@ -193,8 +191,8 @@ const containers = new Set(
   [...columns.values()].flatMap(({ place }) => (place[1] ? place[0] : [])),
 );
 
-/** A missing member leaves its field as it is; null or an empty text clears it. */
-export function readObject(item: unknown): GivenRow {
+/** A missing property leaves its field unchanged. Null or an empty string clears it. */
+export function readObject(item: unknown): InputRow {
   if (!isObject(item)) {
     return { fields: {}, problems: [{ field: "", message: `The row must be ${anObject}` }] };
   }
@@ -206,7 +204,7 @@ export function readObject(item: unknown): GivenRow {
     problems.push(...found);
     const { role, place } = columns.get(name) ?? { role: "field", place: [name, undefined] };
     const [field, member] = place;
-    // Problems of a partly read app would be misleading.
+    // If a value is faulty, the whole app is skipped, because further problems would mislead.
     if (found.length > 0 || role === "known" || value === undefined) continue;
     if (role === "id") id = value;
     else if (fields[field] !== undefined) {
@@ -253,16 +251,13 @@ export function isObject(item: unknown): item is object {
   return typeof item === "object" && item !== null && !Array.isArray(item);
 }
 
-/**
- * What an export has of a link; what a deployment adds of its own would not be read again. What is
- * not known of it is left out: read again, it stays as it is.
- */
+/** Selects the exported fields. Unknown fields are left out, so an import leaves them unchanged. */
 export function pickExported(link: ReadLink): JsonObject {
   const known = exportColumns.filter((name) => link[name] !== undefined);
   return Object.fromEntries(known.map((name) => [name, link[name]]));
 }
 
-/** The cells of a link for an export; read again, they are the fields that it has. */
+/** Returns the CSV cells of a link. Importing them sets the same values. */
 export function writeLink(link: ReadLink): readonly string[] {
   return exportColumns.map((name) => {
     const value = link[name] ?? null;

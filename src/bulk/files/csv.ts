@@ -1,14 +1,14 @@
 import { TextDecoder } from "node:util";
 import { CsvError, parse, type Info } from "csv-parse";
 
-/** CSV as spreadsheets and people write it, read as a stream, and written for all of them. */
+/** Reads CSV as spreadsheets and people write it, as a stream, and writes portable CSV. */
 
 export type TextSource = string | AsyncIterable<string | Uint8Array>;
 
-/** A record is known by the line that it begins on. */
+/** `line` is the line on which the record begins. */
 export type CsvRecord = { readonly line: number; readonly cells: readonly string[] };
 
-/** Nothing can be read from this line on. */
+/** The file cannot be read from this line on. */
 export class CsvFault extends Error {
   override readonly name = "CsvFault";
   readonly line: number;
@@ -19,14 +19,14 @@ export class CsvFault extends Error {
   }
 }
 
-/** No link is larger than a request; a longer record has lost its closing quote. */
+/** A longer record must have lost its closing quote, because it exceeds any request. */
 const mostCharacters = 1024 * 1024;
-/** Other requests are answered between two pieces of a long file. */
+/** Long files are parsed in pieces, so the event loop can serve other requests in between. */
 const pieceCharacters = 4096;
 
-/** The records in order, without blank ones. Throws at the first line that is no CSV. */
+/** Yields the records in order, without blank ones. Throws at the first line that is not CSV. */
 export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
-  // The parser counts a record's last line, and blank lines apart.
+  // The parser reports no first line of a record and counts blank lines separately.
   let lines = 0;
   let blankLines = 0;
   let isCut = false;
@@ -38,7 +38,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
     blankLines = empty_lines;
     if (cells.some((cell) => cell !== "")) taken.push({ line: findLine(), cells });
     lines += 1 + cells.reduce((sum, cell) => sum + countBreaks(cell), 0);
-    // Nothing is left for the parser to give out.
+    // The callback takes the record, so the parser does not emit it again.
     return undefined;
   });
   let fault: CsvError | undefined;
@@ -53,7 +53,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
     blankLines = parser.info.empty_lines;
     fault = error;
   }
-  // The text was cut inside of the last record.
+  // The last record is incomplete, because the text was cut inside it.
   const lost = isCut && fault === undefined ? taken.pop() : undefined;
   yield* taken;
   if (isCut) throw new CsvFault(lost?.line ?? findLine(), notUtf8);
@@ -84,7 +84,7 @@ function createParser(delimiter: string, on_record: OnCsvRecord) {
   });
   let fault: Error | undefined;
   parser.on("error", (error) => (fault = error));
-  /** The parser reports a fault only after it has called back. */
+  /** The parser emits its error after the callback. */
   const wait = async (begin: (done: () => void) => void) => {
     await new Promise<void>((resolve) => begin(() => setImmediate(resolve)));
     if (fault !== undefined) throw fault;
@@ -108,7 +108,7 @@ async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
 
 const separators = [",", ";", "\t"] as const;
 
-/** Some spreadsheets write semicolons or tabs, as the line shows that names the columns. */
+/** Some spreadsheets use semicolons or tabs. The header line shows which. */
 function findSeparator(text: string): string {
   const [, line = ""] = /^[\r\n]*([^\r\n]*)/.exec(text) ?? [];
   const bare = line.replaceAll(/"[^"]*"/g, "");
@@ -124,7 +124,7 @@ async function* cutText(beginning: string, rest: AsyncIterable<string>): AsyncGe
 function* cut(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
     const end = at + pieceCharacters;
-    // A letter of two halves stays whole.
+    // A surrogate pair is not split.
     const isInside = /[\ud800-\udbff]/.test(text.charAt(end - 1));
     yield text.slice(at, isInside ? end + 1 : end);
     at = isInside ? end + 1 : end;
@@ -137,13 +137,13 @@ function countBreaks(text: string): number {
 
 const notUtf8 = "From here on, the text is not UTF-8; save the file as UTF-8 and try again";
 
-/** Some spreadsheets write UTF-16, and mark it with the order of its bytes. */
+/** Some spreadsheets write UTF-16 with a byte order mark. */
 export function findEncoding([first, second]: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
   if (first === 0xff && second === 0xfe) return "utf-16le";
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** Bytes that are not text end it, with a sign in their place. */
+/** Stops at invalid bytes and yields U+FFFD in their place. */
 async function* readText(source: TextSource, noteCut: () => void): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
   for await (const chunk of typeof source === "string" ? [source] : source) {
@@ -162,7 +162,7 @@ async function* readText(source: TextSource, noteCut: () => void): AsyncGenerato
   yield "\ufffd";
 }
 
-/** Without a chunk, decodes what is left of the last one. Undefined if the bytes are not text. */
+/** Without a chunk, decodes the remaining bytes. Returns undefined for invalid bytes. */
 function decode(decoder: TextDecoder, chunk?: Uint8Array): string | undefined {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
@@ -171,7 +171,6 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): string | undefined {
   }
 }
 
-/** One record, as every reader of CSV takes it. */
 export function writeRecord(cells: readonly string[]): string {
   return `${cells.map(writeCell).join(",")}\r\n`;
 }
@@ -181,9 +180,8 @@ function writeCell(cell: string): string {
 }
 
 /**
- * A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which
- * the spreadsheet takes for "this is text", and reading takes it away again. Apostrophes that were
- * there before such a beginning count as part of it, so that every text comes back as it was.
+ * A cell that a spreadsheet would run as a formula gets an apostrophe in front, which reading
+ * removes. Existing apostrophes before a formula get one more, so every text survives a round trip.
  */
 const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
 const runs = new RegExp(`^'*${beginning}`);

@@ -3,23 +3,23 @@ import type { LinkFields } from "../../contract/links.ts";
 import { readUrl } from "../../contract/rules/web-address.ts";
 import { isBlank } from "../../contract/text.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
-import { readFlag, setField, type GivenRow } from "./columns.ts";
+import { readFlag, setField, type InputRow } from "./columns.ts";
 
 /**
- * Files of other services, as tables of the names that our fields have there. All names are written
- * as `simplifyName` does; of several names for one field, the first that has a value counts.
+ * Maps the field names of other services to ours. All names have the form that `simplifyName`
+ * returns. If several names map to one field, the first with a value wins.
  */
 
 export type Format = {
   readonly title: string;
-  /** A file is from there where it has one name of each list. */
+  /** A file has this format if it contains a name from each list. */
   readonly signs: readonly (readonly string[])[];
   readonly fields: Readonly<Record<string, readonly string[]>>;
-  /** Addresses that end in the path, which may repeat each other. */
+  /** Columns with short links, whose paths may repeat. */
   readonly addresses: readonly string[];
-  /** Where the campaign goes: into the destination, or to Google Play as the referrer. */
+  /** Where campaign parameters are stored: in the destination or the Google Play referrer. */
   readonly campaign?: "url" | "referrer";
-  /** Names of an app's own data, which may look like the service's. */
+  /** Matches names of custom data, which may look like the service's fields. */
   readonly foreign?: RegExp;
 };
 
@@ -35,7 +35,7 @@ export const formats: readonly Format[] = [
     ],
     fields: {
       name: ["linkname", "name"],
-      // On a desktop, `ofl` goes before the deep link, which then only the app would see.
+      // On a desktop, `ofl` overrides the deep link, which then only the app uses.
       url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
       social_title: ["st", "socialtitle"],
       social_description: ["sd", "socialdescription"],
@@ -53,7 +53,7 @@ export const formats: readonly Format[] = [
     campaign: "referrer",
   },
   {
-    // Its CSV export, and what `GET /api/links` answers.
+    // The CSV export, and the response of `GET /api/links`.
     title: "Short.io",
     signs: [
       ["originalurl"],
@@ -70,20 +70,20 @@ export const formats: readonly Format[] = [
     campaign: "url",
   },
   {
-    // The CSV of its link list, and what `GET /v4/groups/…/bitlinks` answers.
+    // The CSV of the link list, and the response of `GET /v4/groups/…/bitlinks`.
     title: "Bitly",
     signs: [
       ["longurl", "destinationurl"],
       ["bitlink", "custombitlinks", "bitlinkid", "link", "shortlink", "shorturl", "id"],
     ],
     fields: { name: ["title"], url: ["longurl", "destinationurl"] },
-    // A back-half that was chosen goes before the generated one.
+    // A custom back-half takes precedence over the generated one.
     addresses: list(
       "custombitlinks custombitlink customlink customurl bitlink link shortlink shorturl id",
     ),
   },
   {
-    // The link data of its API, with or without `data` around it, and tables of that data.
+    // The link data of the API, with or without a `data` wrapper, and tables of that data.
     title: "Branch",
     signs: [
       list(
@@ -102,54 +102,53 @@ export const formats: readonly Format[] = [
       android_fallback_url: ["$androidurl", "$fallbackurl"],
     },
     addresses: ["url", "link", "shortlink", "shorturl", "~referringlink"],
-    // Branch's own names begin with a sign.
+    // Branch's own names begin with `$`, `~` or `+`.
     foreign: /^data\.(?!url$)[^$~+]/,
   },
 ];
 
-/** The service that a file with these columns or members comes from; undefined for one of ours. */
+/** Returns the service that a file comes from, or undefined for our own format. */
 export function detectFormat(names: readonly string[]): Format | undefined {
   const keys = new Set(names.map(simplifyName));
   return formats.find(({ signs }) => signs.every((some) => some.some((key) => keys.has(key))));
 }
 
-/** One link as another service writes it: every value that is not empty, by its name. */
+/** The non-empty values of one link from another service. */
 export type ForeignLink = readonly ForeignValue[];
 
 type ForeignValue = {
-  /** Its name in the file: a column, or the path of a JSON member (`data.$og_title`). */
+  /** The column, or the path of a JSON property (`data.$og_title`). */
   readonly name: string;
   readonly key: string;
   readonly text: string;
 };
 
-/** What was found in a file that its links do not have afterwards. */
+/** The values of a file that were not imported, and warnings about its links. */
 export type Leftover = {
   readonly unmapped: Map<string, Unmapped>;
   readonly warnings: Map<keyof typeof warnings, RowCount>;
 };
 
-/** A column or member whose values were not taken over. */
+/** A column or property that was not imported. */
 export type Unmapped = {
   readonly field: string;
-  /** How many values it had. */
   readonly count: number;
-  /** The first of them, shortened. */
+  /** The first value, shortened. */
   readonly example: string;
 };
 
 type RowCount = { readonly count: number; readonly first: number };
 
-/** Data of an app's own may have a new name in every link. */
+/** Custom data may have different names in every link, so the list is limited. */
 const mostNames = 200;
 
-/** The same link in our fields; what it does not have there is counted. */
+/** Converts a link to our fields, and counts the values that have no field. */
 export function convertLink(
   format: Format,
   link: ForeignLink,
   row: number,
   leftover: Leftover,
-): GivenRow {
+): InputRow {
   const used = new Set<ForeignValue>();
   const fields = readFields(format, link, used);
   if (isBlank(fields.url)) countWarning(leftover, "without a destination", row);
@@ -157,7 +156,7 @@ export function convertLink(
   if (unmapped.some(isArchived)) countWarning(leftover, "archived", row);
   for (const { name, text } of unmapped) {
     const isListed = leftover.unmapped.has(name) || leftover.unmapped.size < mostNames;
-    // A link's password, or an account's, is not shown again.
+    // Passwords are not repeated in the report.
     const shown = /password|secret/i.test(name) ? "(hidden)" : text;
     countUnmapped(leftover, isListed ? name : "(others)", shown);
   }
@@ -168,9 +167,9 @@ function isArchived({ key, text }: ForeignValue): boolean {
   return ["archived", "isdeleted"].includes(key) && readFlag(text) === true;
 }
 
-/** Flags that say nothing where they are off. */
+/** Flags that are not reported when they are off. */
 const flags = ["archived", "isdeleted", "cloaking", "haspassword", "skipqs", "duplicate"];
-/** Where one of two fields is missing, the other has no place on a link. */
+/** Fields that are imported only together with another field. */
 const needs: Readonly<Record<string, string>> = {
   provider_token: "campaign_token",
   campaign_token: "provider_token",
@@ -178,14 +177,14 @@ const needs: Readonly<Record<string, string>> = {
 };
 const parameters = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
 
-/** Adds to `used` each value that the returned fields come from. */
+/** Adds each value that was imported to `used`. */
 function readFields(
   { fields: aliases, addresses, campaign, foreign }: Format,
   values: ForeignLink,
   used: Set<ForeignValue>,
 ): LinkFields {
   const own = values.filter(({ name }) => foreign?.test(name) !== true);
-  /** Returns the first value that can be parsed. Equal values under one name all count as used. */
+  /** Returns the first value that can be parsed. Equal values under the same name are also used. */
   const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
       const same = own.filter((value) => value.key === key);
@@ -208,7 +207,7 @@ function readFields(
   const path = fields["path"] ?? read(addresses, (text) => readShortPath(text) || undefined);
   if (path !== undefined) {
     fields["path"] = path;
-    // The same address again, or only its host.
+    // Other columns may repeat the short link or contain only its host.
     const isRepeated = (text: string) => {
       const other = readShortPath(text);
       return other === path || other === "" || undefined;
@@ -221,10 +220,10 @@ function readFields(
     const query = address?.searchParams ?? new URLSearchParams();
     const before = query.toString();
     for (const name of parameters) {
-      // Parameters that the address already has stay.
+      // Existing parameters of the URL are not overwritten.
       const held = query.get(name);
-      const isFree = (text: string) => (held === null || held === text ? text : undefined);
-      const value = read([simplifyName(name)], isFree);
+      const parseUnlessSet = (text: string) => (held === null || held === text ? text : undefined);
+      const value = read([simplifyName(name)], parseUnlessSet);
       if (value !== undefined) query.set(name, value);
     }
     if (query.toString() !== before) fields[campaign ?? ""] = address?.href ?? query.toString();
@@ -232,16 +231,16 @@ function readFields(
   return fields;
 }
 
-/** The path of `https://example.page.link/m9Mm` or `bit.ly/3abc`; empty for only a host. */
+/** Returns the path of `https://example.page.link/m9Mm` or `bit.ly/3abc`, empty for only a host. */
 function readShortPath(text: string): string | undefined {
-  // Of several addresses none is better than the others.
+  // If a cell contains several URLs, the right one is unknown.
   if (/\s/.test(text)) return undefined;
   return readUrl(/^https?:\/\//i.test(text) ? text : `https://${text}`)?.pathname.slice(1);
 }
 
 /**
- * Services write one name in many ways: `Long URL`, `long_url`, `longUrl`; and Firebase puts the
- * parameter behind what it means: `iOS bundle ID (ibi)`. Of members inside others the last counts.
+ * Services spell one name in many ways: `Long URL`, `long_url`, `longUrl`. Firebase adds the
+ * parameter in parentheses: `iOS bundle ID (ibi)`. Only the last part of a nested name is used.
  */
 function simplifyName(name: string): string {
   const parameter = /\((\w+)\)\s*\??\s*$/.exec(name)?.[1];
@@ -249,7 +248,7 @@ function simplifyName(name: string): string {
   return last.toLowerCase().replace(/[^a-z0-9$~]/g, "");
 }
 
-/** A record of a foreign file. Columns that hold JSON are opened. */
+/** Reads a CSV record of another service. JSON inside a cell is parsed. */
 export function readForeignCells(
   columns: readonly string[],
   cells: readonly string[],
@@ -260,12 +259,11 @@ export function readForeignCells(
   });
 }
 
-/** A foreign link that came as JSON, taken apart to its single values. */
 export function readForeignObject(link: object): ForeignLink {
   return flatten("", link);
 }
 
-/** Deeper than any of these services nests; what is deeper is kept as its JSON. */
+/** No supported service nests deeper. Deeper values stay JSON text. */
 const mostLevels = 8;
 
 function flatten(name: string, value: unknown, levels = mostLevels): ForeignLink {
@@ -295,7 +293,7 @@ function countUnmapped({ unmapped }: Leftover, field: string, text: string): voi
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 
-/** Rows that become links which their user may not expect. */
+/** Warnings about links that may work differently than the user expects. */
 const warnings = {
   "without a destination": "Desktop visitors will see a page instead of being redirected.",
   archived: "Waypost has no archive, so these links work like all others.",

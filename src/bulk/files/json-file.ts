@@ -2,15 +2,15 @@ import { isNestedTooDeep } from "../../contract/json.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { findEncoding } from "./csv.ts";
 
-/** A byte order mark, and the zeros of UTF-16, may be before the bracket. */
+/** The first bracket may follow a byte order mark or, in UTF-16, zero bytes. */
 const startOfJson = /^[\s\0\xef\xbb\xbf\xff\xfe]*[[{]/;
 
-/** Whether a file contains JSON; other files contain CSV. */
+/** Whether a file contains JSON. All other files are treated as CSV. */
 export function isJsonFile(name: string, start: Uint8Array): boolean {
   return /\.json$/i.test(name) || startOfJson.test(Buffer.from(start).toString("latin1"));
 }
 
-/** Parses a JSON file, or says what is wrong with it, as the end of a sentence. */
+/** Parses a JSON file. `fault` describes an error as the end of a sentence. */
 export function readJsonFile(
   bytes: Uint8Array,
 ): { readonly value: unknown } | { readonly fault: string } {
@@ -19,7 +19,7 @@ export function readJsonFile(
     const value: unknown = JSON.parse(text);
     return isNestedTooDeep(value) ? { fault: "has JSON that is nested too deeply" } : { value };
   } catch (error) {
-    // The message of a SyntaxError has the position and the text there.
+    // The message of a SyntaxError contains the position and the text there.
     const isSyntax = error instanceof SyntaxError;
     const fault = isSyntax ? `is not valid JSON: ${quote(error.message, 200)}` : notUtf8;
     return { fault };

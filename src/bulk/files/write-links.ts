@@ -3,12 +3,14 @@ import { escapeHiddenInJson } from "../../text/escape.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
-/** Links as a file, whole or page by page: what it says is read back as exactly the same. */
+/**
+ * Writes links to CSV or JSON files, whole or page by page. An import reads the same values back.
+ */
 
 export const exportFormats = ["csv", "json"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Pages of CSV follow one another; each page of JSON is a list of its own. */
+/** Pages of CSV can be concatenated. Each page of JSON is a complete array. */
 export async function* writePages(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
@@ -36,7 +38,7 @@ export async function* writePages(
   if (items.length > 0 || isFirst) yield close(items);
 }
 
-/** One file of all pages, in pieces that follow one another; JSON is one list. */
+/** Joins the pages into one file. The result for JSON is a single array. */
 export async function* joinPages(
   pages: AsyncIterable<string>,
   format: ExportFormat,
@@ -52,7 +54,7 @@ export async function* joinPages(
 
 type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };
 
-/** Passes links on to a file, and counts them and what the file lacks. */
+/** Counts the exported links, and records which data is missing from the file. */
 export function createExportCount() {
   let links = 0;
   let unread = 0;
@@ -69,8 +71,8 @@ export function createExportCount() {
       }
     },
     readCount: () => links,
-    /** What readers of the file have to know, as sentences without a full stop. */
-    listLacks: (): readonly string[] => {
+    /** Describes the missing data, as sentences without a full stop. */
+    listMissing: (): readonly string[] => {
       const lost =
         unread === 1
           ? "1 link could not be read, and is"

@@ -12,17 +12,15 @@ import { readUrl } from "../../contract/rules/web-address.ts";
 import type { PlanRule } from "../../state/plans.ts";
 
 /**
- * Changes by one rule that gives each link its own value. Applied to its own result, a rule for a
- * host, a query or a prefix changes nothing more, so that a plan may be made again.
+ * Rules that compute a new value for each link. Applying a host, query or prefix rule again changes
+ * nothing, so the plan can be made again.
  */
 
-/** The fields that a rule may change. */
 export const ruledFields: readonly string[] = ["path", ...textFields, ...addressFields];
 
 /**
- * Returns the fields that the rules change, and what is wrong with their new values. Each rule
- * works on the result of the one before. A rule skips a field that the link lacks, or that the
- * server does not show.
+ * Returns the changed fields, and problems with their new values. Each rule works on the result of
+ * the previous rule. A rule skips a field that the link lacks or that the server does not return.
  */
 export function applyRules(
   link: ReadLink,
@@ -41,12 +39,12 @@ export function applyRules(
   return { fields: completeTokens(link, Object.fromEntries(changed)), problems };
 }
 
-/** The fields that the rules are about, whether or not they change them. */
+/** The fields that the rules target, changed or not. */
 export function listRuledFields(rules: readonly PlanRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ field }) => (isStoreToken(field) ? storeTokens : [field])));
 }
 
-/** Undefined when the text would become longer than any field that can be sent. */
+/** Returns undefined if the new text is too long for a request. */
 type Rewrite = (value: string, from: string, to: string) => string | undefined;
 
 const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
@@ -60,22 +58,22 @@ const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
 };
 
 /**
- * Replaces only the host and its port, and leaves every other character unchanged. Hosts are equal
- * in any case, in letters or punycode, with or without a final dot or their scheme's own port.
+ * Replaces only the host and port. Two hosts are equal regardless of case, punycode, a trailing
+ * dot, or an explicit default port.
  */
 function moveHost(address: string, from: string, to: string): string {
   const [, scheme = "", login = "", host = "", rest = ""] = webAddress.exec(address) ?? [];
-  // No real host is longer, and a longer one is slow to parse.
+  // No valid host is longer, and a longer one is slow to parse.
   const found = host.length > longestHost ? undefined : readHost(scheme, host);
   const isMeant = found !== undefined && found === readHost(scheme, from);
   return isMeant ? scheme + login + to + rest : address;
 }
 
 const longestHost = 300;
-/** The host excludes a user name and password. */
+/** Matches the host separately from a user name and password. */
 const webAddress = /^(https?:\/\/)([^/?#\\]*@)?([^/?#\\]+)(.*)$/is;
 
-/** As a browser asks for it; undefined for what is no host. */
+/** Normalizes a host as browsers do. Returns undefined for an invalid host. */
 export function readHost(scheme: string, host: string): string | undefined {
   const url = readUrl(scheme + host);
   if (url === undefined || url.hostname === "") return undefined;
@@ -89,9 +87,8 @@ function replaceText(value: string, from: string, to: string): string | undefine
 }
 
 /**
- * The first parameter with this name gets the value in its place, and further ones are removed. A
- * new parameter is added at the end. All others and the fragment stay as they are, letter by
- * letter.
+ * Replaces the first parameter with this name and removes repeats of it, or appends a new
+ * parameter. Everything else in the URL stays byte for byte.
  */
 function setParameter(address: string, name: string, value: string): string {
   const [, base = "", query, fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];
@@ -99,7 +96,7 @@ function setParameter(address: string, name: string, value: string): string {
   const text = (query ?? "").slice(1);
   let isSet = false;
   const kept = (text === "" ? [] : text.split("&")).flatMap((part) => {
-    // URLSearchParams would drop a question mark at the beginning.
+    // The `&` protects a leading question mark, which URLSearchParams would drop.
     const [[known, held] = []] = new URLSearchParams(`&${part}`);
     if (known !== name) return [part];
     if (isSet) return [];
@@ -109,7 +106,7 @@ function setParameter(address: string, name: string, value: string): string {
   return `${base}?${[...kept, ...(isSet ? [] : [written])].join("&")}${fragment}`;
 }
 
-/** The API requires both store tokens together, so the other one is sent unchanged. */
+/** The API requires both store tokens, so the unchanged token is sent too. */
 function completeTokens(link: ReadLink, fields: Readonly<Record<string, string>>): LinkFields {
   if (!Object.keys(fields).some(isStoreToken)) return fields;
   const tokens = storeTokens.map((name) => [name, fields[name] ?? link[name] ?? null]);

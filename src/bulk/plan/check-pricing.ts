@@ -5,17 +5,20 @@ import type { PlanRow } from "../../state/plans.ts";
 import type { ServerAccess, Owner } from "../owner.ts";
 import { readIfAllowed } from "../select/project-apps.ts";
 
-/** What the project's pricing plan refuses of many rows, known before anyone approves them. */
+/** Finds rows that the project's pricing plan would reject, before anyone approves them. */
 
 type PricedRow = Pick<PlanRow, "action" | "link_id" | "fields">;
 
 type PricingFault = {
-  /** Whether the row asks for too much; otherwise the project has no room for its link. */
+  /** True if the row uses a paid feature; false if the project has reached its link limit. */
   readonly isOfRow: boolean;
   readonly message: string;
 };
 
-/** The function expects a plan's rows in their order. Nothing is known of a remote server's key. */
+/**
+ * The returned function must get the rows in order, because it counts links. A remote server's
+ * pricing plan is unknown, so every row passes.
+ */
 export function createPricingCheck(
   { known }: Pick<Owner, "known">,
   { call, signal }: ServerAccess,
@@ -49,7 +52,7 @@ export function createPricingCheck(
 
 const steps: Readonly<Partial<Record<PlanRow["action"], number>>> = { create: 1, delete: -1 };
 
-/** A deleted link comes back from the bin with all that it had. */
+/** A link restored from the bin keeps its paid features. */
 function listProFields({ action, link_id, fields }: PricedRow): readonly string[] {
   if (action !== "update" && (action !== "create" || link_id !== null)) return [];
   return findProFields(fields ?? {}, action);

@@ -1,14 +1,14 @@
 import type { PlanRow } from "../../state/plans.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/** A planned row as the assistant, a form, a page and the terminal show it. */
+/** Describes a planned row for the assistant, the approval page and the CLI. */
 type RowText = {
-  /** The link by its path, or else by its id. */
+  /** The link's path, or its id if the path is unknown. */
   readonly target: string;
   readonly name: string | undefined;
-  /** The name and clicks that an existing link has. */
+  /** The name and clicks of an existing link. */
   readonly about: readonly string[];
-  /** An unknown value has an undefined `from`; every old value of a new link is null. */
+  /** `from` is undefined for an unknown value, and null for a new link. */
   readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 };
 
@@ -16,7 +16,7 @@ export function describeRow({ path, link_id, fields, before }: PlanRow): RowText
   const { name: called, clicks } = { name: null, clicks: null, ...before };
   const name = typeof called === "string" && called !== "" ? called : undefined;
   const changes = Object.entries(fields ?? {}).flatMap(([field, to]) => {
-    // A link shows only the id of its app.
+    // The API returns only the id of a link's app.
     const from = before === null ? null : (before[field] ?? before[`${field}_id`]);
     return from === (to === "" ? null : to) ? [] : [[field, { from, to }] as const];
   });

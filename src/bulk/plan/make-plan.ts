@@ -9,28 +9,26 @@ import type { ServerAccess, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
-import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
+import { planFilters, refuseChanges, type FilterPlanInput } from "./plan-filters.ts";
 import { planRows, type Planning, type PlannedRow } from "./plan-rows.ts";
 import { planUndo, type Undoing } from "./plan-undo.ts";
 
-/** Makes a plan from rows, filters or a job's undo, and saves it. */
+/** Makes a plan from rows, from filters or to undo a job, and saves it. */
 
-export type PlanWanted = (
+export type PlanInput = (
   | {
       readonly operation: PlanOperation;
       readonly source: RowSource;
-      /** The name of the file that the rows come from. */
       readonly file?: string;
       /**
-       * Where the project's links live. Given where rows may name links and apps in every way that
-       * a person does.
+       * The hosts of the project's links. If set, rows may identify links and apps by name or URL.
        */
       readonly linkHosts?: readonly string[];
     }
   | { readonly undo: Job }
-  | FilterWanted
+  | FilterPlanInput
 ) & {
-  /** Whether faulty rows are left out of the plan; otherwise none of it can be applied. */
+  /** Whether invalid rows are skipped. Otherwise they block the whole plan. */
   readonly skipsInvalid?: boolean;
 };
 
@@ -43,20 +41,20 @@ type Planner = {
 };
 
 const pathBytes = 6;
-/** Limits the memory that the problems of a completely broken file take. */
+/** Limits the memory for the problems of a completely broken file. */
 const mostProblems = 1000;
-/** More rules are only shown in the links that they change. */
+/** Further rules are not listed in the request; their effects appear in the rows. */
 const mostRules = 100;
 
 export async function makePlan(
   { state, random, signal }: Planner,
-  wanted: PlanWanted,
+  wanted: PlanInput,
   owner: Owner,
 ): Promise<MadePlan> {
   const { key_print, origin, call, linkHost, requireRight } = owner;
   const { keepsBin = false, takesAnyId = false } = owner;
   const isUndo = "undo" in wanted;
-  // The rows of an undo create, change and delete links.
+  // An undo may create, change and delete links.
   const operation = isUndo ? "upsert" : wanted.operation;
   const asking = { call, signal };
   const planning: Planning & Undoing = {
@@ -80,11 +78,11 @@ export async function makePlan(
   const { unmapped, warnings, format } = listFindings();
   return { plan, unmapped, warnings, format };
 
-  /** The problems and the request are complete after the last row. */
+  /** `problems` and `request` are complete after the last row. */
   async function* numberRows(): AsyncGenerator<PlanRow> {
     let position = 0;
     for await (const unjudged of rows) {
-      // What throws here leaves no plan: it stays a draft, and drafts are dropped.
+      // After an error, the plan stays a draft, which is deleted later.
       if (signal.aborted) throw failCancelled();
       const judged = await judge(unjudged);
       const { row, action, link_id, path, fields, before, message } = judged;
@@ -97,7 +95,7 @@ export async function makePlan(
       position += 1;
     }
     if (signal.aborted) throw failCancelled();
-    // What is wrong with the whole source is no row that could be left out.
+    // Problems with the whole source always block the plan, because no row can be skipped.
     const { problems: found, ...source } = listFindings();
     problems.push(...found);
     problems.sort((one, other) => (one.row ?? 0) - (other.row ?? 0));
@@ -111,10 +109,10 @@ function listFaults({ problems, row, path, link_id, message }: PlannedRow): read
   return [{ ...place, message: message ?? "" }];
 }
 
-/** Its source is known when the last row was read. */
+/** Writable, because the source is known only after the last row was read. */
 type Requested = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
 
-function describe(wanted: PlanWanted): PlanRequest {
+function describe(wanted: PlanInput): PlanRequest {
   const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
   if ("filters" in wanted && wanted.operation === "update") {
     const rules = (wanted.rules ?? []).slice(0, mostRules);
@@ -131,7 +129,7 @@ function describe(wanted: PlanWanted): PlanRequest {
   return { about: `from ${quoteLine(file).slice(1, -1)}`, ...skips };
 }
 
-function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
+function readWanted(planning: Planning & Undoing, wanted: PlanInput) {
   if ("source" in wanted) {
     const { source, linkHosts } = wanted;
     const options = { takesAnyId: planning.takesAnyId, linkHosts };
@@ -146,18 +144,18 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
 type Judge = (row: PlannedRow) => Promise<PlannedRow>;
 
 /**
- * Refuses rows that would lead where links may not lead, and those that the project's pricing plan
- * would refuse after the approval. Changes that all links share are refused as a whole; an undo is
- * not at fault, and does the rest.
+ * Rejects rows with a forbidden destination, and rows that the pricing plan would reject. If a
+ * change shared by all links is forbidden, the whole plan is rejected. An undo skips such rows and
+ * plans the rest.
  */
-function createJudge(wanted: PlanWanted, owner: Owner, asking: ServerAccess): Judge {
+function createJudge(wanted: PlanInput, owner: Owner, asking: ServerAccess): Judge {
   const { checkDestinations = () => [] } = owner;
   const checkPricing = createPricingCheck(owner, asking);
   return async (row) => {
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";
     const problems = isWrite ? checkDestinations(row.fields ?? {}, before ?? {}) : [];
-    // A rule need not lead each link to where it leads one.
+    // Rules are not shared changes, because they may give each link another host.
     const shared = problems.filter(({ field }) => "filters" in wanted && field in wanted.changes);
     if (shared.length > 0) throw refuseChanges(shared);
     if (problems.length > 0) {
@@ -172,7 +170,6 @@ function createJudge(wanted: PlanWanted, owner: Owner, asking: ServerAccess): Ju
   };
 }
 
-/** The caller no longer waits for the work. */
 export function failCancelled(): CallFailure {
   const message = "The call was cancelled; nothing was changed.";
   return new CallFailure("cancelled", message, { effect: "none", retry: "now" });

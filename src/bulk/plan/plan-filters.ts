@@ -4,7 +4,7 @@ import { Problem, toSentence, type FieldProblem } from "../../contract/problem.t
 import { checkLink } from "../../contract/rules/link-rules.ts";
 import type { PlanRule } from "../../state/plans.ts";
 import { checkChanges } from "../rows/check-rows.ts";
-import { findTaken, type Taken } from "../select/find-links.ts";
+import { findTaken, type TakenPaths } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields } from "./change-by-rule.ts";
 import { listUnknown } from "./plan-rows.ts";
@@ -20,22 +20,22 @@ import {
   type SettledRow,
 } from "./plan-rows.ts";
 
-/** Plans the same changes, or the same rules, for all links that filters match. */
+/** Plans the same changes or rules for all links that match filters. */
 
-export type FilterWanted = {
+export type FilterPlanInput = {
   readonly operation: "update" | "delete";
   readonly filters: readonly FilterInput[];
-  /** A text to search for, in addition to the filters. */
+  /** A search text, in addition to the filters. */
   readonly search?: string | undefined;
-  /** What every link gets. */
+  /** The new values for every link. */
   readonly changes: LinkFields;
-  /** Rules that give each link its own value; they change other fields than `changes`. */
+  /** Rules that compute a value per link. They never target the fields in `changes`. */
   readonly rules?: readonly PlanRule[];
 };
 
 export async function* planFilters(
   planning: Planning,
-  { filters, search, changes: given, rules }: FilterWanted,
+  { filters, search, changes: given, rules }: FilterPlanInput,
 ): AsyncGenerator<PlannedRow> {
   const isDeletion = planning.operation === "delete";
   const { fault, ...settled } = await createAppSettling(planning)(given);
@@ -54,11 +54,10 @@ export async function* planFilters(
 }
 
 const unknownLink = { row: null, link_id: null, path: null, fields: {}, problems: [] };
-/** A matching link is reported even if it could not be read. */
+/** A matching link that could not be read is reported as a conflict. */
 const unreadMessage = "A link that matches the filters could not be read";
 const unreadLink = planRefusal("conflict", unknownLink, unreadMessage);
 
-/** Names each problem's field, which readers need not take from the sentence. */
 export function refuseChanges(problems: readonly FieldProblem[]): Problem {
   const message = toSentence(problems.map((problem) => problem.message));
   const placed = problems.map(({ field, ...rest }) => {
@@ -68,10 +67,10 @@ export function refuseChanges(problems: readonly FieldProblem[]): Problem {
 }
 
 type Ruling = {
-  /** What all links get. */
+  /** The values that all links get. */
   readonly row: SettledRow;
   readonly rules: readonly PlanRule[];
-  /** The paths that earlier links of the plan leave and take. */
+  /** The paths that earlier links in the plan move away from (`left`) and to (`given`). */
   readonly left: Set<string>;
   readonly given: Set<string>;
 };
@@ -93,7 +92,7 @@ async function* planRuled(
 function ruleLink(link: ReadLink, { row, rules }: Ruling): RuledRow {
   const ruled = applyRules(link, rules);
   const { values, problems } = checkLink(ruled.fields, "update");
-  // Paths are looked up and sent in their normal form.
+  // Paths are looked up and sent in normalized form.
   const path = values.path === undefined ? {} : { path: values.path };
   const fields = { ...row.fields, ...ruled.fields, ...path };
   return { ...row, link, link_id: link.id, fields, problems: [...ruled.problems, ...problems] };
@@ -102,7 +101,7 @@ function ruleLink(link: ReadLink, { row, rules }: Ruling): RuledRow {
 function planRuledLink(
   { link, ...ruled }: RuledRow,
   { rules, left, given }: Ruling,
-  taken: Taken,
+  taken: TakenPaths,
 ): PlannedRow {
   const fields = listRuledFields(rules);
   const unread = listUnknown(link).filter((field) => fields.has(field));

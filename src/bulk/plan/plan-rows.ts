@@ -14,16 +14,16 @@ import {
   findThere,
   pickMeant,
   type KnownLinks,
-  type Taken,
+  type TakenPaths,
 } from "../select/find-links.ts";
 import { createAppSettling, type AppRules, type SettledFields } from "./settle-apps.ts";
 
-/** What many rows would do, row by row: everything is read, and nothing is written. */
+/** Plans what each row would change. Everything is read, and nothing is written. */
 
-/** A row that the plan has yet to number, with all of its problems. */
+/** A planned row before it gets its position, with all of its problems. */
 export type PlannedRow = Omit<PlanRow, "position"> & Pick<Row, "problems">;
 
-/** Of a row that writes nothing. */
+/** The values of a row that writes nothing. */
 const unwritten = { fields: null, before: null, message: null };
 
 export type SettledRow = Row & SettledFields;
@@ -32,7 +32,10 @@ export type Planning = ServerAccess &
   AppRules &
   Pick<Owner, "linkHost"> & {
     readonly operation: PlanOperation;
-    /** A new link's path, where a row has none: so that its creation may be repeated safely. */
+    /**
+     * Generates the path of a new link if its row has none. With a fixed path, creating the link
+     * can be retried safely.
+     */
     readonly createPath: () => string;
   };
 
@@ -41,12 +44,12 @@ export async function* planRows(
   rows: AsyncIterable<Row>,
 ): AsyncGenerator<PlannedRow> {
   const settleApps = createAppSettling(planning);
-  const earlier: Earlier = { rowsById: new Map(), left: new Set() };
+  const earlier: EarlierRows = { rowsById: new Map(), left: new Set() };
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
       const isApplicable = given.problems.length === 0;
-      // The row of a deletion has no fields, and so no apps.
+      // Rows of deletions have no fields, so this settles no apps.
       const { fault, ...settled } = await settleApps(given.fields, given.row, isApplicable);
       const found = settled.problems.map((each) => placeProblem(given.row, each));
       const row = { ...given, ...settled, problems: [...given.problems, ...found] };
@@ -58,10 +61,9 @@ export async function* planRows(
   }
 }
 
-/** What earlier rows of the same plan do. */
-type Earlier = {
+type EarlierRows = {
   readonly rowsById: Map<string, number | null>;
-  /** Paths that the links of earlier rows have moved away from. */
+  /** Paths that earlier rows of the plan free by moving their links. */
   readonly left: Set<string>;
 };
 
@@ -69,7 +71,7 @@ function planRow(
   planning: Planning,
   row: SettledRow,
   known: KnownLinks,
-  { rowsById, left }: Earlier,
+  { rowsById, left }: EarlierRows,
 ): PlannedRow {
   if (planning.operation === "upsert") return planUpsert(planning, row, known);
   const meant = pickMeant(row, known);
@@ -136,7 +138,7 @@ const mismatch =
 export function planUpdate(
   row: SettledRow,
   link: ReadLink,
-  known: Taken,
+  known: TakenPaths,
   left: Set<string>,
 ): PlannedRow {
   const { path } = row.fields;
@@ -156,12 +158,12 @@ export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
   const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
   const fields = pickChanged(row.fields, changed);
-  // An unchanged row saves neither its fields nor the link.
+  // An unchanged row stores neither fields nor the link.
   if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
   return planLink(row, link, { action: "update", fields, before: link });
 }
 
-/** An unreadable value could neither be shown to a person nor put back. */
+/** A value that could not be read cannot be shown for approval or restored by an undo. */
 export function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
   const message = `The link's ${toSentence(unread)} could not be read`;
   return planLink(row, link, { action: "conflict", message });
@@ -186,10 +188,7 @@ function planLink(
   return { ...row, ...unwritten, link_id: id, path: path ?? null, ...planned };
 }
 
-/**
- * The fields of the link that would change; a field whose current value is unknown counts as
- * changed.
- */
+/** Lists the fields that would change. A field whose current value is unknown counts as changed. */
 function listChanged(
   link: ReadLink,
   {
@@ -208,7 +207,7 @@ function isUnset(value: unknown): boolean {
   return value === null || value === "" || value === false;
 }
 
-/** The fields of a row that change something; the store's tokens are sent together. */
+/** Selects the changed fields of a row. The API requires both store tokens together. */
 function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields {
   const hasToken = changed.some(isStoreToken);
   const picked = Object.entries(fields).filter(
@@ -220,14 +219,17 @@ function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields
   return Object.fromEntries(picked);
 }
 
-/** The fields of a link that changed, without its clicks; a hidden field may have any value. */
+/**
+ * Lists the fields of a link that changed since the plan, except clicks. A field that the server
+ * never returned is ignored.
+ */
 export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
   return linkFields.filter((field) =>
     now[field] === undefined ? before[field] !== undefined : (before[field] ?? null) !== now[field],
   );
 }
 
-/** The fields of a link that a server does not show. */
+/** Lists the fields of a link that the server did not return. */
 export function listUnknown(link: ReadLink): readonly string[] {
   return linkFields.filter((field) => link[field] === undefined);
 }

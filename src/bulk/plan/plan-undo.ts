@@ -18,22 +18,22 @@ import { findAtPath, findById, unread } from "../select/find-links.ts";
 import type { PlannedRow } from "./plan-rows.ts";
 import { planStep } from "./undo-step.ts";
 
-/** Plans the undo of a job: each of its rows is undone as a change of one link. */
+/** Plans the undo of a job, row by row. */
 
 const { links } = contract;
 
 export type Undoing = ServerAccess & {
   readonly jobs: Jobs;
-  /** Whether deleted links return as they were. */
+  /** Whether the server can restore deleted links unchanged. */
   readonly keepsBin: boolean;
 };
 
-/** Rows that are read at the same time: each row takes requests of its own. */
+/** Rows are planned in parallel, because each needs its own requests. */
 const mostAtOnce = 8;
 
-/** Starts with the last row: only in that order is a path that was moved twice free again. */
+/** Starts with the last row, because later rows may occupy the paths of earlier ones. */
 export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<PlannedRow> {
-  /** Links of later rows, which are put back before this one. */
+  /** Links of later rows, which are undone first. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await undoing.jobs.listReceipts(job, { before, limit: mostAtOnce });
@@ -43,7 +43,7 @@ export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<Plan
     const last = page.at(-1);
     if (last === undefined) return;
     before = last.position;
-    // A service in this process answers without a pause: other work of the process runs here.
+    // An embedded service answers synchronously, so other work gets the event loop here.
     await nextTurn();
   }
 }
@@ -89,7 +89,9 @@ async function undoRow(
   return { ...base, link_id: null, action: "create", fields, message };
 }
 
-/** The link as it is now. A created link whose response had no id can only be found by its path. */
+/**
+ * Reads the current link. If the creation response had no id, only the path identifies the link.
+ */
 function readNow(
   asking: ServerAccess,
   { action, path, link_id }: Receipt,
@@ -98,7 +100,7 @@ function readNow(
   return action === "create" ? findAtPath(asking, path ?? "") : Promise.resolve(undefined);
 }
 
-/** The row as a change of one link, from its planned state to the state in the response. */
+/** Describes the row as a change of one link, with values from before and after. */
 function describeEffect(receipt: Receipt, id: string | null): Effect {
   const { action, before, fields, made } = receipt;
   const isDeletion = action === "delete";
@@ -110,7 +112,7 @@ function describeEffect(receipt: Receipt, id: string | null): Effect {
   return { kind: "link", id, before, after, unknown };
 }
 
-/** The link that a row should produce. The response may be lost, or lack a field. */
+/** Predicts the link after a row was applied, because the response may be missing or incomplete. */
 function expectLink({ before, ...row }: Pick<PlanRow, "before" | "fields">): JsonObject {
   const fields = (row.fields ?? {}) as LinkFields;
   const { ios_app, android_app } = fields;
@@ -122,7 +124,7 @@ function expectLink({ before, ...row }: Pick<PlanRow, "before" | "fields">): Jso
   };
 }
 
-/** The fields of the response that the row does not predict; an undo needs no others. */
+/** Selects the response's fields that differ from the prediction. An undo needs only those. */
 export function pickUnexpected(planned: PlanRow, link: JsonObject): JsonObject {
   const expected = expectLink(planned);
   const names = listWritable(links.update, link).filter(

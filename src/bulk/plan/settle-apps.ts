@@ -24,38 +24,38 @@ import {
   type ProjectApps,
 } from "../select/project-apps.ts";
 
-/** Compares the apps that rows choose with those that the project has registered. */
+/** Matches the apps in rows with the project's registered apps. */
 
 export type AppRules = Pick<Owner, "requireRight"> & {
   readonly apps: ProjectApps;
-  /** Whether ids may be others than UUIDs. */
+  /** Whether ids other than UUIDs are valid. */
   readonly takesAnyId: boolean;
-  /** Whether rows may give an app's name where the API takes an id or a bundle id. */
+  /** Whether rows may contain an app's name instead of its id or bundle id. */
   readonly takesNames: boolean;
 };
 
 export type SettledFields = {
-  /** With the apps as the API takes them. */
+  /** The fields as the API expects them, with resolved apps. */
   readonly fields: LinkFields;
   /**
-   * The link's apps after the write, by the fields that show them: null for none, and a text in
-   * place of the id of a new app.
+   * The ids of the link's apps after the write: null for no app, and a placeholder text for a new
+   * app.
    */
   readonly appIds: Readonly<Record<string, string | null>>;
 };
 
 type SettledApps = SettledFields & {
   readonly problems: readonly FieldProblem[];
-  /** What the API would refuse about the apps, as one sentence. */
+  /** Why the API would reject the apps, as one sentence. */
   readonly fault: string | undefined;
 };
 
 /**
- * Details of an app that is already registered are left out: if it were deleted before the row is
- * applied, they would register it again without approval. A row that would register an app is
- * refused as a whole if the key may not do that, because a job would stop at it. If the key may not
- * read the apps, a row with all that a registration needs counts as one. Two rows may not describe
- * a new app differently: the first one applied would register it, and a person sees it once.
+ * Details of a registered app are dropped. If the app were deleted in the meantime, they would
+ * register it again without approval. A row that needs a new app is rejected if the key may not
+ * register apps, because its job would stop there. If the app list cannot be read, a row with all
+ * details of an app is treated as a registration. All rows must describe a new app identically,
+ * because the first row registers it.
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();
@@ -68,7 +68,7 @@ export function createAppSettling(rules: AppRules) {
     const appIds: Record<string, string | null> = {};
     const problems: FieldProblem[] = [];
     const faults: string[] = [];
-    const brought: AppMember[] = [];
+    const newApps: AppMember[] = [];
     for (const member of appMembers) {
       const choice = given[member];
       if (choice === undefined) continue;
@@ -81,13 +81,12 @@ export function createAppSettling(rules: AppRules) {
       appIds[`${member}_id`] = app.id;
       problems.push(...(app.problems ?? []));
       if (app.fault !== undefined) faults.push(app.fault);
-      if (app.isNew === true) brought.push(member);
+      if (app.isNew === true) newApps.push(member);
     }
     const fault = faults.length > 0 ? faults.join("; ") : undefined;
     const settled = { fields, appIds, problems, fault };
-    // A row with problems will not be applied, so it registers no app.
     if (problems.length > 0 || faults.length > 0 || !isApplicable) return settled;
-    for (const member of brought) {
+    for (const member of newApps) {
       rules.requireRight?.(findRegistration(member));
       const choice = fields[member] ?? {};
       const app = `${appKinds[member].label} ${readChoice(choice)}`;
@@ -107,17 +106,17 @@ type SettledApp = {
   readonly choice?: AppFields;
   readonly id: string;
   readonly problems?: readonly FieldProblem[];
-  /** What the API would refuse. */
+  /** Why the API would reject the app. */
   readonly fault?: string;
   readonly isNew?: boolean;
 };
 
-/** The text by which an app is chosen. */
+/** Returns the id, bundle id or package name in the row. */
 function readChoice({ id, bundle_id, package_name }: AppFields): string {
   return (isBlank(id) ? (bundle_id ?? package_name) : id) ?? "";
 }
 
-/** `apps` is undefined if they could not all be read. */
+/** `apps` is undefined if the app list is incomplete. */
 function settleApp(
   member: AppMember,
   choice: AppFields,
@@ -144,13 +143,12 @@ function settleApp(
       const all = [only, ...others].map((one) => writeNamedApp(describeApp(one))).toSorted();
       return refuse(`More than one ${label} is named ${quote(text)}: ${all.join(", ")}`);
     }
-    // A possible ID or identifier is reported below, with the link that needs it.
+    // Text that may be an ID or identifier is reported below instead.
     if (isById ? !takesAnyId : faults.some(({ field }) => field === key)) {
       const advice = adviseUnregistered(missing, registered);
       return refuse(`${describeUnregistered(missing, registered)}; ${advice}`);
     }
   }
-  // Missing fields are allowed, because the app may be registered already.
   const given = new Map(Object.entries(choice));
   const problems = faults
     .filter(({ field }) => !isBlank(given.get(field)))

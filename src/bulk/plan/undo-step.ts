@@ -13,35 +13,34 @@ import {
 } from "../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../state/history.ts";
 
-/** Plans how one effect of a change is undone, of a single change or of a job's row. */
+/** Plans the undo of one effect, of a single change or of a job's row. */
 
-/** A record, null for none, and undefined when it could not be read. */
+/** Null if the record does not exist, undefined if it could not be read. */
 type ReadRecord = JsonObject | null | undefined;
 
-/** One request of an undo. */
 export type UndoStep = {
   readonly endpoint: Endpoint;
   readonly kind: ResourceKind;
-  /** As the change noted it: what is created again gets another id. */
+  /** The id in the change history. A record that is created again gets another id. */
   readonly id: string;
   readonly input: JsonObject;
   readonly now: ReadRecord;
-  /** The record after the step; null for none. */
+  /** The record after the step, or null if the step deletes it. */
   readonly wanted: JsonObject | null;
-  /** What changed after the change and is replaced by the undo, field by field. */
+  /** Later edits that the undo would overwrite. */
   readonly lost: Lost;
 };
 
 export type Lost = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 
-/** No step when nothing is left to undo; or why it cannot be undone. */
+/** `steps` is empty if nothing is left to undo. `why` explains why an undo is impossible. */
 export type UndoSteps = { readonly steps: readonly UndoStep[] } | { readonly why: string };
 
 type Endpoints = {
   readonly create: Endpoint;
   readonly update: Endpoint;
   readonly destroy: Endpoint;
-  /** Brings back what was deleted, with its id. */
+  /** Restores a deleted record with its id. */
   readonly restore?: Endpoint;
 };
 
@@ -53,9 +52,8 @@ export const endpointsOf: Readonly<Record<string, Endpoints>> = {
 };
 
 /**
- * Undoes one effect, of a single change or of a job's row, given the record now: an update is put
- * back, what was created is deleted, and what was deleted returns from the bin, or is created
- * again where no bin exists.
+ * Updates are reverted and created records are deleted. Deleted records are restored from the bin,
+ * or created again if the server has no bin.
  */
 export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): UndoSteps {
   const { id, before, after } = effect;
@@ -88,8 +86,8 @@ export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): Undo
 }
 
 /**
- * A field that was not shown, before or now, is neither put back nor assumed unchanged. A server
- * that restores what was deleted knows its value.
+ * A field with an unknown value is neither reverted nor assumed unchanged. A server that restores a
+ * deleted record knows its values.
  */
 function explainUnread(
   { before, after, unknown = [] }: Effect,
@@ -108,7 +106,7 @@ function explainUnread(
   return `The current value of ${toSentence(unread)} could not be read.`;
 }
 
-/** Puts each field back; fields that no call can write follow by themselves. */
+/** Reverts each writable field. The server derives the other fields. */
 function planUpdate(
   target: Pick<UndoStep, "kind" | "id" | "now">,
   before: JsonObject,
@@ -129,7 +127,7 @@ function planUpdate(
   return { steps: [{ ...target, endpoint: update, input, wanted, lost }] };
 }
 
-/** The store's tokens are written together. */
+/** The API requires both store tokens together. */
 function addStoreTokens(names: readonly string[]): readonly string[] {
   return names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
 }

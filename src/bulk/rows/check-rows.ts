@@ -6,58 +6,58 @@ import { checkLink } from "../../contract/rules/link-rules.ts";
 import { readNamedLink, type NamedLink } from "../../contract/rules/named-records.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
-import type { GivenRow } from "../files/columns.ts";
+import type { InputRow } from "../files/columns.ts";
 
-/** Checks each row, and the rows against each other, before anything is read or sent. */
+/** Validates each row and finds duplicates, before anything is read or sent. */
 
-/** What rows are counted in: the lines of a text, or the places in a list, both from 1. */
+/** How rows are numbered: by line of a file, or by position in a list, both from 1. */
 export type Unit = "line" | "row";
 
-/** A row from its source until its plan gives it an action. */
+/** A validated row that has no planned action yet. */
 export type Row = Pick<PlanRow, "row" | "path"> & {
   /**
-   * `link_id` is the link that is meant. An upsert is matched by path, and its id must agree.
-   * `path` is in its one form. An upsert without one gets one chosen. An update or a deletion has
-   * one where the link is named by it; an update by id has a path among its fields, to move to.
+   * `link_id` identifies the link. An upsert is matched by path, and its id must agree. `path` is
+   * normalized. An upsert without a path gets a generated one. An update or deletion has a path
+   * only if it identifies the link. An update by id may have a new path in `fields`.
    */
   readonly link_id: string | null;
-  /** What else an update or a deletion may mean by its id or path. */
+  /** Other ways to read the id or path of an update or deletion, such as a name or URL. */
   readonly named?: RowName | undefined;
-  /** What to write, as the API takes it; an upsert's path is among it. */
+  /** The fields to write, as the API expects them, including the path of an upsert. */
   readonly fields: LinkFields;
-  /** All that is wrong with it; such a row must not be written. */
+  /** A row with problems is never written. */
   readonly problems: readonly PlanProblem[];
 };
 
-/** How a row names its link: the text, and the column that contains it. */
+/** The text that identifies the link, and its column. */
 type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string };
 
 export type RowRules = {
   readonly operation: PlanOperation;
   readonly unit: Unit;
-  /** Whether ids may be others than UUIDs. */
+  /** Whether ids other than UUIDs are valid. */
   readonly takesAnyId?: boolean | undefined;
-  /** Given if rows may name links in every way that a person does. */
+  /** If set, rows may identify links by name or URL. */
   readonly linkHosts?: readonly string[] | undefined;
 };
 
-/** The check finds every rule that a row breaks, and remembers the row for later ones. */
+/** The returned check finds all problems of a row, and remembers the row to detect duplicates. */
 export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts }: RowRules) {
   const ids = new Map<string, number>();
   const paths = new Map<string, number>();
-  return (row: number, given: GivenRow): Row => {
+  return (row: number, given: InputRow): Row => {
     const id = normalizeId(given.id?.trim() ?? "");
     const isMove = operation === "update" && id !== "";
-    // A blank path asks for a generated one, but not where the link is there already.
+    // Only an upsert may leave its path blank, to get a generated one.
     const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
     const fields = named?.by === "path" ? dropQuery(given.fields, named.text) : given.fields;
     const { values, problems: faults } = checkLink(fields, isMove ? "update" : "create");
     const pathFaults = faults.filter(({ field }) => field === "path");
-    // A path with a fault is one all the same, and a row that was not understood may have had one.
+    // An invalid path still identifies a link, and an unreadable row may have had a path.
     const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
     const isUuid = uuidPattern.test(id);
     const isId = isUuid || takesAnyId || named?.by === "id";
-    // A text of another form can only be a name.
+    // Text that is not a valid id can only be a name.
     const isIdForm = linkHosts === undefined || isUuid || (takesAnyId && anyIdPattern.test(id));
     const problems = [
       ...given.problems,
@@ -73,12 +73,12 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
       link_id: id !== "" && isIdForm ? id : null,
       named,
       path: isMove ? null : (values.path ?? null),
-      fields: pickWritten(operation, isMove, given.fields, values.path),
+      fields: pickWritable(operation, isMove, given.fields, values.path),
       problems: problems.map((problem) => placeProblem(row, problem)),
     };
   };
 
-  /** If two rows had one link, it would be unclear which of them is applied last. */
+  /** With two rows for one link, it would be unclear which is applied last. */
   function noteKey(
     seen: Map<string, number>,
     field: string,
@@ -87,7 +87,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
   ): readonly FieldProblem[] {
     const first = seen.get(key);
     if (first === undefined) {
-      // A text cut out of a chunk of a file keeps the whole chunk in memory; a copy does not.
+      // A substring keeps its whole file chunk in memory. A copy does not.
       seen.set(Buffer.from(key).toString(), row);
       return [];
     }
@@ -107,12 +107,12 @@ function readName(
   return { ...readNamedLink(path, linkHosts), by: "path", text: path };
 }
 
-/** A link may be named by an address with parameters, which no path has. */
+/** The URL of a link may have a query, which a path cannot have. */
 function dropQuery(fields: LinkFields, text: string): LinkFields {
   return { ...fields, path: text.replace(/[?#].*/s, "") };
 }
 
-/** Every rule that the same changes of many links would break. */
+/** Finds every problem with changes that are shared by many links. */
 export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path must be unique, so it cannot be set for many links at once";
@@ -123,21 +123,21 @@ export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   ];
 }
 
-/** The API ignores `shorten` on a link that exists, without an error. */
+/** The API silently ignores `shorten` for existing links. */
 function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   if (options?.shorten !== true) return [];
   const message = "A link can get a short path only when it is created; remove options.shorten";
   return [{ field: "options.shorten", message }];
 }
 
-function pickWritten(
+function pickWritable(
   operation: PlanOperation,
   isMove: boolean,
   { path: _path, ...others }: LinkFields,
   path: string | undefined,
 ): LinkFields {
   if (operation === "delete") return {};
-  // An update that names its link only by path keeps that path. A blank path is no path.
+  // In an update by path, the path only identifies the link. A blank path counts as missing.
   const hasPath = path !== undefined && (operation === "upsert" || isMove);
   return hasPath ? { ...others, path } : others;
 }
@@ -162,18 +162,18 @@ function checkKeys(
   ];
 }
 
-/** The API would take a whole address for a path, and make a link at the wrong place. */
+/** The API would accept a whole URL as a path and create a link that no visitor finds. */
 function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
   if (!isWholeAddress(path ?? "")) return [];
   return [{ field: "path", message: `Path ${wholeAddressFault}` }];
 }
 
-/** Filters are stripped: no link is looked up by white space at the ends of its path. */
+/** The server trims filter values, so a path with surrounding spaces cannot be found. */
 export function isFindable(path: string): boolean {
   return path === path.trim();
 }
 
-/** A deletion ignores other fields: a row that has some was meant for another operation. */
+/** A deletion with other fields was probably meant for another operation. */
 function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   const others = Object.keys(fields).filter((field) => field !== "path");
   if (others.length === 0) return [];

@@ -1,5 +1,5 @@
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
-import { isObject, readCells, readHeader, readObject, type GivenRow } from "../files/columns.ts";
+import { isObject, readCells, readHeader, readObject, type InputRow } from "../files/columns.ts";
 import { CsvFault, readCsv, type CsvRecord, type TextSource } from "../files/csv.ts";
 import {
   convertLink,
@@ -13,17 +13,17 @@ import {
 } from "../files/foreign.ts";
 import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
-/** Reads rows from CSV or JSON, ours or another service's, and what is left over from them. */
+/** Reads rows from CSV or JSON, in our format or another service's, and reports unused data. */
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
 export type Findings = {
-  /** The service whose export it is; undefined for our own columns. */
+  /** The service that exported the file; undefined for our own format. */
   readonly format: string | undefined;
-  /** What is wrong with the source; each row has its own problems. */
+  /** Problems with the whole source. Each row has its own problems. */
   readonly problems: readonly PlanProblem[];
   readonly unmapped: readonly Unmapped[];
-  /** What another service's rows become that may not be expected, as sentences. */
+  /** Sentences about links that may work differently than in the other service. */
   readonly warnings: readonly string[];
 };
 
@@ -33,14 +33,12 @@ type FileReading = Leftover & {
   format: Format | undefined;
 };
 
-/** A row as the source gives it. */
-type SourceRow = GivenRow & { readonly row: number };
+type SourceRow = InputRow & { readonly row: number };
 
 /**
- * `rows` are the rows as they are read, each with its own problems; they are read once. A source
- * that is lost half way throws, a faulty text never does. Texts are cut out of the source's chunks:
- * a row that is kept in memory keeps its chunk there. `listFindings` lists what was found so far,
- * and everything once `rows` has run out.
+ * `rows` can be iterated only once. An interrupted source throws; invalid text is reported as a
+ * problem. Strings in a row may keep their whole file chunk in memory. `listFindings` is complete
+ * after the last row.
  */
 export function readRows(
   source: RowSource,
@@ -82,7 +80,7 @@ async function* checkEach(
 }
 
 async function* readTable(source: TextSource, reading: FileReading): AsyncGenerator<SourceRow> {
-  let readRow: ((record: CsvRecord) => GivenRow) | undefined;
+  let readRow: ((record: CsvRecord) => InputRow) | undefined;
   let count = 0;
   for await (const record of readCsv(source)) {
     const { line: row, cells } = record;
@@ -97,7 +95,7 @@ async function* readTable(source: TextSource, reading: FileReading): AsyncGenera
   }
 }
 
-type ReadRow = (record: CsvRecord) => GivenRow;
+type ReadRow = (record: CsvRecord) => InputRow;
 
 function readForeign({ cells: names }: CsvRecord, reading: FileReading): ReadRow | undefined {
   const { format } = reading;
@@ -105,7 +103,7 @@ function readForeign({ cells: names }: CsvRecord, reading: FileReading): ReadRow
   return ({ line, cells }) => convertLink(format, readForeignCells(names, cells), line, reading);
 }
 
-/** Undefined if the first line names no column. */
+/** Returns undefined if the first line is not a header. */
 function readOwn(
   { line, cells: names }: CsvRecord,
   reading: FileReading,
@@ -113,14 +111,14 @@ function readOwn(
 ): ReadRow | undefined {
   const { columns, problems, isHeader } = readHeader(names);
   if (!isHeader) {
-    // An argument that is a text may have been meant as the place of a file.
+    // A text argument may be a file path that was passed by mistake.
     const isText = typeof source === "string";
     const hint = isText ? "; pass the CSV text itself, not the path of a file" : "";
     const message = "The first line must be a header of field names, such as path,name,url";
     reading.problems.push({ row: line, message: message + hint });
     return undefined;
   }
-  // Columns that a deletion cannot use are refused once, and not again in every row.
+  // Columns that a deletion cannot use are reported once instead of in every row.
   const isExtra = (column: (typeof columns)[number]) =>
     reading.operation === "delete" && column?.role === "field" && column.place[0] !== "path";
   const [first, ...others] = columns.filter(isExtra).flatMap((column) => column?.name ?? []);
@@ -134,13 +132,13 @@ function readOwn(
   return ({ cells }) => readCells(read, cells);
 }
 
-function refuseCount({ length }: readonly string[], wanted: number): GivenRow {
+function refuseCount({ length }: readonly string[], wanted: number): InputRow {
   const hint = length > wanted ? "; put a cell that contains a comma in quotes" : "";
   const message = `The line has ${length} cells instead of ${wanted}${hint}`;
   return { fields: {}, problems: [{ field: "", message }] };
 }
 
-/** All members of a list have one format, so only the first ones are examined. */
+/** All items of a list have the same format, so only the first items are examined. */
 const mostLookedAt = 20;
 
 function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
@@ -164,11 +162,11 @@ function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
   }
 }
 
-/** The rows of a JSON file: the list itself, or the one list of objects inside an answer. */
+/** Returns the rows of a JSON file: the top-level array, or the only array of objects in it. */
 export function listItems(given: unknown): readonly unknown[] | undefined {
   if (Array.isArray(given)) return given;
   if (!isObject(given)) return undefined;
-  // We, Bitly and Short.io call it `links`.
+  // Waypost, Bitly and Short.io name the array `links`.
   if ("links" in given && Array.isArray(given.links)) return given.links;
   const lists = Object.values(given).filter(isListOfObjects);
   return lists.length === 1 ? lists[0] : undefined;

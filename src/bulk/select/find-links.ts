@@ -12,28 +12,27 @@ import { isFindable, type Row } from "../rows/check-rows.ts";
 import { collectList } from "./read-list.ts";
 import { selectParts } from "./select-links.ts";
 
-/** The links that rows mean, looked up for many of them together. */
+/** Looks up the links that rows refer to, in batches. */
 
-export type KnownLinks = Taken & {
+export type KnownLinks = TakenPaths & {
   readonly byId: ReadonlyMap<string, ReadLink>;
-  /** By the names of rows that are nothing else than that. */
+  /** Links by their own name, for rows that contain neither an id nor a path. */
   readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
 };
 
-/** The links that already have the paths that rows need. */
-export type Taken = {
+/** The links that already occupy the paths of rows. */
+export type TakenPaths = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
-  /** Whether more links were found that could not be read. */
+  /** Whether some matching links could not be read. */
   readonly isPartial: boolean;
 };
 
-/** So many fit on one page of an answer. */
 const mostRows = paging.max_limit;
-/** All paths of a request have to fit into one address, each with its parameter's name. */
+/** The paths of one request must fit into its URL, together with the parameter names. */
 const mostBytes = 6000;
 const nameBytes = 32;
-/** An id is asked for by a call of its own; so many are under way at once. */
+/** Each id needs its own request, so several run in parallel. */
 const mostAtOnce = 8;
 
 export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerator<readonly Each[]> {
@@ -47,7 +46,7 @@ export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerato
   if (batch.length > 0) yield batch;
 }
 
-/** By path wherever that can be: paths are looked up together, and ids one by one. */
+/** Looks links up by path if possible, because one request can find many paths but only one id. */
 export async function findLinks(
   { operation, ...asking }: ServerAccess & { readonly operation: PlanOperation },
   batch: readonly Row[],
@@ -58,7 +57,7 @@ export async function findLinks(
   const taken = await findTaken(asking, paths, operation !== "delete" || hasNames);
   const missing = sound.flatMap(({ link_id, ...row }) => {
     const path = row.path ?? row.fields.path ?? "";
-    // An upsert is about its path, whatever the id says.
+    // An upsert is matched by path, regardless of its id.
     const isFound =
       taken.byPath.get(path)?.id === link_id || (operation === "upsert" && isFindable(path));
     return link_id === null || isFound ? [] : [link_id];
@@ -66,7 +65,7 @@ export async function findLinks(
   const found = [...(await findEach(asking, missing, findById)).values()];
   const byId = new Map(found.flatMap((link) => (link ? [[link.id, link] as const] : [])));
   const known = { ...taken, byId, byOwnName: new Map<string, never>() };
-  // A missing path is not read as a name; only a value given as an id may be one.
+  // Only the id column may contain a name. A missing path is never treated as a name.
   const names = sound.flatMap((row) => {
     const { by, address, text = "" } = row.named ?? {};
     const isName = by === "id" && address === undefined;
@@ -82,14 +81,14 @@ function findOwnName({ call, signal }: ServerAccess, name: string): Promise<read
   });
 }
 
-/** The links that a row may mean; several are ambiguous. */
+/** Returns the links that a row may refer to. More than one means that the row is ambiguous. */
 export function pickMeant(
   { link_id, path, fields, named }: Row,
   known: KnownLinks,
 ): readonly ReadLink[] {
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
-    // The id identifies the link, if given. The path may be where the link is to move.
+    // An id takes precedence, because the path may be the link's new path.
     const atPath = byPath.get(path ?? fields.path ?? "");
     const link = link_id === null || atPath?.id === link_id ? atPath : byId.get(link_id);
     return link === undefined ? [] : [link];
@@ -101,25 +100,24 @@ export function pickMeant(
   return meant.size > 0 ? [...meant.values()] : (byOwnName.get(named.text) ?? []);
 }
 
-/** The link at the same path here, of an address that is not ours. */
-export function findThere({ named }: Row, { byPath, byShort }: Taken): ReadLink | undefined {
+/** Finds the link of this project at the path of a URL with a foreign host. */
+export function findThere({ named }: Row, { byPath, byShort }: TakenPaths): ReadLink | undefined {
   const path = named?.address?.path ?? "";
   return byPath.get(path) ?? byShort.get(path);
 }
 
-/** The links at these paths, and those whose short path is one of them. */
+/** Finds the links whose path or short path is in the list. */
 export async function findTaken(
   asking: ServerAccess,
   paths: readonly string[],
   isShortWanted = true,
-): Promise<Taken> {
+): Promise<TakenPaths> {
   const { byName: byPath, unread } = await findAt(asking, "path", paths);
   const left = isShortWanted ? paths.filter((path) => !byPath.has(path)) : [];
   const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
   return { byPath, byShort, isPartial: unread + more > 0 };
 }
 
-/** The paths that are looked up for a row. */
 function listPaths({ path, fields, named }: Row): readonly string[] {
   const paths = [path ?? fields.path ?? "", ...(named ? listNamedPaths(named) : [])];
   return paths.filter((each) => each !== "");
@@ -132,7 +130,7 @@ async function findAt(
 ): Promise<{ readonly byName: ReadonlyMap<string, ReadLink>; readonly unread: number }> {
   const byName = new Map<string, ReadLink>();
   let lost = 0;
-  for (const value of splitPaths(values)) {
+  for (const value of splitIntoRequests(values)) {
     const filter = { field, condition: "in", value } as const;
     const { rows, unread } = await collectList(selectParts(asking, [filter]));
     lost += unread;
@@ -145,8 +143,7 @@ async function findAt(
   return { byName, unread: lost };
 }
 
-/** Lists of paths of which each fits into one request. */
-function* splitPaths(paths: readonly string[]): Generator<readonly string[]> {
+function* splitIntoRequests(paths: readonly string[]): Generator<readonly string[]> {
   let part: string[] = [];
   let bytes = 0;
   for (const path of paths) {
@@ -162,7 +159,6 @@ function* splitPaths(paths: readonly string[]): Generator<readonly string[]> {
   if (part.length > 0) yield part;
 }
 
-/** What cannot be asked for together. */
 async function findEach<Found>(
   asking: ServerAccess,
   names: readonly string[],
@@ -172,7 +168,7 @@ async function findEach<Found>(
   for (let start = 0; start < names.length; start += mostAtOnce) {
     const some = names.slice(start, start + mostAtOnce);
     await Promise.all(some.map(async (name) => byName.set(name, await find(asking, name))));
-    // A service in this process answers without a pause: other work of the process runs here.
+    // An embedded service answers synchronously, so other work gets the event loop here.
     await nextTurn();
   }
   return byName;
@@ -184,23 +180,23 @@ export async function findAtPath(
 ): Promise<ReadLink | typeof unread | undefined> {
   const filter = { field: "path", condition: "eq", value: path } as const;
   const page = await call(links.index, { filters: [filter], limit: 2 }, signal);
-  // A deployment that did not know the filter would answer with any link at all.
+  // A server that ignores the filter may return any link.
   const found = page.links.find((link) => link.path === path);
   const isUnread = page.links.some((link) => link.path === undefined);
   return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-/** A link that could not be read may be the one at the path: it proves neither. */
+/** An unreadable link may be at the path, so the path is neither taken nor free. */
 export const unread = "unread";
 
 export function findById(
   { call, signal }: ServerAccess,
   id: string,
 ): Promise<ReadLink | undefined> {
-  return orNotFound(call(links.show, { id }, signal));
+  return undefinedIfNotFound(call(links.show, { id }, signal));
 }
 
-async function orNotFound<Found>(reading: Promise<Found>): Promise<Found | undefined> {
+async function undefinedIfNotFound<Found>(reading: Promise<Found>): Promise<Found | undefined> {
   try {
     return await reading;
   } catch (error) {
@@ -210,9 +206,8 @@ async function orNotFound<Found>(reading: Promise<Found>): Promise<Found | undef
 }
 
 /**
- * The links with exactly this name, in this case, or else in any; if several have it, the name is
- * ambiguous. `listPage` reads the first page of the links that match filters; `hasMore` is whether
- * more pages follow.
+ * Finds the links with this name, first case-sensitively, then case-insensitively. `listPage` reads
+ * the first page of links that match filters. `hasMore` is whether more pages follow.
  */
 export async function findCalled<Link extends { readonly name?: unknown }>(
   given: string,
@@ -229,10 +224,10 @@ export async function findCalled<Link extends { readonly name?: unknown }>(
       unique: () => "",
       name: ({ name }) => (typeof name === "string" ? name : ""),
     });
-  // A deployment that ignores filters answers with all, so that the rows are compared here too.
+  // A server that ignores filters returns all links, so names are also compared here.
   const same = pick((await read("eq")).rows);
   if (same.length > 0) return same;
   const { rows, hasMore } = await read("cont");
-  // Behind what was read there may be another one of the same name.
+  // Pages that were not read may contain another link with the same name.
   return hasMore ? [] : pick(rows);
 }

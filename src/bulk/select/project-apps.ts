@@ -7,18 +7,18 @@ import { pickNamed } from "../../contract/rules/named-records.ts";
 import type { ServerAccess } from "../owner.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
-/** The apps of a project. A project has few, so each kind is read once and completely. */
+/** Reads the apps of a project. A project has few apps, so each kind is read once, completely. */
 export type ProjectApps = {
-  /** Undefined where the key may not read them. */
+  /** Returns undefined if the key may not read the apps. */
   readonly list: (member: AppMember) => Promise<AppList | undefined>;
   /** Throws where the key may not read them. */
   readonly requireList: (member: AppMember) => Promise<AppList>;
   readonly isRead: (member: AppMember) => boolean;
-  /** Has them read again, because one was registered or changed. */
+  /** Clears the cache after an app was registered or changed. */
   readonly forget: () => void;
 };
 
-/** The members of a link's fields that choose an app, each with its kind of app. */
+/** The fields that select a link's apps. */
 export const appKinds = {
   ios_app: findKind(iosApps.show),
   android_app: findKind(androidApps.show),
@@ -27,12 +27,12 @@ export const appKinds = {
 export type AppMember = keyof typeof appKinds;
 export const appMembers = ["ios_app", "android_app"] as const satisfies readonly AppMember[];
 
-/** An app of either kind, with the fields of its own kind. */
+/** An iOS or Android app. */
 export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
 
 export type AppList = ListPart<ProjectApp>;
 
-/** `mayRead` is false for a list that the key is known to have no right to. */
+/** `mayRead` returns false if the key is known to lack the permission. */
 export function createProjectApps(
   asking: ServerAccess,
   mayRead: (index: Endpoint) => boolean = () => true,
@@ -61,23 +61,22 @@ export function readIdentifier({ bundle_id, package_name }: ProjectApp): string 
   return bundle_id ?? package_name ?? undefined;
 }
 
-/** The name and the identifier of an app, by which people know it. */
 export function describeApp(app: ProjectApp) {
   return { name: app.name, identifier: readIdentifier(app) };
 }
 
-/** By its id, or by its bundle id or package name. */
+/** Finds an app by its id, bundle id or package name. */
 export function findApp(apps: readonly ProjectApp[], text: string): ProjectApp | undefined {
   const id = normalizeId(text);
   return apps.find((app) => normalizeId(app.id) === id || readIdentifier(app) === text);
 }
 
-/** Whether an app that is not in the list does not exist. */
+/** Whether the list is complete, so that an app that is not in it does not exist. */
 export function isWhole({ rows, unread }: AppList): boolean {
   return unread === 0 && rows.every((app) => readIdentifier(app) !== undefined);
 }
 
-/** The apps that a person may mean by a name; several are ambiguous. */
+/** Returns the apps that match a name. More than one means that the name is ambiguous. */
 export function pickNamedApps(apps: readonly ProjectApp[], text: string): readonly ProjectApp[] {
   return pickNamed(apps, text, {
     unique: (app) => readIdentifier(app) ?? "",
@@ -85,7 +84,7 @@ export function pickNamedApps(apps: readonly ProjectApp[], text: string): readon
   });
 }
 
-/** Undefined for what the key may not read: a key that may write links need not be able to. */
+/** Returns undefined if the key may not read the data. A key that may write links may lack it. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();

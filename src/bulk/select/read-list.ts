@@ -8,20 +8,19 @@ import { findKind } from "../../contract/resource-kind.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
 import type { ServerAccess } from "../owner.ts";
 
-/** The one reader of long lists: page by page, while others may write. */
+/** Reads long lists page by page, while other clients may write. */
 
 type RowWithId = { readonly id: string };
 
 export type ListPart<Item> = {
   readonly rows: readonly Item[];
-  /** How many more rows could not be read. */
   readonly unread: number;
 };
 
 /**
- * Oldest first, so that new rows come after those already read. Rows created at the same moment
- * have no fixed order, and a server may return them in another order each time. A sort by a unique
- * name has a fixed order.
+ * Sorts by age, so that new rows come last. Rows of the same moment have no fixed order, and a
+ * server may reorder them between requests. The third attempt sorts by a unique field, which has a
+ * fixed order.
  */
 function listOrders(unique: string): readonly Sort[] {
   const oldestFirst = { field: "created_at", direction: "asc" } as const;
@@ -29,9 +28,9 @@ function listOrders(unique: string): readonly Sort[] {
 }
 
 /**
- * Reads the whole list, page by page, each row once. If a row may have been missed, the list is
- * read again from its beginning, and the missed rows follow. A row that is deleted after it was
- * read is kept. Throws unless the last pass found as many rows as the list has.
+ * Yields each row of the list once. If a row may have been missed, the list is read again and the
+ * missed rows are added. Rows deleted meanwhile stay in the result. Throws if the last pass does
+ * not match the server's count.
  */
 export async function* readList<Item extends RowWithId>(
   asking: ServerAccess,
@@ -71,41 +70,40 @@ type PageQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sor
 
 type ListPage<Item> = {
   readonly rows: readonly Item[];
-  /** How many rows were seen so far, and how many of them could not be read. */
+  /** How many rows were received so far, and how many of them could not be read. */
   readonly known: number;
   readonly unread: number;
-  /** The server's count of the list's rows, if it gives one. */
+  /** The server's total count, if it returns one. */
   readonly count: number | undefined;
-  /** Whether no row before this page can have been missed. */
+  /** True if no row between this page and the previous page was missed. */
   readonly isJoined: boolean;
   readonly isLast: boolean;
 };
 
 /**
- * Reads page after page, to the last page or to one that does not advance. Deleted rows move the
- * later ones forward, past the page that is read next. So each page begins with a known row; if it
- * does not, rows may have been missed.
+ * Stops at the last page, or at a page with no new rows. A deletion shifts later rows to an earlier
+ * page, so they could be missed. Each page therefore overlaps the previous one by a row.
  */
 async function* readPages<Item extends RowWithId>(
   { call, signal }: ServerAccess,
   index: Endpoint,
   query: PageQuery,
 ): AsyncGenerator<ListPage<Item>> {
-  /** The ids of rows, and the places of rows that could not be read. */
+  /** The ids of rows, and the positions of rows that could not be read. */
   const known = new Set<string | number>();
   let unread = 0;
   let limit: number = paging.max_limit;
   for (let reached = 0; ;) {
     const asked = choosePage(reached, limit);
     const body: unknown = await call(index, { ...asked, ...query }, signal);
-    // Every list's body has its rows under the list's name; the client read it by the schema.
+    // The client has validated the body, which holds the rows under the list's name.
     const { meta, [index.list?.name ?? ""]: listed } = body as ListBody;
     const rows = listed as readonly Item[];
     const unreadRows = listUnreadRows(body as ListBody);
     const shown = rows.length + unreadRows.length;
     const count = meta.count ?? undefined;
     const isFirst = known.size === 0;
-    // A server may have a smaller maximum than ours, and may not say so.
+    // A server may have a smaller maximum page size than requested, without reporting it.
     const size = meta.limit ?? (isFirst ? Math.min(shown, asked.limit) : asked.limit);
     const isSmaller = size < asked.limit;
     if (isSmaller) limit = Math.max(1, size);
@@ -116,9 +114,9 @@ async function* readPages<Item extends RowWithId>(
     for (const { id } of rows) known.add(id);
     for (const place of unreadRows) if (!known.has(start + place)) unread += 1;
     for (const place of unreadRows) known.add(start + place);
-    // Without a count, only a page shorter than earlier ones is known to be the last one.
+    // Without a count, the last page is recognized by being shorter than earlier pages.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
-    // If the server states no page size, a short page may be the last, or all pages may be short.
+    // Without a reported page size, a short page may be the last, or the maximum may be small.
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
@@ -126,7 +124,7 @@ async function* readPages<Item extends RowWithId>(
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);
-    // A service in this process answers without a pause: other work of the process runs here.
+    // An embedded service answers synchronously, so other work gets the event loop here.
     await nextTurn();
   }
 }
@@ -134,8 +132,8 @@ async function* readPages<Item extends RowWithId>(
 type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 
 /**
- * Chooses the page that includes the last row read and extends furthest beyond it. If pages are too
- * small for that, chooses the next page.
+ * Chooses the page that includes the last row read and extends furthest beyond it. Chooses the next
+ * page if pages are too small for an overlap.
  */
 function choosePage(reached: number, largest: number) {
   let best = { page: Math.floor(reached / largest) + 1, limit: largest };

@@ -22,9 +22,7 @@ import { fold } from "../../contract/text.ts";
 import type { ServerAccess } from "../owner.ts";
 import { readList, type ListPart } from "./read-list.ts";
 
-/** Selects links by filters and a search text. */
-
-/** All matching links page by page, oldest first, while others may write. */
+/** Yields all matching links, oldest first. */
 export async function* selectParts(
   asking: ServerAccess,
   filters: readonly FilterInput[],
@@ -32,7 +30,7 @@ export async function* selectParts(
 ): AsyncGenerator<ListPart<ReadLink>> {
   const checkFilters = createFilterCheck(asking);
   const call: ServerAccess["call"] = async (_, input, signal = asking.signal) => {
-    // The list is only read by pages of links.
+    // `readList` calls only the list of links, so the input type is known.
     const page = await listLinks({ ...asking, signal }, { ...(input as ListInput), search });
     return page as never;
   };
@@ -43,34 +41,34 @@ export async function* selectParts(
 }
 
 /**
- * One page of links. Throws if it uses a filter that only Waypost has, and the server does not
- * confirm that it applied the filter: other servers ignore it and return every link.
+ * Reads one page of links. Other servers ignore filters that only Waypost has, and return every
+ * link. So this throws unless the server confirms such a filter.
  */
 export async function listLinks({ call, signal }: ServerAccess, input: ListInput) {
   const page = await call(links.index, input, signal);
   const { applied } = page.meta;
   const isApplied = (name: string) => Array.isArray(applied) && applied.includes(name);
-  if (nameOwn(input).every(isApplied)) return page;
-  throw refuseOwn(input);
+  if (nameWaypostFilters(input).every(isApplied)) return page;
+  throw refuseWaypostFilters(input);
 }
 
 export function usesOwnFilters(selection: LinkSelection): boolean {
-  return nameOwn(selection).length > 0;
+  return nameWaypostFilters(selection).length > 0;
 }
 
-/** The names of filters in the request that only Waypost has. */
-function nameOwn({ filters = [], search }: LinkSelection): readonly string[] {
-  const own = filters.filter(isOwnFilter).map(toPlainFilter);
+/** The names of the filters that only Waypost supports. */
+function nameWaypostFilters({ filters = [], search }: LinkSelection): readonly string[] {
+  const own = filters.filter(isWaypostFilter).map(toPlainFilter);
   const names = own.map(({ field, condition }) => `${field}_${condition}`);
   return search === undefined ? names : [...names, searchName];
 }
 
-function isOwnFilter({ field }: FilterInput): boolean {
+function isWaypostFilter({ field }: FilterInput): boolean {
   return isOwnField(links.index.list, field);
 }
 
-function refuseOwn({ filters = [], search }: LinkSelection): Problem {
-  const fields = [...new Set(filters.filter(isOwnFilter).map(({ field }) => field))];
+function refuseWaypostFilters({ filters = [], search }: LinkSelection): Problem {
+  const fields = [...new Set(filters.filter(isWaypostFilter).map(({ field }) => field))];
   const refused = [
     ...(fields.length > 0 ? [`filters on ${toSentence(fields)}`] : []),
     ...(search === undefined ? [] : ["search"]),
@@ -83,8 +81,8 @@ function refuseOwn({ filters = [], search }: LinkSelection): Problem {
 }
 
 /**
- * Throws when a link does not match the filters: a server answers a filter that it does not know
- * with every link.
+ * Throws if a link does not match the filters. A server that does not support a filter may ignore
+ * it and return every link.
  */
 function createFilterCheck(asking: ServerAccess) {
   const known = new Set<string>();
@@ -93,8 +91,8 @@ function createFilterCheck(asking: ServerAccess) {
       const name = `${filter.field} ${filter.condition}`;
       const matches = new Set(rows.map(createMatcher(filter)));
       if (matches.has(false)) throw refuseFilter(name);
-      // The server has confirmed the filters that only Waypost has.
-      const isConfirmed = isOwnFilter(filter) || known.has(name);
+      // The server has already confirmed the filters that only Waypost has.
+      const isConfirmed = isWaypostFilter(filter) || known.has(name);
       if (!matches.has(undefined) || isConfirmed) continue;
       if (!(await isKnown(asking, filter))) throw refuseFilter(name);
       known.add(name);
@@ -109,8 +107,8 @@ function refuseFilter(name: string): CallFailure {
 }
 
 /**
- * Where a link does not show what was asked of it, the deployment is asked for what no link can be:
- * it answers nothing exactly when it has understood.
+ * If links lack the filtered field, checks support with filters that no link can match. Only a
+ * server that supports the filter returns an empty list.
  */
 async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Promise<boolean> {
   for (const filters of contradict(filter)) {
@@ -119,7 +117,7 @@ async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Pro
   return true;
 }
 
-/** Each condition with its opposite; a null matches neither of the two. */
+/** Each condition with its opposite. A null value matches neither. */
 const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
   not_eq: "eq",
   gt: "lteq",
@@ -145,21 +143,20 @@ function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
   return [[{ ...filter, value: condition === "in" ? [value] : value }]];
 }
 
-/** Returns undefined if the record does not show whether it matches. */
+/** Returns undefined if the record lacks the field. */
 type Matcher = (record: JsonObject) => boolean | undefined;
 
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * Checks whether a link matches a filter, because a server that does not support a filter returns
- * everything. Undefined if the link lacks the field, and for the order of texts, which differs
- * between servers.
+ * Checks locally whether a link matches a filter. The result is undefined if the link lacks the
+ * field, or for the order of texts, which differs between servers.
  */
 function createMatcher(filter: FilterInput): Matcher {
   const { field, condition, value } = toPlainFilter(filter);
   const declared = fields[field];
   if (declared === undefined) return () => undefined;
-  // Text conditions search numbers and times in their printed form.
+  // Text conditions compare numbers and times in their printed form.
   const kind = isTextual(condition) && declared !== "path" ? "text" : declared;
   const test = createTest(kind, condition, value);
   return (record) => {
@@ -173,7 +170,7 @@ function createMatcher(filter: FilterInput): Matcher {
 
 type Comparable = string | number | null;
 
-/** What each condition requires of the difference between the held value and the wanted one. */
+/** What each condition requires of the difference `held - wanted`. */
 const orders: Readonly<Partial<Record<FilterCondition, (difference: number) => boolean>>> = {
   gt: (difference) => difference > 0,
   gteq: (difference) => difference >= 0,
@@ -181,7 +178,7 @@ const orders: Readonly<Partial<Record<FilterCondition, (difference: number) => b
   lteq: (difference) => difference <= 0,
 };
 
-/** Undefined for the order of texts. */
+/** Returns undefined for the order of texts, which differs between servers. */
 function createTest(
   kind: FieldKind,
   condition: FilterCondition,
@@ -201,7 +198,6 @@ function createTest(
     case "start":
       return (held) => fold(String(held)).startsWith(folded);
     case "not_eq":
-      // An unreadable value differs from every value.
       return (held) => held !== wanted;
     default:
       return (held) => held !== null && items.includes(held);

@@ -255,7 +255,7 @@ async function readWithin(
 ): Promise<LinkReading> {
   let count = 0;
   let unread = 0;
-  const reading = bulk.runInTurn(owner, asking.signal, async (signal) => {
+  const reading = bulk.runQueued(owner, asking.signal, async (signal) => {
     for await (const { rows, unread: lost } of selectParts({ ...asking, signal }, filters)) {
       take(rows);
       unread += lost;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
-import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import { CallFailure } from "../../../src/client/outcome.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { Problem } from "../../../src/contract/problem.ts";
@@ -50,7 +50,7 @@ async function make(path: string, name = "Old"): Promise<{ readonly id: string }
   return (await world.call("POST", "/links", { body: { path, name } })).body;
 }
 
-async function plan(wanted: PlanWanted): Promise<Plan> {
+async function plan(wanted: PlanInput): Promise<Plan> {
   return (await bulk.plan(wanted, owner)).plan;
 }
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import { links, type ReadLink } from "../../../src/contract/links.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";
@@ -104,7 +104,7 @@ async function withBulk<Result>(
   return await act(desk);
 }
 
-async function plan({ bulk, owner }: UnpacedDesk, wanted: PlanWanted): Promise<Plan> {
+async function plan({ bulk, owner }: UnpacedDesk, wanted: PlanInput): Promise<Plan> {
   const made = await bulk.plan(wanted, owner);
   expect(made.plan.counts).toMatchObject({ invalid: 0, conflict: 0 });
   return made.plan;

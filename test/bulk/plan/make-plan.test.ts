@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import type { LinkFields } from "../../../src/contract/links.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 import { createTraveller } from "../../client/traveller.ts";
@@ -16,7 +16,7 @@ openForEach(openPlanner, (opened) => (planner = opened));
 const missingId = "0192f0c0-0000-7000-8000-000000000001";
 const url = "https://shop.example/";
 
-const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanWanted => ({
+const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanInput => ({
   operation,
   source: { rows },
 });

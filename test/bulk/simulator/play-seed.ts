@@ -1,4 +1,4 @@
-import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
@@ -95,7 +95,7 @@ async function makePlan(stage: Stage, wish: Wish): Promise<Planned> {
 }
 
 /** Makes a plan. Retries after network faults, and finally without any. */
-async function plan(stage: Stage, title: string, wanted: PlanWanted): Promise<Planned> {
+async function plan(stage: Stage, title: string, wanted: PlanInput): Promise<Planned> {
   const { time, door, chance, complain } = stage;
   for (let tries = 1; ; tries += 1) {
     const isCalm = tries > 2 || chance.isLikely(0.5);

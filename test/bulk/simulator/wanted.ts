@@ -1,4 +1,4 @@
-import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
+import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import type { Link, LinkFields } from "../../../src/contract/links.ts";
 import type { PlanAction } from "../../../src/state/plans.ts";
 import type { Chance } from "./chance.ts";
@@ -115,7 +115,7 @@ function nameLink(
   return chance.isLikely(0.5) ? { id } : { path };
 }
 
-export function toPlanWanted(wish: Wish): PlanWanted {
+export function toPlanWanted(wish: Wish): PlanInput {
   if ("rows" in wish) return { operation: wish.operation, source: { rows: wish.rows } };
   const filters = [{ field: "name", condition: "cont", value: wish.word }] as const;
   return { operation: wish.operation, filters, changes: wish.changes };

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { CsvFault, readCsv } from "../../../bulk/files/csv.ts";
 import type { Owner } from "../../../bulk/owner.ts";
 import { ruledFields } from "../../../bulk/plan/change-by-rule.ts";
-import type { PlanWanted } from "../../../bulk/plan/make-plan.ts";
-import type { FilterWanted } from "../../../bulk/plan/plan-filters.ts";
+import type { PlanInput } from "../../../bulk/plan/make-plan.ts";
+import type { FilterPlanInput } from "../../../bulk/plan/plan-filters.ts";
 import { listLinkHosts } from "../../../contract/access.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -122,7 +122,7 @@ type PlanArguments = {
 } & RuleArguments;
 
 /** Reads the arguments. A plan has exactly one source, and changes only with filters. */
-async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanWanted> {
+async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanInput> {
   const given = args as PlanArguments;
   const { operation, undo, search } = given;
   const filters = given.filters ?? (search === undefined ? undefined : []);
@@ -170,7 +170,7 @@ function readFilterSource(
   operation: PlanOperation,
   filters: readonly FilterInput[],
   { search, changes = {}, replace, add_query, path_prefix }: PlanArguments,
-): FilterWanted {
+): FilterPlanInput {
   if (filters.length === 0 && search === undefined) {
     throw refuseField("filters", "an empty list would match every link; give at least one filter");
   }

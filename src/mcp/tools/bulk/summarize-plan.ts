@@ -34,7 +34,7 @@ export function summarizePlan(
   owner: Owner,
   { job, signal: left }: { readonly job?: Job | undefined; readonly signal?: Leaving } = {},
 ) {
-  return bulk.runInTurn(owner, left, (signal) =>
+  return bulk.runQueued(owner, left, (signal) =>
     summarizeRows({ call: owner.call, signal }, bulk.readWrites(plan, job)),
   );
 }
