@@ -28,19 +28,19 @@ import {
 } from "./findings.ts";
 
 /**
- * Audits all links and apps of a project. Each link is checked once and then discarded, except for
- * the data that the searches for duplicates and loops need.
+ * Audits all links and apps of a project. Links are not kept in memory, except for what the
+ * searches for duplicates and loops need.
  */
 
 type LinkAudit = {
   readonly addLinks: (links: readonly ReadLink[]) => void;
-  readonly finish: () => AuditEnd;
+  readonly finish: () => AuditResult;
 };
 
-export type AuditEnd = {
+export type AuditResult = {
   readonly findings: readonly AuditFinding[];
   readonly checked: number;
-  /** Links that could not be checked, because a required field could not be read. */
+  /** The number of links that could not be checked, because a required field could not be read. */
   readonly unjudged: number;
 };
 
@@ -84,12 +84,11 @@ const judgedFields = [
   ..."name path shortened_path ios_app_id android_app_id enable_forced_redirect".split(" "),
 ];
 
-type OwnApps = VisitedApps & {
-  /** The link's apps that are no longer registered. */
-  readonly gone: readonly ("ios_app" | "android_app")[];
+type LinkApps = VisitedApps & {
+  readonly deletedApps: readonly ("ios_app" | "android_app")[];
 };
 
-function findApps(link: ReadLink, { ios, android }: AuditedApps): OwnApps {
+function findApps(link: ReadLink, { ios, android }: AuditedApps): LinkApps {
   const ios_app = ios?.get(link.ios_app_id ?? "");
   const android_app = android?.get(link.android_app_id ?? "");
   const isIosGone = ios !== undefined && ios_app === undefined && !isBlank(link.ios_app_id);
@@ -98,7 +97,7 @@ function findApps(link: ReadLink, { ios, android }: AuditedApps): OwnApps {
   return {
     ios_app,
     android_app,
-    gone: [
+    deletedApps: [
       ...(isIosGone ? ["ios_app" as const] : []),
       ...(isAndroidGone ? ["android_app" as const] : []),
     ],
@@ -107,13 +106,13 @@ function findApps(link: ReadLink, { ios, android }: AuditedApps): OwnApps {
 
 function listLinkFaults(
   link: ReadLink,
-  { gone, ...apps }: OwnApps,
+  { deletedApps, ...apps }: LinkApps,
   visits: AuditedVisits,
 ): readonly AuditProblem[] {
   const found: AuditProblem[] = [];
   const note = (rest: Omit<AuditProblem, "id" | "link">) =>
     found.push({ ...rest, id: link.id, link });
-  for (const field of gone) note({ code: "deleted_app", field });
+  for (const field of deletedApps) note({ code: "deleted_app", field });
   const explained = readExplainedLink(link, apps, visits);
   const problems = findLinkProblems(explained).filter(({ code }) => !faultsOfApps.has(code));
   const isNowhere = nowhere.every((wanted) => problems.some(({ code }) => code === wanted));
@@ -134,7 +133,7 @@ const nowhere: readonly LinkFault[] = [
   "no_desktop_destination",
 ];
 
-/** Reported once per app and not again for every link that opens it. */
+/** Problems that are reported once per app instead of for every link. */
 const faultsOfApps: ReadonlySet<LinkFault> = new Set([
   "app_invalid",
   "app_unknown",
@@ -152,7 +151,7 @@ type AuditedApps = {
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 
-/** Checks an app through a link that has only this app. */
+/** Checks each app by means of a sample link that opens it. */
 function listAppFaults(
   { ios, android }: AuditedApps,
   visits: AuditedVisits,
@@ -171,7 +170,7 @@ function listFaults(
   // A missing field is unknown, not empty.
   if (appFields[platform].some((field) => app[field] === undefined)) return [];
   const { id } = app;
-  const link = { id, url, [`${platform}_app_id`]: id };
+  const link = { id, url: sampleUrl, [`${platform}_app_id`]: id };
   const apps: VisitedApps = { [`${platform}_app`]: app };
   const problems = findLinkProblems(readExplainedLink(link, apps, visits));
   const own = problems.filter(({ field = "" }) => field.startsWith(`${platform}_app.`));
@@ -185,14 +184,12 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/**
- * The destination of the link with which apps are checked, so that only the app can have problems.
- */
-const url = "https://destination.example";
+/** A valid destination for the sample link, so that only its app can have problems. */
+const sampleUrl = "https://destination.example";
 
 /**
  * Finds links with the same name, destinations and apps. Links with different names are probably
- * separate on purpose, to count the visits of each channel.
+ * intentional, to count the visits of each channel.
  */
 function createDuplicateSearch(): AuditSearch {
   /** The ids of links that share a key. */
@@ -229,9 +226,8 @@ const destinationFields = [
 ] as const satisfies readonly (keyof ReadLink)[];
 
 /**
- * Finds links that redirect in a loop, directly or through other links of the project, and links
- * that redirect into a loop. Only links that redirect to the project's own addresses can do so, so
- * only they are stored.
+ * Finds links that redirect in a loop, directly or through other links, and links that redirect
+ * into a loop. Only links that redirect within the project are stored.
  */
 function createLoopSearch(linkHost: string | undefined): AuditSearch {
   const candidates: RedirectingLink[] = [];
@@ -244,8 +240,8 @@ function createLoopSearch(linkHost: string | undefined): AuditSearch {
     },
     list: () => {
       const byPath = new Map(candidates.flatMap((link) => link.paths.map((path) => [path, link])));
-      const lost = platforms.map((_, place) => findLost(candidates, place, byPath));
-      const found = candidates.filter((link) => lost.some((links) => links.has(link)));
+      const looping = platforms.map((_, place) => findLoopingLinks(candidates, place, byPath));
+      const found = candidates.filter((link) => looping.some((links) => links.has(link)));
       return found.map(({ id }) => ({ code: "loop", id }));
     },
   };
@@ -271,26 +267,26 @@ function readNext(
   return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
 }
 
-/** Follows each link only once, because many links share a part of their redirects. */
-function findLost(
+/** Follows each link only once, because many links share parts of their redirects. */
+function findLoopingLinks(
   links: readonly RedirectingLink[],
   place: number,
   byPath: ReadonlyMap<string, RedirectingLink>,
 ): ReadonlySet<RedirectingLink> {
-  const lost = new Set<RedirectingLink>();
+  const looping = new Set<RedirectingLink>();
   const done = new Set<RedirectingLink>();
   for (const start of links) {
-    const way = new Set<RedirectingLink>();
+    const route = new Set<RedirectingLink>();
     let link: RedirectingLink | undefined = start;
-    while (link !== undefined && !done.has(link) && !way.has(link)) {
-      way.add(link);
+    while (link !== undefined && !done.has(link) && !route.has(link)) {
+      route.add(link);
       link = byPath.get(link.next[place] ?? "");
     }
-    const isLost = link !== undefined && (way.has(link) || lost.has(link));
-    for (const passed of way) {
+    const isLooping = link !== undefined && (route.has(link) || looping.has(link));
+    for (const passed of route) {
       done.add(passed);
-      if (isLost) lost.add(passed);
+      if (isLooping) looping.add(passed);
     }
   }
-  return lost;
+  return looping;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { dropHidden } from "../text/show-hidden.ts";
 import type { AuditFinding, FindingCode } from "./findings.ts";
 
-/** Describes the findings of an audit for people, worst first, each with its fix. */
+/** Describes the findings of an audit, worst first, each with its fix if one exists. */
 
 export type FindingGroup = {
   readonly code: string;
@@ -19,13 +19,13 @@ export type FindingGroup = {
 /** The tool call for a fix. It changes nothing until a person approves it. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
-/** A fix, and how many of the links it covers. */
+/** A fix, and how many links it changes. */
 type CoveringFix = Fix & { readonly covers: number };
 
-/** A finding among the links that these filters select. */
+/** A finding, and the filters that selected the audited links. */
 type FilteredFinding = AuditFinding & {
   readonly among: readonly FilterInput[];
-  /** Whether the server has the filters that only Waypost has. */
+  /** Whether the server supports the filters that only Waypost has. */
   readonly hasOwnFilters: boolean;
 };
 
@@ -153,7 +153,7 @@ const kinds: Readonly<Record<FindingCode, FindingKind>> = {
 
 const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: true } as const;
 
-/** As much text as an assistant can copy without mistakes. */
+/** Assistants may make mistakes when they copy longer texts. */
 const mostCharacters = 1800;
 
 /** Fixes only the first links, because each name needs its own new value. */
@@ -166,44 +166,44 @@ function planNames({ first }: FilteredFinding): CoveringFix | undefined {
 }
 
 /**
- * Plans the same change for all links. If the finding does not contain all of them, a filter
- * selects them, and possibly others that already have the right value.
+ * Plans one change for all links. If the finding lists only some of them, the filter `wider`
+ * selects all, and possibly links that are already correct.
  */
 function planChanges(
   finding: FilteredFinding,
   changes: JsonObject,
   wider: FilterInput | undefined,
 ): CoveringFix | undefined {
-  const { filters, covers } = nameAll(finding, wider);
+  const { filters, covers } = selectLinks(finding, wider);
   return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
-/** If the finding does not contain all links, the start of the field selects them. */
+/**
+ * Fixes http URLs in a field. If the finding lists only some links, a filter on `http://` selects
+ * all.
+ */
 function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;
-  const begins = { field, condition: "start", value: "http://" } as const;
-  const isNamed = finding.hasOwnFilters && Object.hasOwn(ownLinkFilters, field);
-  const { filters, covers } = nameAll(finding, isNamed ? begins : undefined);
+  const startsWithHttp = { field, condition: "start", value: "http://" } as const;
+  const hasFilter = finding.hasOwnFilters && Object.hasOwn(ownLinkFilters, field);
+  const { filters, covers } = selectLinks(finding, hasFilter ? startsWithHttp : undefined);
   const replace = [{ field, from: "http://", to: "https://", match: "text" }];
   return covers === 0 ? undefined : { ...planUpdate({ filters, replace }), covers };
 }
 
-type NamedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
+type SelectedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
 
-/**
- * Selects the links by their paths, or by a common filter if the finding does not contain all of
- * them.
- */
-function nameAll(
+/** Selects the links by their paths, or by `wider` if the finding lists only some of them. */
+function selectLinks(
   { first, count, among }: FilteredFinding,
   wider: FilterInput | undefined,
-): NamedLinks {
+): SelectedLinks {
   const paths = first.flatMap(({ path }) => path ?? []);
-  const isTaken = among.some(
+  const isAlreadyFiltered = among.some(
     ({ field, condition }) => field === wider?.field && condition === wider.condition,
   );
-  if (wider !== undefined && count > paths.length && paths.length > 0 && !isTaken) {
+  if (wider !== undefined && count > paths.length && paths.length > 0 && !isAlreadyFiltered) {
     return { filters: [...among, wider], covers: count };
   }
   return { filters: [{ field: "path", condition: "in", value: paths }], covers: paths.length };

@@ -2,17 +2,14 @@ import type { ReadLink } from "../contract/links.ts";
 import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
-/**
- * Collects the findings of an audit. It counts each kind of finding, and stores only the ids in the
- * requested window.
- */
+/** Collects the findings of an audit. Counts every finding, but keeps only the requested ids. */
 
 export type FindingCode =
   LinkFault | "no_destination" | "deleted_app" | "hidden_characters" | "duplicate";
 
 export type AuditFinding = {
   readonly code: FindingCode;
-  /** The field of the link, if the kind can affect several fields. */
+  /** The affected field, if this kind of finding can affect several fields. */
   readonly field: string | undefined;
   readonly count: number;
   /** The ids of links or of apps. */
@@ -26,11 +23,11 @@ export type AuditFinding = {
 type Detail = {
   /** The message of the violated rule. */
   readonly rule?: string;
-  /** How many groups of duplicates there are. */
+  /** The number of groups of duplicates. */
   readonly sets?: number;
 };
 
-/** Which ids of each finding to return. */
+/** The page of ids to return for each finding. */
 export type AuditWindow = { readonly from: number; readonly limit: number };
 
 export type AuditFindings = {

@@ -22,7 +22,7 @@ export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => CheckedValues<Values>;
-  /** Returns a warning about values that the API accepts but with which the app will not open. */
+  /** Warns about values that the API accepts but that stop the app from opening. */
   readonly findWarning: (fields: Fields) => string | undefined;
 };
 

@@ -16,12 +16,10 @@ import { digestOf } from "../text/digest.ts";
 
 /**
  * Counts requests against rate limits, per key and per client IP address. A window starts with its
- * first request.
- *
- * All processes of a database share each limit without a write per request. Each process counts its
- * own requests, reports them after a fixed number, and then reads the reports of the others. So
- * only unreported requests can exceed a limit. Rejected requests do not count, so a caller within
- * the limit is never rejected.
+ * first request. All processes of a database share each limit without a write per request. Each
+ * process counts its own requests, reports them after a fixed number, and then reads the reports of
+ * the others. So only unreported requests can exceed a limit. Rejected requests do not count, so a
+ * caller within the limit is never rejected.
  */
 export type Budgets = {
   /** Counts a request. Throws if the key has reached the limit. */
@@ -31,7 +29,7 @@ export type Budgets = {
   /** Counts a request without a secret key, by its client IP address. */
   readonly spendByAddress: (address: string, budget: AddressBudgetName) => Awaitable<void>;
   /** Refunds one request. Other processes learn of the refund with the next report. */
-  readonly giveBack: (address: string, budget: AddressBudgetName) => void;
+  readonly refund: (address: string, budget: AddressBudgetName) => void;
 };
 
 /** The requests that one process has counted against a limit since the window's first request. */
@@ -46,7 +44,6 @@ type BudgetWindow = {
    * wait until `reported` reaches it.
    */
   counted: number;
-  /** The number of refunded requests. */
   returned: number;
   /** The number of counted requests that other processes can see. */
   reported: number;
@@ -62,8 +59,8 @@ export type ReportWindow = (window: BudgetWindow) => Promise<boolean>;
 type Budget = AddressBudget & { readonly step: number; readonly most: number };
 
 /**
- * The maximum number of IP addresses. Beyond it, the oldest is deleted, so that attackers cannot
- * fill the memory.
+ * The maximum number of IP addresses in memory, which limits what attackers can fill. Beyond it,
+ * the oldest address is dropped.
  */
 const mostAddresses = 10_000;
 
@@ -80,7 +77,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
     if (unreported < 2 * step) return undefined;
     return waitForReport(window, window.counted - 2 * step, report).then(() => {
       if (countSpent(window) + countOthers(window, monotonic()) <= limit) return;
-      giveBackTo(window);
+      refundTo(window);
       throw rateLimited();
     });
   }
@@ -103,7 +100,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = keyBudgets[budget];
-      // Keys have rows in the database, which limits their number.
+      // Keys are limited by their rows in the database.
       const whole = { limit, window_ms, step: limit / 20, most: Infinity };
       return spendFrom(windows.open(budget, `${keyId} ${budget}`, whole), whole);
     },
@@ -119,9 +116,9 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
       const whole = { limit, window_ms, step, most: mostAddresses };
       return spendFrom(windows.open(budget, nameAddress(address, budget), whole), whole);
     },
-    giveBack: (address, budget) => {
+    refund: (address, budget) => {
       const window = windows.find(budget, nameAddress(address, budget));
-      if (window !== undefined) giveBackTo(window);
+      if (window !== undefined) refundTo(window);
     },
   };
 }
@@ -145,7 +142,7 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // Reports of other processes stay valid when a new window starts.
+      // Reports of other processes outlive this process's window.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
       const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };
@@ -155,12 +152,12 @@ function createWindows(monotonic: () => number) {
   };
 }
 
-/** Returns the window's name. It contains a hash, so that IP addresses are never stored. */
+/** Names the window by a hash, so that IP addresses are never stored. */
 function nameAddress(address: string, budget: AddressBudgetName): string {
   return `address ${digestOf(`${budget} ${findAddressGroup(address)}`)}`;
 }
 
-function giveBackTo(window: BudgetWindow): void {
+function refundTo(window: BudgetWindow): void {
   if (window.returned < window.counted) window.returned += 1;
 }
 
@@ -192,10 +189,10 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   let running: Promise<boolean> = Promise.resolve(true);
   let next: Promise<boolean> | undefined;
   let droppedAt = -Infinity;
-  let refusedAt = -Infinity;
+  let failedAt = -Infinity;
 
   /** Reports all waiting windows with one write and one read. */
-  async function takeTurn(before: Promise<boolean>): Promise<boolean> {
+  async function sendReport(before: Promise<boolean>): Promise<boolean> {
     await before;
     next = undefined;
     const windows = [...waiting.values()];
@@ -204,8 +201,8 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await exchange(windows);
       return true;
     } catch {
-      // The requests themselves report problems with the database.
-      refusedAt = clock.monotonic();
+      // A broken database is already reported by the requests themselves.
+      failedAt = clock.monotonic();
       return false;
     }
   }
@@ -240,22 +237,22 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   function wait(window: BudgetWindow): Promise<boolean> {
     waiting.set(window.name, window);
     if (next === undefined) {
-      next = takeTurn(running);
+      next = sendReport(running);
       running = next;
     }
     return next;
   }
 
   return (window) => {
-    const isRefused = clock.monotonic() - refusedAt < pause_ms;
-    const reported = isRefused ? Promise.resolve(false) : wait(window);
+    const hasJustFailed = clock.monotonic() - failedAt < pause_ms;
+    const reported = hasJustFailed ? Promise.resolve(false) : wait(window);
     return reported.finally(() => {
       window.reporting = undefined;
     });
   };
 }
 
-/** Returns the latest valid end. Rows beyond it were written before a clock was set back. */
+/** Rows that end later than this were written before a clock was set back, and are ignored. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

@@ -16,9 +16,9 @@ import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../st
 import type { Db, Tenant } from "../store/tables.ts";
 import { readTenant, waitForClicks, type Services, type WriteCall } from "./handler.ts";
 
-/** Finds links by path or URL, and waits for clicks that are still in memory. */
+/** Finds links by path or URL, including clicks that are still in memory. */
 
-/** Finds the link at a path from a caller. Returns undefined for an invalid path. */
+/** Returns undefined for an invalid path. */
 export async function findLinkAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -97,7 +97,7 @@ export async function findHostedProject(
   return undefined;
 }
 
-/** Waits for clicks before a response that contains those of the link with this path. */
+/** Waits for pending clicks of the link at a path, so that the response contains them. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,

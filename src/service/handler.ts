@@ -61,12 +61,12 @@ type CommonCall = {
   /** The `User-Agent` header, or an empty text. */
   readonly agent: string;
   readonly precondition: Precondition;
-  /** True if other writes go first. */
+  /** True for background writes, which yield to other writes. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
   /** Adds a text to the `Warning` header of a successful response. */
   readonly warn: (text: string) => void;
-  /** The waiting caller. Once the caller has left or got a 503, nothing more may start. */
+  /** Shows whether the caller still waits. After a disconnect or a 503, no new work may start. */
   readonly signal: Waiter;
 };
 
@@ -93,12 +93,12 @@ type HandlerReply<E extends Endpoint> = {
 
 type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler without its types, which TypeScript cannot follow in the loop over the contract. */
+/** A handler without its types, which TypeScript cannot infer in the loop over all endpoints. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
 ) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;
 
-/** A handler for every endpoint of a group. If one is missing, the code does not compile. */
+/** A handler for every endpoint of a group. A missing handler is a compile error. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
@@ -107,7 +107,7 @@ export type Handlers = {
   readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
 };
 
-/** The parts of a call that a write to a project needs. */
+/** The parts of a call that a write in a project needs. */
 export type WriteCall = Pick<
   CommonCall,
   "services" | "precondition" | "isPatient" | "via" | "warn"
@@ -120,9 +120,7 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/**
- * Waits for clicks before a response that contains those of a link, or of all links of the project.
- */
+/** Waits for pending clicks of one link or all links, so that the response contains them. */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -140,8 +138,8 @@ export function writeTenant<Result>(
 }
 
 /**
- * The conditions of a write: either `If-None-Match: *`, or `If-Match` with a tag of the state that
- * the caller has seen. The writing transaction checks them, so no change can happen in between.
+ * The conditions of a write: `If-None-Match: *`, or `If-Match` with the tag of the state that the
+ * caller has read. The writing transaction checks them, so no change can happen in between.
  */
 export type Precondition = {
   /** The accepted tags of the target; undefined accepts any state. */
@@ -158,8 +156,8 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * Throws unless the target satisfies the conditions. `states` are the target as each kind of
- * caller may have seen it. An absent target has no states.
+ * Throws unless the target satisfies the conditions. `states` are the forms in which different
+ * callers may have read the target; an absent target has none.
  */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,

@@ -21,7 +21,7 @@ export type AnswerHttp = (
   address: string | undefined,
 ) => void;
 
-/** The time for which the rest of a request body is read after the response. */
+/** How long the rest of a request body is read after the response. */
 const restOfBody_ms = 500;
 
 /**
@@ -116,14 +116,14 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
   response.writeHead(status, sent).end(text);
 }
 
-/** Serializes the body. Data is never a plain string, so a string is a page. */
+/** Serializes the body. A plain string is an HTML page, because JSON responses are objects. */
 export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
   return body === null || typeof body === "string" ? body : JSON.stringify(body);
 }
 
 /**
- * Discards the rest of a request body, because some clients read no response before they have sent
- * it all. Node would wait for the rest as long as for a whole request.
+ * Reads and discards the rest of a request body, because some clients read no response before they
+ * have sent everything. Node's own timeout would be much longer.
  */
 function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
   if (incoming.complete) return;

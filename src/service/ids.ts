@@ -1,8 +1,6 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import { clientPrefix } from "../text/secrets.ts";
 
-/** Generates ids, paths and tokens. */
-
 /** Without 0, O, 1, l, I and o, because a person may have to type a code. */
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
@@ -17,7 +15,6 @@ export function createId(clock: Pick<Clock, "now">, random: Random): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Sources of ids and times. */
 export type IdSources = { readonly clock: Pick<Clock, "now">; readonly random: Random };
 
 export type IdAndTime = { readonly id: string; readonly now: number };
@@ -28,8 +25,7 @@ export function createIdAndTime({ clock, random }: IdSources): IdAndTime {
 }
 
 /**
- * Creates random letters, all with the same probability. Bytes that would favor some letters are
- * replaced.
+ * Creates random letters, all equally probable. Bytes that would favor some letters are skipped.
  */
 export function createCode(length: number, random: Random): string {
   const fair = 256 - (256 % letters.length);

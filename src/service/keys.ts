@@ -27,35 +27,35 @@ import { createToken, createClientToken, createIdAndTime, type IdSources } from 
 /** Finds and checks the key of a request, creates keys, and records when they were last used. */
 
 /** An API key or a client key, with its project. */
-export type Holder = KeyWithProject | ClientKeyWithProject;
+export type AuthenticatedKey = KeyWithProject | ClientKeyWithProject;
 
 /** Caches recently used keys. Other keys are read from the database. */
 export type KeyCache = {
-  readonly find: (token: string) => Awaitable<Holder | undefined>;
+  readonly find: (token: string) => Awaitable<AuthenticatedKey | undefined>;
   /**
-   * Returns a temporary token for the key. A resumed job uses this token, because the key's own
-   * token is not stored. The token is valid only in this process, until the process ends.
+   * Creates a temporary token for the key, because the real token is not stored. Resumed jobs use
+   * it. The token is valid only in this process.
    */
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
 /**
- * The maximum number of cached tokens. The cache avoids hashing, which takes as long as all other
- * checks of a request.
+ * The maximum number of cached tokens. A cached token need not be hashed, which would take as long
+ * as all other checks together.
  */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
   /** The ids of keys by their temporary tokens. */
   const lent = new Map<string, string>();
-  const read = (token: string): Awaitable<Holder | undefined> => {
+  const read = (token: string): Awaitable<AuthenticatedKey | undefined> => {
     const keyId = lent.get(token);
     if (keyId !== undefined) return findKeyById(store.db, keyId);
     const find = isClientToken(token) ? findClientKey : findKey;
     return find(store.db, hashToken(token));
   };
   return {
-    find: createFreshCache<Holder>({ store, clock, most: mostTokens, read }),
+    find: createFreshCache<AuthenticatedKey>({ store, clock, most: mostTokens, read }),
     lendToken: (keyId, random) => {
       const [known] = [...lent].find(([, id]) => id === keyId) ?? [];
       const token = known ?? createToken(random);
@@ -65,13 +65,13 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
   };
 }
 
-/** Returns the hash to store for a token. Tokens are random, so they need no salt or slow hash. */
+/** Tokens are random, so they need no salt and no slow hash. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-export function isApiKey(holder: Holder | null | undefined): holder is KeyWithProject {
-  return holder !== null && holder !== undefined && "scopes" in holder;
+export function isApiKey(key: AuthenticatedKey | null | undefined): key is KeyWithProject {
+  return key !== null && key !== undefined && "scopes" in key;
 }
 
 /** The query parameter that can contain the key, at every endpoint. */
@@ -85,23 +85,23 @@ export function authenticate(
   query: URLSearchParams,
   auth: Endpoint["auth"],
   keys: KeyCache,
-): Awaitable<Holder | null> {
+): Awaitable<AuthenticatedKey | null> {
   if (auth === "none") return refuseClientKey(request, query);
-  const isOfApp = auth === "client";
-  const token = readToken(request, query, isOfApp ? ofClientKeys : ofKeys);
-  return andThen(keys.find(token), (holder) => {
-    if (holder === undefined || isApiKey(holder) === isOfApp) {
-      throw unauthorized(refuseKind(token, isOfApp));
+  const isForApps = auth === "client";
+  const token = readToken(request, query, isForApps ? clientKeyMessages : keyMessages);
+  return andThen(keys.find(token), (key) => {
+    if (key === undefined || isApiKey(key) === isForApps) {
+      throw unauthorized(refuseKind(token, isForApps));
     }
-    if (isOfApp && holder.project?.suspended === true) {
+    if (isForApps && key.project?.suspended === true) {
       throw unauthorized(messages.account_suspended);
     }
-    return holder;
+    return key;
   });
 }
 
-function refuseKind(token: string, isOfApp: boolean): string {
-  if (isOfApp) return messages.client_key_needed;
+function refuseKind(token: string, isForApps: boolean): string {
+  if (isForApps) return messages.client_key_needed;
   return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
 }
 
@@ -115,16 +115,19 @@ function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): nul
   return null;
 }
 
-/** The messages for a missing or malformed key, for the kind of key that the endpoint needs. */
-type HowToSend = { readonly missing: string; readonly malformed: string };
-const ofKeys: HowToSend = { missing: messages.key_missing, malformed: messages.key_malformed };
-const ofClientKeys: HowToSend = {
+/** The error messages for each kind of key. */
+type KeyMessages = { readonly missing: string; readonly malformed: string };
+const keyMessages: KeyMessages = {
+  missing: messages.key_missing,
+  malformed: messages.key_malformed,
+};
+const clientKeyMessages: KeyMessages = {
   missing: messages.client_key_missing,
   malformed: messages.client_key_malformed,
 };
 
 /** Reads the token. The same key may be sent twice, but two different keys are rejected. */
-function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowToSend): string {
+function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: KeyMessages): string {
   const { authorization: header = "" } = headers;
   const parameters = query.getAll(keyParameter);
   const headerToken = readHeaderKey(header);
@@ -138,8 +141,8 @@ function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: HowTo
 }
 
 /** Rejects calls that a key may not make. Each reason has its own 401 message. */
-export function requireAccess(holder: KeyWithProject, endpoint: Endpoint): void {
-  const refusal = findRefusal(endpoint, describeKey(holder));
+export function requireAccess(key: KeyWithProject, endpoint: Endpoint): void {
+  const refusal = findRefusal(endpoint, describeKey(key));
   if (refusal !== undefined) throw unauthorized(refusal.message);
 }
 
@@ -156,11 +159,11 @@ export function describeKey({ project, scopes, role }: KeyWithProject): KeyFacts
 }
 
 /** Requires a second scope, for calls whose content needs one. */
-export function requireScope(holder: KeyWithProject, scope: Scope): void {
-  if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
+export function requireScope(key: KeyWithProject, scope: Scope): void {
+  if (!hasScope(key, scope)) throw unauthorized(refuseScope(scope).message);
 }
 
-/** A new key with its token, which is shown only once. */
+/** A new key. Its token is shown only once. */
 export type IssuedKey = {
   readonly id: string;
   readonly token: string;
@@ -209,7 +212,7 @@ export async function issueClientKey(
  */
 type KeyUses = {
   readonly note: (keyId: string) => void;
-  /** Writes the times that are left in memory. */
+  /** Writes the remaining times. */
   readonly close: () => Promise<void>;
 };
 
@@ -221,11 +224,11 @@ type KeyUsesOptions = {
 
 const writesAfter_ms = 1000;
 const exact_ms = 5 * 60_000;
-/** Beyond this number, the record of recent writes is cleared. */
+/** Limits the memory for recent writes. */
 const mostKeys = 10_000;
 
 export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUses {
-  /** The time when the use of each key was last recorded. */
+  /** When each key's use was last recorded. */
   const noted = new Map<string, number>();
   let waiting = new Map<string, number>();
 
@@ -237,8 +240,8 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Requests already report database problems. Forget these uses, so that the next ones are
-        // recorded.
+        // Requests already report database problems. Clearing the times records the next use of
+        // each key.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

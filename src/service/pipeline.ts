@@ -36,7 +36,7 @@ import { authenticate, isApiKey, requireAccess, type KeyCache } from "./keys.ts"
 import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
-/** Answers the requests of the API: finds the endpoint, runs the checks and writes the reply. */
+/** Answers API requests: finds the endpoint, runs the checks and returns the response. */
 
 type ReceivedRequest = {
   readonly request: CarriedRequest;
@@ -66,7 +66,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);
-  // Before the key check, so that guessed keys count as well.
+  // Runs before the key check, so that guessed keys count too.
   if (addressBudget !== undefined) await spend(addressBudget);
   const caller = await authenticate(request, parameters, endpoint.auth, keys);
   if (isApiKey(caller)) {
@@ -78,7 +78,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
 
   const { list, named, ignored: filters } = readQuery(parameters, endpoint);
   const { body, ignored: fields, faults } = await readBody(request, endpoint);
-  // A set, because a repeated transaction repeats its warnings.
+  // A set removes the duplicates of a retried transaction.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -161,7 +161,7 @@ async function refuseFaulty(
     : validationFailed(all, endpoint.validation_key);
 }
 
-/** Checks whether a rule was broken only because a field of a wrong type was removed. */
+/** Whether a rule failed only because a field with a wrong type was removed. */
 function isSpoiled(field: string, faults: readonly FieldProblem[]): boolean {
   return faults.some((fault) => {
     const isPair = isStoreToken(field) && isStoreToken(fault.field);
@@ -186,12 +186,11 @@ type DeadlineOptions = {
   readonly report: Report;
 };
 
-/** A caller gets a 503 after this time. */
+/** After this time, the caller gets a 503. */
 const deadline_ms = 10_000;
 /**
- * The extra time for a write that has already started, because it usually needs only a moment. If
- * many writes are queued, each may start just before the deadline. Waypost's own client waits
- * longer than both times together.
+ * Extra time for a write that has started, which usually needs only a moment. Queued writes may all
+ * start just before the deadline. Waypost's own client waits longer than both times together.
  */
 const endOfWrite_ms = 4_000;
 
@@ -205,7 +204,7 @@ export async function answerInTime(
   let endWait: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
     endWait = setAlarm(deadline_ms, () => {
-      // Nothing more may start, but a write that has started may still be stored.
+      // No new work may start, but a started write may still succeed.
       leave();
       if (!isWritten()) reject(overloaded());
       else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
@@ -225,7 +224,7 @@ export async function answerInTime(
 }
 
 /**
- * Creates the signal of a waiting caller. An AbortController would cost more than the rest of the
+ * Tracks whether the caller still waits. An AbortController would take longer than the rest of the
  * request.
  */
 function createWaiter(
@@ -259,7 +258,7 @@ export type Route = {
   readonly handler: UntypedHandler;
 };
 
-/** The endpoints of a path pattern, by method, and the id in the requested path. */
+/** The endpoints of a path pattern, by method, and the id in the URL. */
 export type PathMatch = {
   readonly routes: ReadonlyMap<string, Route>;
   readonly id: string | undefined;
@@ -353,12 +352,12 @@ export function respondWith(
   return { status, headers: more === undefined ? own : { ...own, ...more }, body };
 }
 
-/** Limited, because proxies reject long headers. */
+/** Proxies reject long headers. */
 const mostWarningBytes = 500;
 
 /**
- * Formats a `Warning` header (RFC 7234, section 5.5) about ignored parts of a request. Its text can
- * contain names from the request, so characters that could end the text or the header are replaced.
+ * Formats a `Warning` header (RFC 7234, section 5.5) about ignored parts of a request. The text may
+ * contain names from the request, so unsafe characters are escaped or replaced.
  */
 function writeWarning(text: string): string {
   const [opening, closing] = ['299 waypost "', '"'];
@@ -395,8 +394,8 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
 }
 
 /**
- * Describes a conflict between two writers. The value that both wanted is in the constraint's last
- * column.
+ * Describes a conflict between two writers. The constraint's last column contains the value that
+ * both tried to use.
  */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";

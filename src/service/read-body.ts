@@ -31,8 +31,7 @@ export type ReadBody = {
 
 /**
  * Reads and checks the body: content type, size, JSON, wrapper, names, required parameters, then
- * types. The result does not depend on the format that the client used. Handlers check the content
- * later.
+ * types. Handlers validate the values later.
  */
 export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
   const { body: schema, body_optional, required = [], validation_key } = endpoint;
@@ -53,10 +52,7 @@ export async function readBody(request: CarriedRequest, endpoint: Endpoint): Pro
   throw validationFailed(faults, validation_key);
 }
 
-/**
- * Reads the body. An empty text counts as an omitted body. If the body is optional, an empty one
- * needs no content type.
- */
+/** An empty text counts as no body. If the body is optional, it then needs no content type. */
 async function readText(
   { headers, body = "" }: CarriedRequest,
   endpoint: Endpoint,
@@ -67,9 +63,9 @@ async function readText(
   if (!isJson && !(isOptional && type === "")) throw refuseType(type, endpoint);
   const isKeyless = endpoint.auth === "none" || endpoint.auth === "client";
   const sender = isKeyless ? "keyless" : "keyed";
-  const isThere = typeof body === "string";
-  if (isThere && Buffer.byteLength(body) > most_bytes[sender]) throw bodyTooLarge(sender);
-  const text = isThere ? body : await body(sender);
+  const isRead = typeof body === "string";
+  if (isRead && Buffer.byteLength(body) > most_bytes[sender]) throw bodyTooLarge(sender);
+  const text = isRead ? body : await body(sender);
   if (!isJson && text !== "") throw badRequest(messages.content_type);
   return text;
 }
@@ -103,23 +99,23 @@ function parseJson(text: string): JsonObject {
 
 type SentFields = {
   readonly fields: JsonObject;
-  /** The object around the fields, and members outside of it, which are ignored. */
+  /** The name of the object around the fields. */
   readonly wrapper?: string;
-  readonly beside: readonly string[];
+  readonly outside: readonly string[];
 };
 
 /**
- * Returns the fields inside of the wrapper. Some clients send `{"link": {…}}` even where no wrapper
- * is required.
+ * Returns the fields inside the wrapper. Some clients send `{"link": {…}}` even if no wrapper is
+ * required.
  */
 function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
   const name = wrapper ?? optional_wrapper ?? "";
   const fields = Object.hasOwn(json, name) ? json[name] : undefined;
   if (isJsonObject(fields)) {
-    return { fields, wrapper: name, beside: Object.keys(json).filter((other) => other !== name) };
+    return { fields, wrapper: name, outside: Object.keys(json).filter((other) => other !== name) };
   }
   if (wrapper !== undefined) throw badRequest(messages.parameter_missing(wrapper));
-  return { fields: json, beside: [] };
+  return { fields: json, outside: [] };
 }
 
 /**
@@ -147,7 +143,7 @@ function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   return named;
 }
 
-/** Checks whether a value can be an id. Numbers become texts later. */
+/** Numbers are also valid ids, because they are converted to strings later. */
 function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
@@ -167,83 +163,89 @@ function readChoice(choice: unknown): string | undefined {
 /** The maximum number of names to report. A body may have thousands of unknown names. */
 const mostNamed = 20;
 
-/** A member that matches no field, and the fields that may have been meant. */
-type Stray = {
+/** An unknown name in the body, with the fields that the client may have meant. */
+type UnknownField = {
   readonly name: string;
-  /**
-   * The prefix where the member was sent, and the prefix of the fields that may have been meant.
-   */
-  readonly place: string;
-  readonly home: string;
+  /** The path of the object that contains the name, such as `ios_app.`. */
+  readonly prefix: string;
+  readonly suggestedPrefix: string;
   readonly known: readonly string[];
 };
 
 /**
- * Lists the ignored fields. Throws if the body contains no known field. Clients often send back a
- * whole record, so unknown fields are accepted among known ones. A body with only unknown fields is
- * rejected, because it would have no effect.
+ * Lists the ignored fields. Clients often send back a whole record, so unknown fields are accepted
+ * next to known ones. Throws if all fields are unknown, because the request would have no effect.
  */
 function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
-  const { fields, wrapper = "", beside } = sent;
+  const { fields, wrapper = "", outside } = sent;
   const known = Object.keys(endpoint.body?.shape ?? {});
-  const strays = [
-    ...listStrays(endpoint.body, fields, ""),
-    ...beside.map((name) => ({ name, place: "", home: `${wrapper}.`, known })),
+  const unknownFields = [
+    ...listUnknownFields(endpoint.body, fields, ""),
+    ...outside.map((name) => ({ name, prefix: "", suggestedPrefix: `${wrapper}.`, known })),
   ];
-  if (strays.length === 0) return [];
+  if (unknownFields.length === 0) return [];
   const answered = new Set(listResponseFields(endpoint));
-  const isAnswered = (stray: Stray) =>
-    stray.place === "" && answered.has(stray.name) && !known.includes(stray.name);
-  // A body with only read-only fields leaves an existing record unchanged. It cannot create a
-  // record.
-  const isUnchanged = endpoint.method !== "POST" && strays.some(isAnswered);
+  const isAnswered = (unknownField: UnknownField) =>
+    unknownField.prefix === "" &&
+    answered.has(unknownField.name) &&
+    !known.includes(unknownField.name);
+  // A body with only read-only fields is valid for an existing record, but cannot create one.
+  const isUnchanged = endpoint.method !== "POST" && unknownFields.some(isAnswered);
   const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
-  if (!isKnown) throw refuseStrays(strays, endpoint);
-  return strays.slice(0, mostNamed).map((stray) => {
-    const meant = isAnswered(stray) ? "" : suggest(stray);
-    return showName(stray.place + stray.name) + (meant === "" ? "" : ` (did you mean ${meant}?)`);
+  if (!isKnown) throw refuseUnknownFields(unknownFields, endpoint);
+  return unknownFields.slice(0, mostNamed).map((unknownField) => {
+    const meant = isAnswered(unknownField) ? "" : suggest(unknownField);
+    return (
+      showName(unknownField.prefix + unknownField.name) +
+      (meant === "" ? "" : ` (did you mean ${meant}?)`)
+    );
   });
 }
 
-/** Lists the fields of the response. A page has none. */
+/** Lists the fields of the response. HTML pages have none. */
 function listResponseFields({ response }: Endpoint): readonly string[] {
   return response instanceof z.ZodObject ? Object.keys(response.shape) : [];
 }
 
-function listStrays(
+function listUnknownFields(
   schema: z.core.$ZodType | undefined,
   value: unknown,
-  place: string,
-): readonly Stray[] {
+  prefix: string,
+): readonly UnknownField[] {
   const wanted = schema && unwrap(schema);
   if (!(wanted instanceof z.ZodObject) || !isJsonObject(value)) return [];
   const known = Object.keys(wanted.shape);
   return Object.entries(value).flatMap(([name, member]) =>
     Object.hasOwn(wanted.shape, name)
-      ? listStrays(wanted.shape[name], member, `${place}${name}.`)
-      : [{ name, place, home: place, known }],
+      ? listUnknownFields(wanted.shape[name], member, `${prefix}${name}.`)
+      : [{ name, prefix, suggestedPrefix: prefix, known }],
   );
 }
 
-function refuseStrays(strays: readonly Stray[], { body, validation_key }: Endpoint): Problem {
-  const named = strays.slice(0, mostNamed).map((stray) => ({ stray, meant: suggest(stray) }));
-  const clauses = named.map(({ stray, meant }) => {
+function refuseUnknownFields(
+  unknownFields: readonly UnknownField[],
+  { body, validation_key }: Endpoint,
+): Problem {
+  const named = unknownFields
+    .slice(0, mostNamed)
+    .map((unknownField) => ({ unknownField, meant: suggest(unknownField) }));
+  const clauses = named.map(({ unknownField, meant }) => {
     const fault = meant === "" ? "no such field" : `did you mean ${meant}?`;
-    return `${showName(stray.place + stray.name)}: ${fault}`;
+    return `${showName(unknownField.prefix + unknownField.name)}: ${fault}`;
   });
   const isGuessed = named.some(({ meant }) => meant !== "");
   const rest = isGuessed ? "" : `. The fields are ${Object.keys(body?.shape ?? {}).join(", ")}.`;
   return new Problem(422, toSentence(clauses) + rest, { key: validation_key ?? "error" });
 }
 
-function suggest({ name, home, known }: Stray): string {
+function suggest({ name, suggestedPrefix, known }: UnknownField): string {
   const names = suggestNames(name, known, fieldMeanings);
-  return names.map((field) => home + field).join(" or ");
+  return names.map((field) => suggestedPrefix + field).join(" or ");
 }
 
 /**
- * Converts ids sent as numbers and flags sent as texts, if their meaning is clear. Other values
- * stay unchanged and are rejected for their type.
+ * Converts numbers and strings to the expected type if their meaning is clear. Other values are
+ * later rejected for their type.
  */
 function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   const wanted = unwrap(schema);
@@ -263,8 +265,8 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
 }
 
 /**
- * Checks whether a value converts to the text that the client meant. Fractions and very large
- * numbers may have lost digits.
+ * Whether a value converts to a string without loss. Fractions and very large numbers may have lost
+ * digits.
  */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);

@@ -46,8 +46,7 @@ export function readQuery(
 }
 
 /**
- * Parses named parameters. Only Waypost's own endpoints have them, so a repeated parameter is
- * rejected as a mistake.
+ * Parses named parameters. Only Waypost's own endpoints have them, so repeating one is an error.
  */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
@@ -68,25 +67,25 @@ type KnownParameters = {
 };
 
 /**
- * Rejects unknown parameters at Waypost's own endpoints, because the caller would think that they
- * were applied. The lists of the API's specification must ignore them.
+ * Rejects unknown parameters at Waypost's own endpoints, because ignoring them would mislead
+ * callers. The lists of the API specification must ignore them.
  */
 function refuseUnknown(
   query: URLSearchParams,
   { known, ignored, isSelecting }: KnownParameters,
 ): void {
   const all = new Set([keyParameter, ...known]);
-  const strays = [...query.keys()].filter(
+  const unknownNames = [...query.keys()].filter(
     (name) => !all.has(name) && !(isSelecting && isFilter(name)),
   );
   const filters = ignored.map((name) => (/^q$|\[/.test(name) ? name : `q[${name}]`));
-  const names = [...new Set([...strays, ...filters])].slice(0, mostNamed).map(showName);
+  const names = [...new Set([...unknownNames, ...filters])].slice(0, mostNamed).map(showName);
   if (names.length === 0) return;
   const kinds = isSelecting ? ["q[field_condition]", "f[field_condition]"] : [];
   throw new Problem(422, messages.query_unknown(names.join(", "), [...known, ...kinds].join(", ")));
 }
 
-/** Checks for a filter. `q[s]` sorts, so only lists support it. */
+/** `q[s]` is not a filter. It sorts, and only lists support sorting. */
 function isFilter(name: string): boolean {
   return /^[qf]\[/.test(name) && !name.startsWith("q[s]");
 }
@@ -100,7 +99,7 @@ function readList(
   query: URLSearchParams,
   { filters: fields, own = {} }: NonNullable<Endpoint["list"] | Endpoint["selects"]>,
 ): { readonly list: RequestedList; readonly ignored: readonly string[] } {
-  const { given: all, strange } = groupByName(query, "q");
+  const { given: all, malformed } = groupByName(query, "q");
   const given = dropBlanks(all);
   const ours = readOwnFilters(query, own);
   if (given.size + ours.applied.length > paging.max_filters) {
@@ -124,36 +123,35 @@ function readList(
     ignored: [
       ...named.flatMap(([name], index) => (filters[index] === undefined ? [name] : [])),
       ...(sorts.includes(undefined) ? ["s"] : []),
-      ...strange,
+      ...malformed,
     ],
   };
 }
 
-type GivenParameters = ReadonlyMap<string, readonly string[]>;
+type ParameterValues = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Groups the values of each `q[name]`, and of lists: `q[name][]`, `q[name][0]`. For a repeated
- * name, the last value counts. `strange` are parameters that start with the letter but have another
- * form.
+ * name, the last value counts. `malformed` are similar parameters in another form.
  */
 function groupByName(query: URLSearchParams, letter: "q" | "f") {
   const given = new Map<string, readonly string[]>();
-  const strange = new Set<string>();
+  const malformed = new Set<string>();
   for (const [key, value] of query) {
     if (!key.startsWith(letter)) continue;
     const [, name, list] = /^.\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
     if (name === undefined) {
-      if (/^.(\[|$)/.test(key)) strange.add(key);
+      if (/^.(\[|$)/.test(key)) malformed.add(key);
       continue;
     }
     const group = list === undefined ? [] : (given.get(name) ?? []);
     given.set(name, [...group, value.trim()]);
   }
-  return { given, strange };
+  return { given, malformed };
 }
 
 /** Removes blank values, and names without any other value. */
-function dropBlanks(given: GivenParameters): GivenParameters {
+function dropBlanks(given: ParameterValues): ParameterValues {
   const filled = [...given].map(([name, values]) => {
     return [name, values.filter((value) => value !== "")] as const;
   });
@@ -200,8 +198,8 @@ function readFilter(
 const joints = /_and_|_or_/;
 
 /**
- * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`.
- * `name_tag_eq` may be meant for another field.
+ * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. Names of
+ * unknown fields, such as `tag_eq`, are ignored elsewhere.
  */
 function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFields): void {
   const last = name.split(joints).at(-1) ?? "";
@@ -236,7 +234,7 @@ function castValue(text: string, kind: FieldKind, condition: OfferedCondition) {
   return kind === "time" && !isTextual(condition) ? parseTime(text) : keepStorable(text);
 }
 
-/** Returns the text, or null if no row can contain it. Null counts as an unreadable value. */
+/** Returns null for text that cannot be stored, because no row can match it. */
 function keepStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }
@@ -263,8 +261,8 @@ type OwnFilters = Pick<RequestedList, "filters" | "search" | "applied">;
  * is rejected.
  */
 function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilters {
-  const { given, strange } = groupByName(query, "f");
-  for (const name of strange) {
+  const { given, malformed } = groupByName(query, "f");
+  for (const name of malformed) {
     if (name !== "f") throw refuseOwn(name.slice(2).replace(/\]$/, ""), nameKnown(fields));
   }
   const isSearched = Object.keys(fields).length > 0;

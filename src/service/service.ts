@@ -30,19 +30,18 @@ import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
 
-/** The service, which answers every API request. */
 export type Service = {
   readonly answer: AnswerApi;
-  /** Returns a function that reads the current properties of the token's key. */
+  /** Returns a function that reads the current properties of a key. */
   readonly followKey: (token: string) => ReadKnownKey;
-  /** Returns a temporary token for a key, which is valid only within this process. */
+  /** Creates a temporary token for a key. It is valid only in this process. */
   readonly lendToken: (keyId: string) => string;
 };
 
 /** Resolves to undefined if the key does not exist. */
 type ReadKnownKey = () => Promise<KnownKey | undefined>;
 
-/** The properties of a key, and the link origin at that time. */
+/** The properties of a key, cached for one link origin. */
 type KnownKeyEntry = { readonly known: KnownKey; readonly linkOrigin: string };
 
 export type ServiceOptions = Omit<Services, "waitInQueue" | "budgets"> & {
@@ -98,8 +97,8 @@ export function createService(options: ServiceOptions): Service {
       return { ...reply, headers, body: method === "HEAD" ? null : reply.body };
     },
     followKey: (token) => async () => {
-      const holder = await keys.find(token);
-      return isApiKey(holder) ? describeHolder(holder) : undefined;
+      const key = await keys.find(token);
+      return isApiKey(key) ? describeKnownKey(key) : undefined;
     },
     lendToken: (keyId) => keys.lendToken(keyId, services.random),
   };
@@ -108,25 +107,25 @@ export function createService(options: ServiceOptions): Service {
    * Describes a key. An unchanged key returns the same object, so that callers can compare by
    * identity.
    */
-  function describeHolder(holder: KeyWithProject): KnownKey {
+  function describeKnownKey(key: KeyWithProject): KnownKey {
     const linkOrigin = services.readLinkOrigin();
-    const before = knownKeys.get(holder);
+    const before = knownKeys.get(key);
     if (before?.linkOrigin === linkOrigin) return before.known;
-    const known = describeKnown(holder, services, linkOrigin);
-    knownKeys.set(holder, { known, linkOrigin });
+    const known = describeKnown(key, services, linkOrigin);
+    knownKeys.set(key, { known, linkOrigin });
     return known;
   }
 }
 
 function describeKnown(
-  holder: KeyWithProject,
+  key: KeyWithProject,
   { secondOrigin }: Services,
   linkOrigin: string,
 ): KnownKey {
-  const { project } = holder;
+  const { project } = key;
   return {
-    facts: describeKey(holder),
-    keyId: holder.key_id,
+    facts: describeKey(key),
+    keyId: key.key_id,
     ...(project !== null && { projectId: project.id, projectName: project.name }),
     linkHost: project === null ? undefined : fillLinkOrigin(linkOrigin, project),
     ...(project !== null && {
@@ -143,40 +142,36 @@ function describeKnown(
   };
 }
 
-/** Lets pages of any site read a response. Browsers then send no credentials. */
+/** Lets pages of any site read a response. Browsers then send no credentials with the request. */
 const anyOrigin = { "access-control-allow-origin": "*" } as const;
 
-/** The time for which a browser caches the preflight response. */
-const preflightKept_s = 3600;
+const preflightMaxAge_s = 3600;
 
 /**
- * Finds an endpoint that pages of other sites may use. They may also read the error for a wrong
- * method.
+ * Finds an endpoint that allows cross-origin requests. The error for a wrong method must also be
+ * readable across origins.
  */
 function findOpen(matches: readonly PathMatch[]): Endpoint | undefined {
   const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);
   return endpoints.find(({ endpoint }) => endpoint.cross_origin === true)?.endpoint;
 }
 
-/** Answers the preflight request that a browser sends before JSON. */
+/** Browsers send a preflight request before a cross-origin request with JSON. */
 function answerPreflight({ method }: Endpoint): ApiReply {
   return respondWith(204, null, {
     ...anyOrigin,
     allow: `${method}, OPTIONS`,
     "access-control-allow-methods": method,
     "access-control-allow-headers": "content-type",
-    "access-control-max-age": String(preflightKept_s),
+    "access-control-max-age": String(preflightMaxAge_s),
   });
 }
 
-/**
- * Lists each endpoint with the handler of the same name. `Handlers` has checked that their types
- * match.
- */
+/** Pairs each endpoint with the handler of the same name. */
 function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
-    // The loop cannot follow which endpoint belongs to which handler, but the mapped type has
-    // checked this.
+    // TypeScript cannot match handlers to endpoints in a loop, but `Handlers` has checked the
+    // types.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, UntypedHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
       const handler = named[name];

@@ -37,7 +37,7 @@ const triesPerLength = 5;
 type CreateOptions = {
   /** Generates a short path that starts with this text. */
   readonly shortenedPrefix?: string;
-  /** The member of a 422 that contains the message. */
+  /** The field that contains the message of a 422 response. */
   readonly problemKey?: "errors";
 };
 
@@ -58,7 +58,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // Set all members at once, because extending a small object takes as long as writing a row.
+  // Setting all properties at once is much faster than extending a small object.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -86,7 +86,7 @@ export async function changeLink(
   return updateLink(tenant, before, settled, call.services.clock.now());
 }
 
-/** Options for a real write, or for a draft that stores nothing. */
+/** Options for a real write, or for a preview that stores nothing. */
 type SettleOptions = {
   readonly write: "create" | "update";
   readonly before?: Link | undefined;
@@ -251,9 +251,8 @@ async function chooseApp<
 type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;
 
 /**
- * Restores a deleted link. Returns undefined if the bin does not contain it. Destinations are not
- * checked, because a restored link only works as before. The undo of an assistant checks them
- * before it asks a person.
+ * Restores a deleted link. Returns undefined if the link is not in the bin. Destinations are not
+ * checked, because a restored link only works as before. The assistant's undo checks them itself.
  */
 export async function restoreDeletedLink(
   tenant: Tenant,

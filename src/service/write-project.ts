@@ -20,7 +20,7 @@ import {
 import type { Db } from "../store/tables.ts";
 import { createIdAndTime, type IdSources } from "./ids.ts";
 
-/** Creates and changes projects, for the API and the operator, within a transaction. */
+/** Creates and changes projects within a transaction, for the API and for the operator. */
 
 /** Settings that only the operator can change. */
 type OperatorSettings = Partial<ProjectSettings> & {
@@ -58,7 +58,7 @@ export async function changeProject(
   return (await findProject(db, before.id)) ?? before;
 }
 
-/** Checks page URLs that this call sets. Stored URLs stay valid. */
+/** Checks only the page URLs that this call sets. Stored URLs stay valid. */
 export function checkPages(
   settings: Partial<ProjectSettings>,
   { subdomain, custom_domain, destinations }: ProjectValues & ProjectSettings,

@@ -154,7 +154,7 @@ test("requests that are uncounted during a write cause no further writes", async
   const address = "100.64.0.1";
   const spend = async () => budgets.spendByAddress(address, "shared_misses");
   const waiting = Promise.all(Array.from({ length: 20 }, spend));
-  for (let turn = 0; turn < 10; turn += 1) budgets.giveBack(address, "shared_misses");
+  for (let turn = 0; turn < 10; turn += 1) budgets.refund(address, "shared_misses");
   await waiting;
   // One write stores the counts, and another deletes the windows that have ended.
   expect(writes).toBe(2);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createAudit, type AuditEnd } from "../../audit/audit-links.ts";
+import { createAudit, type AuditResult } from "../../audit/audit-links.ts";
 import { describeGroups, type FindingGroup } from "../../audit/describe-groups.ts";
 import type { AuditWindow } from "../../audit/findings.ts";
 import {
@@ -165,7 +165,7 @@ function showGroups(
 
 function listUnjudged(
   { unread, isWhole, reached }: LinkReading,
-  { checked, unjudged }: AuditEnd,
+  { checked, unjudged }: AuditResult,
   linkHost: string | undefined,
 ): readonly string[] {
   const lost = unread + unjudged;

@@ -32,13 +32,13 @@ import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 
-/** Handles calls from SDKs in apps, which ask for the link that opened or installed the app. */
+/** Handles calls from app SDKs, which request the link that opened or installed the app. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     if (isInstall) await spend("app_installs");
-    // No link has a longer URL, and parsing a longer text takes too long.
+    // Every link's URL is shorter, and parsing a longer text would take too long.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
     // Only deferred deep linking needs the Pro plan. Every link can open an installed app.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
@@ -48,17 +48,17 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // If the copied URL was shared or already used, handle it like any other URL.
+      // A copied URL that was shared or already used is handled like any other URL.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
-    // Only installs wait for pending clicks, because opens are too frequent.
+    // Opens are too frequent to wait for pending clicks.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // Only the app reports this install, so the event contains the confidence `reported`. The
-      // response contains `high`, because SDKs reject unknown words.
+      // The event says `reported`, because only the app reports this install. The response says
+      // `high`, because SDKs reject unknown words.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
@@ -106,14 +106,16 @@ type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform
 };
 
 /**
- * Counts an open or install. These are not clicks, because an installed app opens links without a
+ * Counts an open or install. They are not clicks, because an installed app opens links without a
  * request to the link host.
  */
 function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: AppStart): void {
   noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }
 
-/** Queues the event for an install that only the app reports. No stored visit is used up. */
+/**
+ * Queues the webhook event for an install that only the app reports. No stored visit is used up.
+ */
 async function queueInstall(
   { store, clock }: Services,
   projectId: string,
@@ -126,7 +128,7 @@ async function queueInstall(
 
 const noMatch: Attribution = { matched: false };
 const mostScore = 100;
-/** Android reads the count as a 32-bit Int, and rejects a response with a larger number. */
+/** Android SDKs read the count as a 32-bit integer, and reject larger numbers. */
 const mostClicks = 2 ** 31 - 1;
 
 function describeLink(link: Link, query: string, origin: string): AttributedLink {
@@ -168,7 +170,6 @@ type MatchedInstall = MatchResult & {
   readonly isAgain: boolean;
 };
 
-/** The result for the app, in addition to the link. */
 type MatchResult = {
   readonly query: string;
   readonly confidence: Confidence;
@@ -183,7 +184,7 @@ type VisitUse = MatchResult & {
   readonly isNamed: boolean;
 };
 
-/** Shows whether the caller still waits. Otherwise its match must not use up a visit. */
+/** Shows whether the caller still waits. If the response cannot arrive, no visit may be used up. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };
@@ -213,7 +214,7 @@ async function matchInstall(
   return place.isShared ? limitMisses(services.budgets, place.group, find) : find();
 }
 
-/** Finds the most likely visit among those from the install's own IP address. */
+/** Finds the most likely visit from the install's own IP address. */
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
@@ -229,7 +230,7 @@ async function findChosen(
  * concurrent attempts cannot exceed the limit.
  */
 async function limitMisses<Found>(
-  { spendByAddress, giveBack }: Services["budgets"],
+  { spendByAddress, refund }: Services["budgets"],
   address: string,
   find: () => Promise<Found | undefined>,
 ): Promise<Found | undefined> {
@@ -240,7 +241,7 @@ async function limitMisses<Found>(
     isMiss = found === undefined;
     return found;
   } finally {
-    if (!isMiss) giveBack(address, "shared_misses");
+    if (!isMiss) refund(address, "shared_misses");
   }
 }
 
@@ -282,7 +283,7 @@ async function useVisit(
 }
 
 /**
- * Finds the earlier response to the same install. A repeated request counts as no further install.
+ * Finds the earlier response to the same install. Repeated requests must not count as new installs.
  */
 async function findEarlierMatch(
   services: Services,
@@ -294,7 +295,7 @@ async function findEarlierMatch(
   if (before === undefined) return undefined;
   const link = await findCounted(services, tenant, before.link_id);
   if (link === undefined) return undefined;
-  // We wrote this column as JSON of a match.
+  // The column contains a MatchResult, because only `useVisit` writes it.
   return { link, ...(JSON.parse(before.told) as MatchResult), isAgain: true };
 }
 
@@ -310,9 +311,9 @@ async function findCounted(
 }
 
 /**
- * Chooses the query parameters for the app. If several visits of the same link fit, returns only
- * the parameters that all of them have. Queries can identify people, so a visitor with a shared IP
- * address gets none.
+ * Chooses the query parameters for the app. If several visits of the same link match, returns only
+ * their common parameters. Behind a shared IP address, returns none, because queries can identify
+ * people.
  */
 function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);
@@ -328,7 +329,7 @@ function readVisit(row: DeferredVisitTable): StoredVisit {
   return {
     row,
     linkId: link_id,
-    // The link host wrote this column as JSON of hashes.
+    // The column contains Marks, because only the link host writes it.
     marks: JSON.parse(row.marks) as Marks,
     address: address === null ? undefined : { group: address, isShared: is_shared === 1 },
   };

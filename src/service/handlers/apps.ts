@@ -29,7 +29,7 @@ export const androidAppHandlers: GroupHandlers<typeof androidApps> = handleApps(
 
 type OneApp = WriteCall & { readonly params: { readonly id: string } };
 
-/** Creates the handlers for one kind of app. The two kinds differ in the name of the list. */
+/** Creates the handlers for one kind of app. */
 function handleApps<
   App extends { readonly id: string },
   Fields,
@@ -99,12 +99,12 @@ function handleApps<
 }
 
 /** The parts of an app kind that deleting and restoring need. */
-type KeptKind<App> = Pick<
+type RestorableKind<App> = Pick<
   AppKindRules<App, never, never, string>,
   "apps" | "notFound" | "showScope"
 >;
 
-async function removeApp(call: OneApp, { apps, notFound: message }: KeptKind<JsonObject>) {
+async function removeApp(call: OneApp, { apps, notFound: message }: RestorableKind<JsonObject>) {
   const { id } = call.params;
   const now = call.services.clock.now();
   const removed = await writeTenant(call, async (tenant) => {
@@ -119,7 +119,7 @@ async function removeApp(call: OneApp, { apps, notFound: message }: KeptKind<Jso
 
 async function restoreApp<App>(
   call: OneApp,
-  { apps, notFound: message, showScope }: KeptKind<App>,
+  { apps, notFound: message, showScope }: RestorableKind<App>,
 ): Promise<App> {
   const { id } = call.params;
   const now = call.services.clock.now();
@@ -139,8 +139,8 @@ async function restoreApp<App>(
 const taskTimeout_ms = 5000;
 
 /**
- * Waits for a background task, because a client should find all links of the app detached or
- * attached after this response. Anything that is not done in time continues after the response.
+ * Waits for a background task, so that all links of the app are detached or attached before the
+ * response. After a timeout, the task continues in the background.
  */
 async function finishTask({ services }: WriteCall, task: TaskTable | undefined): Promise<void> {
   if (task !== undefined) await services.store.finishTask(task, taskTimeout_ms);

@@ -39,7 +39,7 @@ import { readSearched } from "../find-link.ts";
 import { waitForClicks, type GroupHandlers } from "../handler.ts";
 import { readFlag } from "../read-query.ts";
 
-/** Handles calls for link statistics: rows, totals and one sentence that sums them up. */
+/** Handles calls for link statistics: rows, totals and a one-sentence summary. */
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   show: async (call) => {
     const { services, caller, query: given, list, signal } = call;
@@ -79,7 +79,7 @@ async function describeStats(
   { links, subject, now }: StatsSubject,
 ): Promise<LinkStats> {
   const { by, asked, before, most, zone } = query;
-  // All deleted links share one row.
+  // Deleted links share one row, so more rows are read.
   const read = { links, by, asked, before, most: by === "link" ? most + spareLinks : most };
   const { found, earlier } = await readVisitSums(tenant, read);
   const rows = await listRows(tenant, query, found, earlier);
@@ -120,17 +120,17 @@ type StatsGroup = {
 };
 
 /**
- * The keys of rows that add up several keys. Paths start with a slash, and no host has this name.
+ * The keys of summary rows. They cannot clash with paths, which start with a slash, or with hosts.
  */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** The number of links to read in addition. */
+/** How many more links to read, in case some were deleted. */
 const spareLinks = 100;
 
 type StatsRowOptions = { readonly by: StatsBy; readonly most: number };
 
-/** Lists rows that add up to the totals, also for the previous period. */
+/** The rows always add up to the totals, including those of the previous period. */
 async function listRows(
   tenant: Tenant,
   options: StatsRowOptions,
@@ -142,7 +142,7 @@ async function listRows(
   }
   const groups = await groupKeys(tenant, listKeys(options, found, earlier), options);
   const rows = groups.map(({ key, id, keys }): LinkStatsRow => {
-    const row = writeRow(key, addUpKeys(keys, found), earlier && addUpKeys(keys, earlier));
+    const row = writeRow(key, sumKeys(keys, found), earlier && sumKeys(keys, earlier));
     return id === undefined ? row : { ...row, id };
   });
   const listed = groups.flatMap(({ keys }) => keys);
@@ -163,7 +163,7 @@ function listKeys(
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // If not all links were read, a link of the previous period may also have visits in this one.
+  // If the list was cut, a link of the previous period may have unread visits in this period.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -187,31 +187,28 @@ async function groupKeys(
   return deleted.length === 0 ? links : [...links, { key: deletedKey, keys: deleted }];
 }
 
-/**
- * Formats a path with its slash, because a plain one would read like a word: "the link named had 0
- * clicks".
- */
+/** Adds the slash, because a plain path would read like a word: "the link named had 0 clicks". */
 function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
 
-/** Keys that add up several keys, or that do not count clicks. */
+/** Keys that are not links, hosts or other single sources. */
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
 /** Finds the row with the most clicks. Returns undefined if there is only one row. */
 function findBest(rows: readonly LinkStatsRow[]): LinkStatsRow | undefined {
   if (rows.length < 2) return undefined;
-  const apart = rows.filter(({ key }) => !neverBest.has(key));
-  return apart.toSorted((one, other) => other.clicks - one.clicks)[0];
+  const ranked = rows.filter(({ key }) => !neverBest.has(key));
+  return ranked.toSorted((one, other) => other.clicks - one.clicks)[0];
 }
 
-function addUpKeys(keys: readonly string[], { find }: VisitSums): Sum {
+function sumKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
 /** Returns the totals without the rows of these keys. */
 function findRest(listed: readonly string[], found: VisitSums): Sum {
-  return subtract(found.all, addUpKeys(listed, found));
+  return subtract(found.all, sumKeys(listed, found));
 }
 
 function showSum({ click, open, install }: Sum) {
@@ -266,7 +263,6 @@ function compare(clicks: number, previous: NonNullable<SentenceFacts["previous"]
   return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }
 
-/** The parsed query for statistics. Errors list the accepted values. */
 type StatsQuery = Omit<SumsQuery, "links"> & { readonly zone: TimeZone };
 
 type StatsParameters = Readonly<
@@ -277,9 +273,9 @@ type StatsParameters = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** The maximum number of steps in a period. No person reads more rows than this. */
+/** The maximum number of steps in a period. People do not read more rows. */
 const mostSteps = 400;
-/** The longest periods that are shown by day and by week, unless the call chooses otherwise. */
+/** The longest periods that are split by day and by week by default. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
@@ -371,17 +367,13 @@ type VisitSums = {
   readonly isCut: boolean;
   /** The sum of all keys. Unlike `total`, it includes presses of buttons. */
   readonly all: Sum;
-  /**
-   * Finds the sum of a key, even without a row. Links are found only with a row in either period.
-   */
+  /** Finds the sum of any key, with or without a row. Links need a row in either period. */
   readonly find: (key: string) => Sum | undefined;
 };
 
 type ComparedSums = { readonly found: VisitSums; readonly earlier: VisitSums | undefined };
 
-/**
- * Reads how many visits a period had, by hour, day, week or month, by link, or by another property.
- */
+/** Sums the visits of a period by time, by link, or by another property. */
 export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<ComparedSums> {
   const { by, asked, before } = query;
   if (by === "link") return compareLinks(tenant, query);

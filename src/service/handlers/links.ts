@@ -27,7 +27,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
     const query = {
       ...call.list,
       filters: [...filters, ...readSearched(call)],
-      // Other callers always get the exact number.
+      // Only the console accepts a limited count. All other callers get the exact number.
       count_to: call.via === "console" ? call.list.count_to : undefined,
     };
     const { items, meta } = await listLinks(
@@ -36,8 +36,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       query,
       call.signal,
     );
-    // `applied` shows the client that the server supports `f[…]`. Other servers ignore those
-    // filters.
+    // `applied` tells the client that `f[…]` filters were applied, because other servers ignore
+    // them.
     const shown = applied.length === 0 ? meta : { ...meta, applied };
     return { body: { links: [...items], meta: shown } };
   },
@@ -48,8 +48,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
 
   upsert: async (call) => {
     const { path: given } = call.body;
-    // A path of a wrong type was already removed. Without it, the rules of the other fields are
-    // checked.
+    // A path of a wrong type was already removed. The rules of the other fields are still checked.
     const path = typeof given === "string" ? normalizePath(given) : undefined;
     await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
@@ -57,8 +56,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
         throw badRequest(messages.parameter_missing("path"));
       }
       const known = await findLinkAtPath(tenant, path);
-      // If the path is only another link's short path, create the link, which fails because the
-      // path is taken.
+      // If the path is another link's short path, creating the link reports that the path is taken.
       const isThere = known !== undefined && known.path === path;
       requireCondition(call.precondition, ...(isThere ? [known] : []));
       if (!isThere) {

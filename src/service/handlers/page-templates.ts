@@ -129,7 +129,7 @@ type PagePreviewCall = WriteCall & {
 
 type PreviewReply = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** Renders a link's preview page without saving anything, redirecting or counting a click. */
+/** Renders a link's preview page. Nothing is saved, redirected or counted as a click. */
 async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
   const { services, caller, body: fields } = call;
   const tenant = readTenant(call);
@@ -198,8 +198,8 @@ async function chooseSubject(tenant: Tenant, call: PagePreviewCall): Promise<Pre
 }
 
 /**
- * Returns the link as it would be saved with these fields. Permissions and rules are those of a
- * real write. But no path is claimed, no app is created and nothing is stored.
+ * Returns the link as it would be saved with these fields. Checks permissions and rules like a real
+ * write, but stores nothing, claims no path and creates no app.
  */
 async function draftLink(
   tenant: Tenant,
@@ -228,10 +228,7 @@ async function describeSample(): Promise<PreviewSubject> {
   };
 }
 
-/**
- * Completes the template. Omitted texts come from the saved draft, or else from the starter
- * template.
- */
+/** Omitted texts come from the saved draft, or else from the starter template. */
 function fillFromDraft(
   { body, css }: PagePreviewCall["body"],
   draft: TemplateTexts | undefined,
@@ -242,15 +239,12 @@ function fillFromDraft(
   return { body: body ?? saved.body, css: css ?? saved.css };
 }
 
-/**
- * Chooses the platform of the preview. Pages are made for phones, so callers other than browsers
- * get the page for iOS.
- */
+/** Callers other than browsers get the page for iOS, because pages are made for phones. */
 function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
 
-/** Finds the ways to open the link on a phone, for a link without a destination on a computer. */
+/** For a link without a desktop destination, returns the ways to open it on a phone. */
 async function findPhoneWays(
   { link, apps }: PreviewSubject,
   options: VisitOptions & Pick<PageButtonOptions, "address">,
@@ -260,7 +254,7 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/** Lists the page's buttons. A preview never redirects, so a button replaces the redirect. */
+/** Lists the page's buttons. A preview never redirects, so it shows a button instead. */
 function listButtons(
   { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
@@ -283,8 +277,8 @@ type WriteDraft = (tenant: Tenant, idAndTime: IdAndTime, text: TemplateTexts) =>
 const mostAttempts = 5;
 
 /**
- * Applies the fields to the draft, checks the result, and calls `write`. The check runs before the
- * transaction, which must be short. If the draft changes meanwhile, both are repeated.
+ * Applies the fields to the draft, checks the result, and calls `write`. The slow check runs before
+ * the transaction. If the draft changes in between, both are repeated.
  */
 export async function changeDraft(
   call: WriteCall,
@@ -298,7 +292,7 @@ export async function changeDraft(
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (runQueued) => {
       await requireValidTemplate(checked, { runQueued, monotonic: clock.monotonic });
-      // An unchanged body may contain URLs that are no longer allowed.
+      // An unchanged body is not checked again, so it may contain URLs that are no longer allowed.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, runQueued);
     });
@@ -320,7 +314,7 @@ export async function changeDraft(
   throw overloaded();
 }
 
-/** Checks the precondition. Callers who may not read the draft have only seen the live version. */
+/** Checks the precondition. Callers without access to drafts have only seen the live version. */
 function requireShownTemplate(
   precondition: Precondition,
   template: PageTemplate | undefined,
@@ -332,8 +326,8 @@ function requireShownTemplate(
 }
 
 /**
- * Checks the precondition for a missing template. Callers who may not read drafts cannot
- * distinguish it from an unpublished one.
+ * Checks the precondition for a missing template. To callers without access to drafts, it looks
+ * like an unpublished template.
  */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
@@ -355,7 +349,7 @@ async function requireDestinations(
   if (problems.length > 0) throw templateRefused(problems);
 }
 
-/** Applies fields to the draft. An omitted field stays unchanged; an empty one becomes empty. */
+/** An omitted field stays unchanged. An empty field becomes empty. */
 function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
@@ -382,7 +376,7 @@ async function requireValidTemplate(
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // The message gives no position for storage faults, but the list of problems does.
+  // The message omits the position of storage problems, but the list of problems contains it.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
@@ -392,7 +386,7 @@ type TemplateField = keyof TemplateTexts;
 
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 
-/** Finds problems that make a text impossible to store. */
+/** Finds problems that prevent a text from being stored. */
 function findStorageFaults(field: TemplateField, text: string): TextProblem[] {
   const place = (offset: number, fault: string) => ({
     ...faultOf(field, fault),
@@ -420,15 +414,12 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** Checks whether a text is short enough to check. A slightly longer text is still checked. */
+/** Whether a text is short enough to check. A slightly too long text is still checked. */
 function isCheckable(field: TemplateField, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
 
-/**
- * Returns the text to check. Characters that cannot be stored become spaces, so that all positions
- * stay right.
- */
+/** Replaces characters that cannot be stored with spaces, so that all positions stay correct. */
 function readChecked(field: TemplateField, text: string): string {
   if (!isCheckable(field, text)) return "";
   if (isStorable(text)) return text;

@@ -48,7 +48,7 @@ async function find(db: Db, id: string) {
   return project;
 }
 
-/** Omits the settings that only the operator can see. */
+/** Omits settings that are only visible to the operator. */
 function present(project: Project): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
   return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };

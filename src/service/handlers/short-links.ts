@@ -54,15 +54,15 @@ function readPrefix(text: string): string {
   if (prefix === undefined) {
     throw refuseField("prefix", "has invalid percent-encoding", "errors");
   }
-  // The stored path is the prefix with a code, so both together must be valid.
+  // The path is the prefix plus a code, so both are checked together.
   const fault = findPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
 }
 
 /**
- * Returns a short path. Each link has one short path of its own. Another query or prefix creates a
- * further one. The same request returns the same path again, as in Firebase Dynamic Links.
+ * Each link has one short path of its own. Another query or prefix creates a further one. The same
+ * request returns the same path again, as in Firebase Dynamic Links.
  */
 async function shortenOwn(
   tenant: Tenant,
