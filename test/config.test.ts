@@ -39,7 +39,7 @@ test("without any settings the defaults apply", () => {
   });
 });
 
-test("readConfig reports which settings were given, without empty ones", () => {
+test("readConfig lists which settings were set, and leaves out empty ones", () => {
   const environment = { ...home, WAYPOST_MODE: "full", WAYPOST_LOG: "", PATH: "/bin" };
   expect(readConfig(environment, { port: "0", host: "" }).given).toEqual({
     flags: new Set(["port"]),
@@ -234,7 +234,7 @@ describe("a key for a remote server", () => {
     },
   );
 
-  test("is required for that check: without a key plain http is accepted", () => {
+  test("can be omitted, and plain http is accepted then", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
@@ -259,7 +259,7 @@ test("trusted proxies are networks or a number of proxies", () => {
   });
 });
 
-test("private networks for webhooks are none by default", () => {
+test("webhooks may not use private networks by default", () => {
   expect(readConfig(home, {}).webhook_private).toEqual([]);
   expect(readConfig({ ...home, WAYPOST_WEBHOOK_PRIVATE: "127.0.0.1/32" }, {})).toMatchObject({
     webhook_private: [{ address: "127.0.0.1", prefix: 32 }],

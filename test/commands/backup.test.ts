@@ -119,7 +119,7 @@ test("a backup made while two processes write contains only complete transaction
   database.close();
 });
 
-describe("backup refuses, and changes nothing for,", () => {
+describe("backup changes nothing and refuses", () => {
   test.each([
     ["an existing file", async (path: string) => writeFile(path, "mine")],
     ["an existing folder", async (path: string) => mkdir(path)],

@@ -59,7 +59,7 @@ describe("a deleted link or app", () => {
     expect((await run(bin())).stdout).toBe(stdout);
   });
 
-  test("is restored by its ID, also for the running server", async () => {
+  test("can be restored by its ID while the server is running", async () => {
     const link = await make("/links", { path: "summer", name: "Newsletter" });
     const app = await make("/ios_apps", { ios_app: { ...iosApp.ios_app, bundle_id: "com.two" } });
     const path = `/links/${link.id}`;
@@ -117,7 +117,7 @@ describe("waypost bin empty", () => {
     expect((await serving.call("POST", `/links/${link.id}/restore`)).status).toBe(404);
   });
 
-  test("does not touch deleted links of another project", async () => {
+  test("keeps the deleted links of other projects", async () => {
     const made = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await runJson([...made, "--data", folder.path]);
     const { id } = await make("/links", { path: "kept" });

@@ -27,7 +27,7 @@ const links = Array.from({ length: count }, (_, index) => {
 const named = links.filter(({ name }) => name.includes("SPRING")).length;
 
 test.concurrent.each(["modern", "v1"] as const)(
-  "a change of many links is declined, approved, killed, resumed and undone (%s)",
+  "a bulk change can be declined, approved, killed, resumed and undone (%s)",
   async (era) => {
     await using folder = await createUsedFolder();
     await plantEmbedded(folder.path, links);

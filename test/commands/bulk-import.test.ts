@@ -153,7 +153,7 @@ describe("an import plan", () => {
     );
   });
 
-  test("to delete removes only the links of its rows", async () => {
+  test("with --operation delete removes only the links in the file", async () => {
     await importText(rows, "--yes");
     const finished = await importText("path\na\n", "--operation", "delete", "--yes");
     expect(finished).toMatchObject({ code: 0 });
@@ -281,7 +281,7 @@ describe("an import file", () => {
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
-  ])("and other arguments: waypost import %j is refused in one line", async (words, message) => {
+  ])("in waypost import %j is refused in one line", async (words, message) => {
     const finished = await run(["import", ...words, "--yes", ...data()]);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
@@ -290,7 +290,7 @@ describe("an import file", () => {
 });
 
 describe("an import to a remote server", () => {
-  test("works with its key, and its job is hidden from another key", async () => {
+  test("works with the server's key, and other keys cannot see its job", async () => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

@@ -184,7 +184,7 @@ describe("a job", () => {
     expect(hostile.carriedOut.filter((line) => line.startsWith("POST"))).toHaveLength(few);
   });
 
-  test("interrupted by a refusal shows the reason and can be resumed later", async () => {
+  test("of a suspended account shows the reason and can be resumed later", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);
@@ -202,7 +202,7 @@ describe("a job", () => {
     expect(await countNamed("new")).toBe(few);
   });
 
-  test("of another process can be cancelled and lists done and remaining rows", async () => {
+  test("of another process can be cancelled and lists its done and remaining rows", async () => {
     // More rows than a page of receipts. Progress is shown for each tenth.
     const total = 101;
     await writeLinks("new", total);
@@ -260,7 +260,7 @@ type Shown = {
   readonly meta: object;
 };
 
-describe("without any job", () => {
+describe("a folder without jobs", () => {
   let empty: Folder;
   const none = "AAAAAAAAAAAAAAAAAAAAAA";
   const jobs = (...words: readonly string[]) => run(["jobs", ...words, "--data", empty.path]);
@@ -274,7 +274,7 @@ describe("without any job", () => {
     await empty[Symbol.asyncDispose]();
   });
 
-  test("waypost jobs says so", async () => {
+  test("has an empty list in waypost jobs", async () => {
     const stderr = "This key has no jobs. waypost import starts one.\n";
     expect(await jobs()).toEqual({ code: 0, stdout: "", stderr });
     const { stdout } = await jobs("list", "--json");

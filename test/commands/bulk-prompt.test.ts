@@ -35,7 +35,7 @@ describe("the progress of a job on a terminal", () => {
     ]);
   });
 
-  test("pads a shorter line to cover the longer one before it", () => {
+  test("pads a shorter line to cover the longer line before", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 100), { monotonic: () => time });

@@ -62,7 +62,7 @@ describe.concurrent("the saved compiled code", () => {
     expect(findKept(folder.path)).toEqual([]);
   });
 
-  test("of old builds and Node versions is deleted, and no other file", async () => {
+  test("of old builds and Node versions is deleted, but other files stay", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);
@@ -77,7 +77,7 @@ describe.concurrent("the saved compiled code", () => {
     expect(readFileSync(join(folder.path, "notes"), "utf8")).toBe("mine");
   });
 
-  test("is optional when it cannot be written", async () => {
+  test("is not needed, so a session works when it cannot be written", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);

@@ -169,7 +169,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("of a project loses planted environment variables", async () => {
+  test("of a project loses environment variables that someone else added", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -259,7 +259,7 @@ describe("a settings file", () => {
       '{\n  "mcpServers": { /* one */ // two\n    "b": {}\n  }\n}\n',
       '{\n  "mcpServers": { /* one */ // two\n    "waypost": {\n',
     ],
-  ])("with %j keeps the comments behind the opening brace in its line", async (text, start) => {
+  ])("with %j keeps comments on the line of the opening brace", async (text, start) => {
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
     expect(read(file).slice(0, start.length)).toBe(start);
@@ -279,7 +279,7 @@ describe("a settings file", () => {
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
     ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
     ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
-  ])("with %j loses only our entry", async (text, kept) => {
+  ])("with %j loses only Waypost's entry when that is removed", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toContain(kept);
@@ -291,13 +291,13 @@ describe("a settings file", () => {
     ['{"mcpServers": {"waypost": {}}}', "{}"],
     ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
     ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
-  ])("with %j loses the object that contained only our entry", async (text, kept) => {
+  ])("with %j loses an object that contained only Waypost's entry", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toBe(kept);
   });
 
-  test("with the entry written twice is refused", async () => {
+  test("with two entries for Waypost is refused", async () => {
     const text = '{"mcpServers": {"waypost": {"command": "a"}, "waypost": {"command": "b"}}}';
     fill(file, text);
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
@@ -310,7 +310,7 @@ describe("a settings file", () => {
 describe("the settings file of Codex", () => {
   const file = ".codex/config.toml";
 
-  test("gets our tables replaced anywhere in the file", async () => {
+  test("has Waypost's tables replaced wherever they are", async () => {
     fill(
       file,
       `[mcp_servers."waypost"]

@@ -218,7 +218,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("in a project shows before writing how it gets the key", async () => {
+  test("in a project comes with an explanation of how it gets the key", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -269,7 +269,7 @@ describe("the entry of waypost connect", () => {
     });
   });
 
-  test("contains the data folder of a variable, and other variables are listed", async () => {
+  test("contains the data folder from its variable and leaves out other variables", async () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
@@ -284,7 +284,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("Never put a password or a token there.");
   });
 
-  test("cannot contain other settings as flags", async () => {
+  test("contains no other settings, so their flags are refused", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");

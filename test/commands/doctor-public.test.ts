@@ -98,7 +98,7 @@ test("doctor --public checks the hosts of a remote server as far as its API allo
   );
 });
 
-test("doctor --public has lines for each host of a project", async () => {
+test("doctor --public prints the results for each host of a project", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const others = [`https://${publicName}`, "https://second.example"] as const;

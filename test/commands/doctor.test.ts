@@ -120,7 +120,7 @@ test("doctor reports an invalid key without showing it", async () => {
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 
-test("doctor reports an owner's key of another database, which serve does not name", async () => {
+test("doctor reports that the owner's key belongs to another database", async () => {
   await using folder = await createFolder();
   const { path } = folder;
   await runJson(["keys", "create", "--data", path]);
@@ -136,7 +136,7 @@ test("doctor reports an owner's key of another database, which serve does not na
   expect((await serving.stop()).stderr).toContain(`(${said}`);
 });
 
-test.runIf(process.getuid?.() === 0)("doctor reports a file of another user", async () => {
+test.runIf(process.getuid?.() === 0)("doctor reports a file that another user owns", async () => {
   await using folder = await createFolder();
   const { path } = folder;
   await runJson(["keys", "create", "--data", path]);

@@ -88,7 +88,7 @@ test("links open at the operator's link origin", async () => {
   expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
 });
 
-test("with a second origin the button of a page and its preview opens that origin", async () => {
+test("the button of a link's page and of its preview opens the second origin", async () => {
   await using folder = await createUsedFolder();
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);
@@ -110,7 +110,7 @@ test("with a second origin the button of a page and its preview opens that origi
   expect(headers.location).toBe("https://apps.apple.com/app/id12345");
 });
 
-test("visits that were not read yet are saved when the process stops", async () => {
+test("visits that are still in memory are saved when the process stops", async () => {
   await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");

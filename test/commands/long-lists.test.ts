@@ -5,7 +5,7 @@ import { addLinks } from "../support/rows.ts";
 
 /** The built command with so many links that lists are read in a separate thread. */
 
-test("commands and servers that read long lists end without a message", async () => {
+test("commands and servers that read long lists exit without a warning", async () => {
   await using folder = await createFolder();
   const data = folder.path;
   const { store } = await openEmbedded({ data });

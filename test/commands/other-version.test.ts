@@ -57,7 +57,7 @@ test.each(shapes)(
 );
 
 test.each(logged)(
-  "a killed process's log is kept in data of another version, after %s: %s",
+  "a killed process's write-ahead log is kept in data of another version, after %s: %s",
   async (name, statement) => {
     await using served = await createServed();
     await using killed = await createFolder();

@@ -184,7 +184,7 @@ test("a migration that lost the response to COMMIT is completed by the same comm
   expect((await run(["keys", "list", "--data", source.path])).stderr).toContain("was moved to");
 });
 
-test("a migration is not completed when its source has changed since", async () => {
+test("an interrupted migration is not completed if its source has changed", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using source = await createSource();

@@ -15,7 +15,7 @@ function inDatabase(url: string): RegExp {
 
 /** First starts with one PostgreSQL database. */
 
-test("first starts at once create one key, which one writes and the others name", async () => {
+test("concurrent first starts create one key, and each process prints where it is", async () => {
   const database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();

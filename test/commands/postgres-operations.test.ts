@@ -11,7 +11,7 @@ import { waitUntil } from "../support/clock.ts";
 
 /** `waypost serve` with PostgreSQL, and while PostgreSQL is down. */
 
-test("serve is unready while PostgreSQL is down and has metrics of its pool", async () => {
+test("serve is unready while PostgreSQL is down, and its metrics include the pool", async () => {
   const database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();
@@ -83,7 +83,7 @@ test("serve is unready while PostgreSQL is down and has metrics of its pool", as
   await database.giveBack();
 });
 
-test("serve keeps running with a newer schema, but is unready, and no process starts", async () => {
+test("serve becomes unready when the schema is newer, and no other process can start", async () => {
   const database = await takeDatabase();
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };

@@ -51,7 +51,7 @@ describe("a project in the CLI", () => {
     expect([status, body]).toEqual([200, shown]);
   });
 
-  test("is created with every given setting", async () => {
+  test("is created with every setting from the flags", async () => {
     const settings = ["--plan", "free", "--max-links", "5", "--templates", "off"];
     const switches = ["--link-in-referrer", "on", "--suspend", "on"];
     const domain = ["--custom-domain", "Go.Example.com", "--assume-verified"];
@@ -80,7 +80,7 @@ describe("a project in the CLI", () => {
     expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
-  test("is printed on stdout only as its ID without --json", async () => {
+  test("is created with only its ID on stdout, unless --json is passed", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(
@@ -114,7 +114,7 @@ async function resolve(url: string): Promise<number> {
 }
 
 describe("the running server applies a project change within a second:", () => {
-  test("a suspended project is refused until it is unsuspended", async () => {
+  test("requests of a suspended project are refused until it is unsuspended", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
     await update("--suspend", "off");
@@ -163,7 +163,7 @@ describe("the running server applies a project change within a second:", () => {
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
 
-  test("the home page and unknown paths redirect as the project says", async () => {
+  test("the home page and unknown paths redirect to the project's addresses", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const ask = async (path: string) => {
       const { status, headers } = await visitAt(Number(port), path, { host: "default.localhost" });

@@ -47,7 +47,7 @@ test("a response has the valid ID of its request or a new one", async () => {
   expect(new Set(made).size).toBe(made.length);
 });
 
-test("an error in the log has its request ID, for REST and for tools", async () => {
+test("an error in the log has the ID of its REST request or tool call", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { places, key } = serving;

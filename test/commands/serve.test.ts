@@ -94,7 +94,7 @@ describe("the first start of waypost serve", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("is followed by starts that say which host opens the links of which project", async () => {
+  test("is followed by starts that print where links of the projects open", async () => {
     await using folder = await createFolder();
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);
@@ -115,7 +115,7 @@ describe("the first start of waypost serve", () => {
   test.each([
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
-  ])("with %j warns %i times that others can reach it", async (words, times) => {
+  ])("with %j warns %i times that other machines can reach it", async (words, times) => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, words);
     const { stderr } = await serving.stop();
@@ -264,7 +264,7 @@ test("waypost --version shows the version of the package", async () => {
 });
 
 describe("waypost serve in front of a remote server", () => {
-  test("prints its remote server and the file with the token for its callers", async () => {
+  test("prints the remote server's address and the file with the callers' token", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: remote });
     const { places, key: token, stop } = serving;

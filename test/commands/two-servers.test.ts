@@ -49,7 +49,7 @@ describe("two servers with the same data", () => {
     },
   );
 
-  test("count visits at both servers together", async () => {
+  test("count visits to both servers together", async () => {
     await using two = await startTwo();
     await using client = await connectTo(two.one);
     const { structured } = await client.callTool("create_link", spring);
@@ -135,7 +135,7 @@ describe("two servers with the same data", () => {
 });
 
 describe("a session of an earlier MCP revision", () => {
-  test("stays with its process behind a proxy that pins it, forms and streams too", async () => {
+  test("stays with its process behind a sticky proxy, even for forms and streams", async () => {
     await using two = await startTwo();
     const targets = [two.one.places.url, two.other.places.url];
     await using proxy = await startBalancer(stickToSessions(targets));

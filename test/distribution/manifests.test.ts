@@ -56,7 +56,7 @@ describe("server.json", () => {
     ]);
   });
 
-  test("describes the variables of the image as the settings do", () => {
+  test("describes the image's variables with the same text as the settings", () => {
     const { variable, help, default: usual } = settings.mode;
     const description = help.replaceAll("`", "");
     const mode = { name: variable, description, choices: modes, default: usual };
@@ -109,7 +109,7 @@ describe("plugins and extensions reach a running server with a key from the envi
 });
 
 describe("the install links of README", () => {
-  test("Cursor's has the address of a running server", () => {
+  test("the link for Cursor has the address of a running server", () => {
     const [, link = ""] = /\((https:\/\/cursor\.com\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     expect(query.get("name")).toBe("waypost");

@@ -31,7 +31,7 @@ describe.each(docs)("$path", (page) => {
     expect(countLines(page)).toBeLessThanOrEqual(200);
   });
 
-  test("begins with its title and its readers", () => {
+  test("begins with its title and intended readers", () => {
     expect(page.text).toMatch(/^# [^\n]+\n\nFor /);
   });
 });

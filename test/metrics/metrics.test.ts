@@ -20,7 +20,7 @@ test("the metrics show a pool's connections if the database has a pool", async (
   ]);
 });
 
-test("the metrics show the latest values", async () => {
+test("the metrics show a counter's latest value", async () => {
   const { write } = createMetrics();
   const readCommits = async (commits: number) => {
     const text = await write({ ...sources, commits: { links: commits } });
@@ -30,7 +30,7 @@ test("the metrics show the latest values", async () => {
   expect(await readCommits(5)).toEqual(['waypost_store_commits_total{store="links"} 5']);
 });
 
-test("the metrics count a call's seconds in the sum and in the right buckets", async () => {
+test("the metrics add a call's duration to the sum and to the matching buckets", async () => {
   const { write, countCall } = createMetrics();
   countCall("get_link", "ok", 0.7);
   const text = await write(sources);

@@ -18,7 +18,7 @@ import { openSite } from "./site.ts";
 const chance = openChance("full-disk");
 
 test.skipIf(!canMount())(
-  "a full disk loses no write and refuses no read, and writes work once it has room",
+  "a full disk loses no write and refuses no read, and writes work once space is free",
   async () => {
     await using site = await openSite(undefined);
     const { keys } = await site.addPlot("full", scale(250, 20));

@@ -51,7 +51,7 @@ describe.each(lines)("an assistant with a %s client", (line) => {
   });
 });
 
-test("every task has a different sentence and a reason for its number of calls", () => {
+test("every task has a unique prompt and a reason for its number of calls", () => {
   const sentences = tasks.map(({ sentence }) => sentence);
   expect(sentences.length).toBeGreaterThanOrEqual(60);
   expect(new Set(sentences).size).toBe(sentences.length);

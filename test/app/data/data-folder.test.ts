@@ -52,7 +52,7 @@ describe.each(openModes)("a data folder with mode %s", (mode) => {
     expect(readMode(folder.path)).toBe("700");
   });
 
-  test("is refused and not changed if it contains only other files", async () => {
+  test("is refused and not changed if it contains only files of other programs", async () => {
     await using folder = await createFolder();
     makeFolder(folder, mode, ["notes.txt"]);
     expect(() => prepareDataFolder(folder.path)).toThrow("other users can open the data folder");
@@ -60,14 +60,14 @@ describe.each(openModes)("a data folder with mode %s", (mode) => {
   });
 });
 
-test("a data folder with mode 700 and other files is accepted and not changed", async () => {
+test("a data folder with mode 700 is accepted even if it contains other files", async () => {
   await using folder = await createFolder();
   makeFolder(folder, "700", ["notes.txt"]);
   prepareDataFolder(folder.path);
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a data folder of another user is refused, except root's", async () => {
+test("a data folder that another user owns is refused, unless root owns it", async () => {
   await using folder = await createFolder();
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;
@@ -84,7 +84,7 @@ test("a data folder of another user is refused, except root's", async () => {
   }
 });
 
-test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user", async () => {
+test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   chmodSync(join(folder.path, ".."), 0o755);

@@ -39,7 +39,7 @@ describe("the PIN file", () => {
     }
   });
 
-  test("gets a different hash for each operator with the same PIN", async () => {
+  test("has a different hash for each operator, even if they chose the same PIN", async () => {
     const other = join(folder, "other");
     for (const file of [path, other]) {
       await writeFile(file, "123456");
@@ -68,7 +68,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("is required to exist", async () => {
+  test("that cannot be read is reported with the name of its variable", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });

@@ -25,7 +25,7 @@ test.each([
   expect(asked.map(find)).toEqual(["GB", "GB", undefined, undefined, undefined]);
 });
 
-test("a country file gives no country for a registered or unknown location", async () => {
+test("a country file returns no country for an unknown or only registered country", async () => {
   const path = join(folder, "nowhere.mmdb");
   await writeCountries(path, {
     "203.0.113.0/25": { registered_country: { iso_code: "US" } },

@@ -15,7 +15,7 @@ import { createGate } from "../../support/clock.ts";
 const chunk_bytes = 64 * 1024;
 const short = "GET /x1 HTTP/1.1\r\nhost: a\r\n\r\n";
 
-test("a connection with 100 requests that wait for the store is not read further", async () => {
+test("the server stops reading from a client with 100 requests waiting for the store", async () => {
   await using world = await createWorld();
   const { write } = world.store;
   const written = createGate();
@@ -46,7 +46,7 @@ test("a connection with 100 requests that wait for the store is not read further
   await close();
 });
 
-test("a connection whose client reads no responses is not read further", async () => {
+test("the server stops reading from a client that reads no responses", async () => {
   const { server, port } = await listen();
   const unanswered = new Set<ServerResponse>();
   let mostAtOnce = 0;
@@ -61,7 +61,7 @@ test("a connection whose client reads no responses is not read further", async (
   expect(socket.bytesRead).toBeLessThanOrEqual(4 * chunk_bytes);
 });
 
-test("a client that leaves 3 MB of requests unread does not stop the event loop", async () => {
+test("a client that sends 3 MB of requests at once does not block the event loop", async () => {
   const { server, port } = await listen();
   let [begun, begunInTurn, mostInTurn, isOpen] = [0, 0, 0, true];
   server.answer = (_request, response) => {
@@ -88,7 +88,7 @@ test("a client that leaves 3 MB of requests unread does not stop the event loop"
   await closeHttpServer(server);
 });
 
-test("a closed connection starts none of its requests that were already read", async () => {
+test("requests that were already read are not started after their connection closes", async () => {
   const { server, port } = await listen();
   const waiting: ServerResponse[] = [];
   server.answer = (_request, response) => void waiting.push(response);
@@ -125,7 +125,7 @@ test("a connection is closed when all connections together hold 20,000 requests"
   expect(socket.destroyed).toBe(false);
 });
 
-test("every pipelined request is answered, at most 200 in one turn of the event loop", async () => {
+test("every pipelined request is answered, at most 200 per tick of the event loop", async () => {
   const { server, port } = await listen();
   let [inTurn, mostInTurn, open] = [0, 0, true];
   server.answer = ({ url }, response) => {

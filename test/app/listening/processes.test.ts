@@ -36,7 +36,7 @@ describe.concurrent("a session over stdio", () => {
     }
   });
 
-  test("waits at its end only for visitors with a complete request", async () => {
+  test("waits on shutdown only for visitors whose request is complete", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -70,7 +70,7 @@ describe.concurrent("a session over stdio", () => {
     stranger.closeAllConnections();
   });
 
-  test("notes once what to run if WAYPOST_SERVE is off", async () => {
+  test("says once which command serves links if WAYPOST_SERVE is off", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };

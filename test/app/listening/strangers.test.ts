@@ -40,8 +40,8 @@ async function startStranger(
   };
 }
 
-describe.concurrent("the port of another program", () => {
-  test("a session takes another port, and sends that program no secret", async () => {
+describe.concurrent("a port that another program uses", () => {
+  test("a session takes another port and sends the other program no secret", async () => {
     await using folder = await createDataFolder();
     using stranger = await startStranger();
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -77,7 +77,7 @@ describe.concurrent("the port of another program", () => {
     expect(new Set(answers)).toEqual(new Set([404]));
   });
 
-  test("a request to leave the port is refused when it is repeated later", async () => {
+  test("a replayed request to leave the port is rejected", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port });
@@ -191,7 +191,7 @@ describe.concurrent("a session that listens", () => {
 });
 
 describe.concurrent("a folder that no process serves", () => {
-  test("a session that may not serve says so until another process serves", async () => {
+  test("a session with WAYPOST_SERVE=off reports that its links do not open", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };

@@ -39,8 +39,8 @@ const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])
   ],
 ];
 
-describe.concurrent("one address is always served by serve and two sessions", () => {
-  test.each(orders)("started in the order %j and ended in the order %j", async (start, end) => {
+describe.concurrent("serve and two sessions keep one address served", () => {
+  test.each(orders)("when started in the order %j and stopped as %j", async (start, end) => {
     await using folder = await createDataFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const url = `http://127.0.0.1:${place.port}`;
