@@ -103,16 +103,6 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await expectUntouched();
   });
 
-  test("another process can serve the approval page", async () => {
-    const client = await connect(era);
-    const call = deleteLink(client);
-    await assistant.untilAsleep();
-    await using other = await createAssistantWorld({ beside: assistant.world });
-    await other.press(pages[0] ?? "", "approve");
-    assistant.advance(page_check_ms);
-    expect((await call).structured.deleted.id).toBe(id);
-  });
-
   test("an approval given before the client replies is valid", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
@@ -188,14 +178,6 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await decide("decline");
     expect((await call).structured.error.code).toBe("approval_declined");
     await expectUntouched();
-  });
-
-  test("a client that supports both forms and URLs is asked with a form", async () => {
-    const both = { elicitation: { form: {}, url: {} } };
-    const ticked: Reply = { action: "accept", content: { approve: true } };
-    const client = await connect(era, () => ticked, both);
-    expect((await deleteLink(client)).structured.deleted.id).toBe(id);
-    expect(pages).toEqual(["no page"]);
   });
 
   test("a waiting call sends progress notifications if the client requested them", async () => {
@@ -325,19 +307,6 @@ function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
 
 describe("a raw 2026-07-28 client", () => {
   const byPage = { capabilities: opensPages };
-
-  test("is asked to open the approval page and receives a sealed state", async () => {
-    expect(await call(byPage)).toMatchObject({
-      resultType: "input_required",
-      requestState: expect.any(String),
-      inputRequests: {
-        approval_page: {
-          method: "elicitation/create",
-          params: { mode: "url", url: expect.stringContaining("/approve/") },
-        },
-      },
-    });
-  });
 
   test.each([
     ["no state", () => undefined],

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
 import { createFolder, startServe } from "../../support/command.ts";
-import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
@@ -100,13 +100,6 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     expect(assistant.writes).toHaveLength(1);
     await page.reload();
     expect(await readHeading(page)).toBe("Approved");
-  });
-
-  test('the "Decline" button of the approval page declines the call', async () => {
-    const page = await open(await ask(), options);
-    expect(await press(page, "Decline")).toBe("Declined");
-    expect((await call()).error.code).toBe("approval_declined");
-    expect(assistant.writes).toEqual([]);
   });
 
   test("long texts of an approval fit the screen, and buttons are 44 pixels high", async () => {
@@ -331,13 +324,5 @@ describe("the built command", () => {
     expect(await press(await open(asked.approval.url), "Delete link")).toBe("Approved");
     const done = await client.callTool("delete_link", { id: "spring" });
     expect(done.structured.deleted.path).toBe("spring");
-  });
-
-  test("serves the approval page on its HTTP port", async () => {
-    await using folder = await createFolder();
-    await using server = await startServe(folder.path);
-    const { places, key } = server;
-    await using client = await connectV1({ transport: "http", url: places.mcp, token: key });
-    expect(await approveOne(client)).toMatch(new RegExp(`^${places.url}/approve/`));
   });
 });

@@ -250,12 +250,6 @@ describe("an app", () => {
     expect((await approve(tool, args)).link).toBeDefined();
   });
 
-  test("that is registered can be set on a new link without an approval", async () => {
-    const app = await assistant.plant("ios_app", iosApp);
-    const { link } = await call("create_link", { path: "a", ios_app: iosApp });
-    expect(link).toMatchObject({ path: "a", ios_app_id: app.id });
-  });
-
   test("that was deleted is registered again only with an approval", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { store } = assistant.world;
@@ -373,14 +367,6 @@ describe("a plan that only creates links", () => {
   test("needs no approval", async () => {
     const args = await plan([{ path: "a" }, { path: "b", url: springUrl }]);
     expect((await call("apply_plan", args)).job.counts).toMatchObject({ done: 2 });
-  });
-
-  test("needs an approval that names the app if the plan registers an app", async () => {
-    const args = await plan([{ path: "a", ios_app: iosApp }, { path: "b" }]);
-    expect(await readPreview("apply_plan", args)).toContain(
-      'registers the iOS app "com.example.app"',
-    );
-    expect(assistant.writes).toEqual([]);
   });
 
   test("does not register an app that was deleted after planning", async () => {
