@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CallFailure } from "../../src/client/outcome.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
-import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import { openHostile, type Misdeed } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -88,30 +87,6 @@ describe("a response with a permanent fault", () => {
       expect(at.hostile.strayed).toEqual([]);
     },
   );
-
-  const accepted = permanentFaults.filter(([misdeed]) => !/404|misdirected|redirect/.test(misdeed));
-
-  test.each(accepted)(
-    'does not fail a write with a 2xx status, which is sent only once (fault "%s")',
-    async (misdeed) => {
-      at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
-      const made = await at.client.call(links.create, { path: "spring" });
-      expect(listUnread(made)).toHaveLength(1);
-      expect(at.hostile.carriedOut).toEqual(["POST /links 201"]);
-      expect(at.hostile.strayed).toEqual([]);
-    },
-  );
-
-  const refused = permanentFaults.filter((each) => !accepted.includes(each));
-
-  test.each(refused)('gives a failed write an unknown effect (fault "%s")', async (misdeed) => {
-    at.hostile.plan({ writes: [`${misdeed} after`], reads: Array(20).fill("html_404") });
-    const failure = await fail(at.client.call(links.create, { path: "spring" }));
-    expect(["bad_response", "outcome_unknown"]).toContain(failure.code);
-    expect(failure.facts).toEqual({ effect: "unknown", retry: "never" });
-    expect(at.hostile.carriedOut).toEqual(["POST /links 201"]);
-    expect(at.hostile.strayed).toEqual([]);
-  });
 });
 
 describe("the wait between tries", () => {

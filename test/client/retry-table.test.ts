@@ -317,25 +317,6 @@ describe("with the master key", () => {
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someLostResponses)(
-    'delete_project is reported as done after "%s" without a second request',
-    async (misdeed) => {
-      at.hostile.plan({ writes: [misdeed] });
-      expect(await deleteProject()).toBeNull();
-      expect(countWrites()).toBe(1);
-    },
-  );
-
-  test.each(someLostResponses)(
-    'create_project is reported as done after "%s" without a second request',
-    async (misdeed) => {
-      at.hostile.plan({ writes: [`${misdeed} after`] });
-      expect(await createProject()).toMatchObject({ name: "Third", subdomain: "third" });
-      expect(countWrites()).toBe(1);
-      expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
-    },
-  );
-
   test.each(someFaults)('create_project is never repeated after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(createProject()).rejects.toMatchObject({

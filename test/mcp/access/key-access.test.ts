@@ -111,11 +111,6 @@ test("the list contains exactly the tools that our own service allows the key to
 });
 
 describe("the list of tools", () => {
-  test("for a key that may read links has only reading tools", async () => {
-    const key = await assistant.world.addKey({ scopes: ["links.index", "links.show"] });
-    expect(await listNames(key)).toEqual(readingTools);
-  });
-
   test("for a master key has the project tools", async () => {
     expect(await listNames(assistant.world.master)).toEqual([
       "resolve_short_link",

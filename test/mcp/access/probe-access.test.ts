@@ -1,11 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
-import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import type { Role, Scope } from "../../../src/contract/rights.ts";
 import {
   explainAccess,
-  answering,
   openStage,
   ringAtOnce,
   type Deployment,
@@ -170,20 +168,6 @@ describe("probes", () => {
     expect(listRequests(stage).toSorted()).toEqual(allProbes.toSorted());
   });
 
-  test("for a suspended account do not remove its tools", async () => {
-    const project = await world.addProject({ suspended: true });
-    await using stage = await openStage({
-      send: world.fetch,
-      key: await world.addKey({ project }),
-    });
-    const { tools } = await explainAccess(stage);
-    const reason = quoteAnswer("deployment.example", messages.account_suspended);
-    const since: unknown = expect.any(String);
-    expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
-    expect(await stage.listNames()).toHaveLength(42);
-    expect(listRequests(stage).toSorted()).toEqual(allProbes.toSorted());
-  });
-
   test.each<readonly [string, Partial<Staging>]>([
     ["with the default settings", {}],
     ["if WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
@@ -210,14 +194,6 @@ describe("probes", () => {
     time += 60_000;
     await explainAccess(stage);
     expect(await stage.listNames()).toContain("create_link");
-  });
-
-  test("are needed to find an invalid key, because a rejected call removes no tools", async () => {
-    const send = answering(401, { error: messages.key_invalid });
-    await using stage = await openStage({ send, key: world.key, probe: "off" });
-    await stage.callTool("list_links");
-    await stage.callTool("list_projects");
-    expect(await stage.listNames()).toContain("list_links");
   });
 });
 

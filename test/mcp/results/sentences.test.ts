@@ -152,22 +152,6 @@ describe("an error sentence with several problems is split", () => {
   });
 });
 
-test.each<readonly [form: string, body: object]>([
-  ["a list for each field", { errors: { url: ["is invalid"] } }],
-  ["fields and messages", { errors: [{ field: "url", message: "Url is invalid" }] }],
-  ["texts that name their field", { errors: ["Url is invalid"] }],
-  ["a message", { message: "Url is invalid" }],
-])("a remote rejection with %s still names the field", async (_, body) => {
-  expect(await failRemote(body)).toEqual([["url", "Url is invalid"]]);
-});
-
-test("a remote rejection in plain text still names the field", async () => {
-  await using other = await openStage({
-    send: () => Promise.resolve(new Response("Url is invalid\n", { status: 422 })),
-  });
-  expect(await fail("create_link", {}, other)).toEqual([["url", "Url is invalid"]]);
-});
-
 test("a 422 without a message is reported as a bad response", async () => {
   await using other = await openStage({ send: answering(422, { error: "" }) });
   const { structured } = await other.callTool("create_link", {});

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createUsedFolder, startServe } from "../../support/command.ts";
-import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
+import { createUsedFolder } from "../../support/command.ts";
+import { connectV1, type Connected } from "../../support/mcp-clients.ts";
 import { startDeployment } from "../../support/remote.ts";
 import { openGround, type Ground } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
@@ -94,13 +94,4 @@ test("the built command lists only usable tools after probing the server", async
   await second.callTool("explain_access");
   expect(strange.listAsked().length).toBeGreaterThanOrEqual(asked.length + 11);
   expect(second.countChanges()).toBeLessThanOrEqual(1);
-});
-
-test("a gateway lists the same tools", async () => {
-  await using strange = await openStrange();
-  await using serving = await startServe(strange.data, [], { env: strange.env });
-  const { places, key: token } = serving;
-  const given = { transport: "http", url: places.mcp, token, watches: true } as const;
-  await using client = await connectV2(given);
-  expect(await listInTheEnd(client)).toEqual(useful);
 });

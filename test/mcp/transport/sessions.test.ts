@@ -109,24 +109,6 @@ describe("the sessions of a key", () => {
     await sessions.close();
     expect([await open.text(), sessions.count()]).toEqual(["", 0]);
   });
-
-  test("each receive a notification when the tools change", async () => {
-    const { sessions, send, listen } = openSessions();
-    const streams = [];
-    for (const _ of [1, 2]) {
-      const { id = "" } = await send(undefined, handshake[0]);
-      await send(id, handshake[1]);
-      streams.push(await listen(id));
-    }
-    sessions.notifyToolsChanged("one");
-    const readers = streams.map(({ body }) => body?.getReader());
-    for (const reader of readers) {
-      expect(decode(await reader?.read()).match(/tools\/list_changed/g)).toHaveLength(1);
-    }
-    await sessions.close();
-    // Each stream must get exactly one notification before it ends.
-    for (const reader of readers) expect(await reader?.read()).toMatchObject({ done: true });
-  });
 });
 
 describe("the built command", () => {
@@ -150,20 +132,6 @@ describe("the built command", () => {
     const ended = { ...withSession(one.key, id), method: "DELETE" };
     expect((await post(mcp, ended)).status).toBe(200);
     expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
-  });
-
-  test("needs no session for 2026-07-28, and opens none", async () => {
-    await using ground = await openGround();
-    const { mcp } = ground.serving.places;
-    const { key } = await ground.addTenant();
-    const answer = await post(mcp, modernCall(key, 1, "list_links"));
-    expect([answer.status, answer.headers["mcp-session-id"]]).toEqual([200, undefined]);
-    const { result } = JSON.parse(answer.text);
-    expect(result.structuredContent.links).toEqual([]);
-    // A session ID must be ignored.
-    const { headers, body } = modernCall(key, 2, "list_links");
-    const named = await post(mcp, { headers: { ...headers, "mcp-session-id": "none" }, body });
-    expect(named.status).toBe(200);
   });
 
   test("returns only their own links to 20 keys with equal request IDs", async () => {
@@ -194,10 +162,6 @@ describe("the built command", () => {
     );
   });
 });
-
-function decode(read: { readonly value?: Uint8Array | undefined } | undefined): string {
-  return Buffer.from(read?.value ?? []).toString();
-}
 
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 

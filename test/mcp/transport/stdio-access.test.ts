@@ -39,23 +39,6 @@ describe.concurrent("over stdio,", () => {
   });
 });
 
-test("a suspended key loses tools, and its client is notified", async () => {
-  const tenant = await ground.addTenant();
-  const env = { WAYPOST_API_KEY: tenant.key };
-  const given = { transport: "stdio", data: ground.data, env, watches: true } as const;
-  await using client = await connectV2(given);
-  const before = await client.listNames();
-  expect(before).toContain("list_links");
-  await tenant.suspend(true);
-  await expectFailure(client, "list_links", {}, "account_suspended");
-  await client.untilChanged(1);
-  expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
-  await tenant.suspend(false);
-  await client.callTool("explain_access");
-  await client.untilChanged(2);
-  expect(await client.listNames()).toEqual(before);
-});
-
 describe.concurrent("an API key", () => {
   test.each(["a variable", "a file"])(
     "that is set by %s does not appear in results, logs or files",

@@ -59,17 +59,6 @@ describe("a plan that replaces an app", () => {
     const { plan } = await call("plan_links", { operation: "update", csv });
     expect(plan.counts, JSON.stringify(plan)).toMatchObject({ update: 1, invalid: 0 });
   });
-
-  test("reads the list of apps only once", async () => {
-    const rows = Array.from({ length: 300 }, (_, row) => {
-      return { path: `n${row}`, ios_app: { id: row % 2 ? "Acme Shop" : "Acme Legacy" } };
-    });
-    const before = assistant.countAsked();
-    const { plan } = await call("plan_links", { operation: "upsert", rows });
-    expect(plan.counts).toMatchObject({ create: 300 });
-    // Paths are read in batches of 100, but each one is resolved as a short path separately.
-    expect(assistant.countAsked() - before).toBeLessThanOrEqual(8 + rows.length);
-  });
 });
 
 test("an ambiguous or unknown app name is rejected with suggestions", async () => {

@@ -196,21 +196,3 @@ test("undoing a deletion job restores IDs, clicks and short paths", async () => 
   expect(undone.job.counts).toMatchObject({ done: 2 });
   expect(await call("list_links", byPath)).toEqual(before);
 });
-
-test("undoing a deletion job restores all links except those whose path is in use", async () => {
-  for (const path of ["a", "b"]) await assistant.plant("link", { path });
-  const job = await deleteByPlan(["a", "b"]);
-  const { plan } = await call("plan_links", { undo: job });
-  await assistant.plant("link", { path: "a", name: "another" });
-  const undone = await call("apply_plan", { plan_id: plan.id });
-  expect(undone.job.counts).toMatchObject({ done: 1, rejected: 1 });
-});
-
-test("the undo of a deletion can itself be undone", async () => {
-  await assistant.plant("link", { path: "a" });
-  const first = await deleteByPlan(["a"]);
-  const { plan } = await call("plan_links", { undo: first });
-  const { job } = await call("apply_plan", { plan_id: plan.id });
-  const again = await call("plan_links", { undo: job.id });
-  expect(again.plan.counts).toMatchObject({ delete: 1 });
-});

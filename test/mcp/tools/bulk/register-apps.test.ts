@@ -112,10 +112,3 @@ test("a key that may not register apps can use existing apps", async () => {
   const { plan: other } = await blind("plan_links", { operation: "upsert", rows: named });
   expect(other.counts).toMatchObject({ create: 1, invalid: 0, conflict: 0 });
 });
-
-test("a key with the permission can plan to register an app", async () => {
-  const call = await connect([...writing, "ios_apps.index", "ios_apps.create"]);
-  const rows = [{ ...plain, ios_app: shop }];
-  const { plan } = await call("plan_links", { operation: "upsert", rows });
-  expect(plan.counts).toMatchObject({ create: 1 });
-});

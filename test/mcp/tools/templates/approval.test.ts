@@ -41,20 +41,6 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   return result;
 }
 
-test("publishing, restoring and unpublishing each need a separate approval", async () => {
-  await open();
-  const { page_template } = await callApproved("publish_template", { body: first, css: "" });
-  const { id } = page_template.live_version;
-  expect(await readBody(id)).toBe(first);
-  await call("save_template", { body: second });
-  await callApproved("publish_template");
-  expect(await readBody("live")).toBe(second);
-  await callApproved("restore_template_version", { id });
-  expect(await readBody("draft")).toBe(first);
-  const { page_template: down } = await callApproved("unpublish_template");
-  expect(down).not.toHaveProperty("live_version");
-});
-
 describe("a template that is too long for a form", () => {
   const lines = Array.from({ length: 900 }, (_, index) => `<p>Line ${index} of many</p>`);
   const body = [...lines, '<a href="https://phish.example/">here</a>', buttons].join("\n");
