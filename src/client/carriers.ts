@@ -4,19 +4,16 @@ import { toSignal } from "../contract/waiting.ts";
 import { requestIdHeader } from "../text/request-id.ts";
 import { NotSent, ReplyTooLarge, type BodyForm, type Send } from "./send-once.ts";
 
-/**
- * The two ways to send API messages: over HTTP to a remote server, or to the service in this
- * process.
- */
+/** Sends API requests over HTTP to a remote server, or directly to the service in this process. */
 
-/** Keeps its connections open between calls. */
+/** Reuses its connections between calls. */
 export type RemoteSender = {
   readonly send: Send;
   readonly close: () => Promise<void>;
 };
 
 const connectTimeout_ms = 10_000;
-/** More calls wait, so that an assistant does not overload the server. */
+/** Further calls wait, so that an assistant cannot overload the server. */
 const mostConnections = 64;
 /** No response of the API is larger. */
 const replyBytes = 8 * 1024 * 1024;
@@ -27,7 +24,7 @@ const replyBytes = 8 * 1024 * 1024;
  */
 export function openRemoteSender(): RemoteSender {
   const dispatcher = new Agent({
-    connect: connectOrSay(buildConnector({ timeout: connectTimeout_ms })),
+    connect: connectOrMarkUnsent(buildConnector({ timeout: connectTimeout_ms })),
     connections: mostConnections,
     pipelining: 1,
   });
@@ -52,8 +49,8 @@ export function openRemoteSender(): RemoteSender {
   return { send, close: () => dispatcher.destroy() };
 }
 
-/** Marks errors before the connection exists, because only those certainly had no effect. */
-function connectOrSay(connect: buildConnector.connector): buildConnector.connector {
+/** Marks connection errors, because these requests certainly had no effect. */
+function connectOrMarkUnsent(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
       if (error === null) callback(null, socket);
@@ -73,8 +70,8 @@ async function readStream(body: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /**
- * The content of a body: null if it is empty, undefined if it does not have the expected form. The
- * text of an error may be JSON.
+ * Returns null for an empty body, and undefined for a body in another form. The body of an error
+ * may be text or JSON.
  */
 export function readContent(text: string, form: BodyForm, type: unknown): unknown {
   if (form === "page") return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
@@ -87,7 +84,7 @@ export function readContent(text: string, form: BodyForm, type: unknown): unknow
   }
 }
 
-/** Passes messages to the service in this process, whose replies are complete at once. */
+/** Passes requests to the service in this process. Its responses arrive as a whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
   return async (request, leaving) => {
     const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });

@@ -19,7 +19,7 @@ import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import { buildRequest, type RequestOptions, type RequestTarget } from "./request.ts";
 import { sendOnce, type Send, type SetTimer } from "./send-once.ts";
 
-/** Makes API calls: tries again until the outcome is known or the time is up. */
+/** Makes API calls, and retries until the outcome is known or the time is up. */
 
 export type Client = {
   readonly call: <E extends Endpoint>(
@@ -33,7 +33,7 @@ export type Client = {
 };
 
 type CallOptions = RequestOptions & {
-  /** Tries only once, for a short time, and does not check what happened. */
+  /** Makes a single short attempt, without checking its outcome. */
   readonly isProbe?: boolean;
 };
 
@@ -45,23 +45,20 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: Sleep;
-  /** Ends the calls that have no signal of their own. */
+  /** Cancels the calls that have no signal of their own. */
   readonly life?: Leaving;
-  /**
-   * Shares the counts of rate limits with other processes. Without it, this client counts on its
-   * own.
-   */
+  /** Shares rate limits with other processes. By default, this client counts only its own calls. */
   readonly ledger?: BudgetLedger | undefined;
-  /** Tests replace the real timer that ends a try. */
+  /** The timeout of an attempt. Tests replace it. */
   readonly setTimer?: SetTimer;
 };
 
 type ClientState = ClientOptions & {
-  /** Whether the service in this process answers, without a network and with the same clock. */
-  readonly isOwn: boolean;
+  /** Whether the server is the embedded service, with no network and the same clock. */
+  readonly isEmbedded: boolean;
   readonly ledger: BudgetLedger;
   repeatsLeft: number;
-  /** How far the server's clock is ahead, once a reply has shown it. */
+  /** How far the server's clock is ahead, once a response has shown it. */
   skew_ms: number | undefined;
 };
 
@@ -75,7 +72,7 @@ type CallLimits = {
 
 type RunningCall = CallSoFar & CallLimits & { readonly since_ms: number };
 
-/** The time of a whole call, of a probe, and of one try. */
+/** Timeouts of a whole call, of a probe, and of one attempt. */
 const callDeadline_ms = 45_000;
 const probeDeadline_ms = 10_000;
 const tryDeadline_ms = 15_000;
@@ -84,21 +81,21 @@ const mostTries = 4;
 const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
 
-/** In the long run, one repeat for ten calls, so that repeats do not make an outage worse. */
+/** Allows one retry per ten calls in the long run, so that retries do not make an outage worse. */
 const mostRepeats = 100;
 const earnedPerCall = 0.1;
 
-/** A call may still be running on the server, so the client waits before it checks the result. */
-const lookAfter_ms = [500, 2000, 4000] as const;
+/** A write may still be running on the server, so the client waits before it checks the result. */
+const checkAfter_ms = [500, 2000, 4000] as const;
 
-/** A `Date` header has whole seconds, and the reply took some time to arrive. */
+/** `Date` headers have a resolution of one second, and responses take time to arrive. */
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
   const { clock, life = nobodyLeaves, ledger = createBudgetLedger(clock), target } = options;
-  const isOwn = target.checksConditions === true;
-  const skew_ms = isOwn ? 0 : undefined;
-  const state: ClientState = { ...options, isOwn, ledger, repeatsLeft: mostRepeats, skew_ms };
+  const isEmbedded = target.checksConditions === true;
+  const skew_ms = isEmbedded ? 0 : undefined;
+  const state: ClientState = { ...options, isEmbedded, ledger, repeatsLeft: mostRepeats, skew_ms };
   return {
     call: (endpoint, input, signal = life, asked = {}) => {
       const most_ms = asked.isProbe === true ? probeDeadline_ms : callDeadline_ms;
@@ -115,8 +112,8 @@ async function makeCall<E extends Endpoint>(
   input: Input<E>,
   limits: CallLimits,
 ): Promise<CallAnswer<E>> {
-  // `Input` is an object of named fields. The response was read with this endpoint's schema, and
-  // `CallAnswer` describes the result.
+  // The casts are safe: `Input` is always an object, and the endpoint's schema has validated the
+  // response.
   const call = beginCall(state, endpoint, input as JsonObject, limits);
   return (await perform(state, call)) as CallAnswer<E>;
 }
@@ -134,7 +131,7 @@ async function perform(state: ClientState, call: RunningCall): Promise<unknown> 
   const { endpoint, input, options: { isProbe = false } = {} } = call;
   state.repeatsLeft = Math.min(mostRepeats, state.repeatsLeft + earnedPerCall);
   for (let tries = 1; ; tries += 1) {
-    const outcome = await tryInTurn(state, call);
+    const outcome = await tryWithinLimit(state, call);
     const { kind } = outcome;
     if (kind === "answered") return outcome.body;
     if (kind === "accepted") return describeAccepted(state, call, outcome.found);
@@ -158,7 +155,7 @@ function isUndone({ kind }: TryOutcome): boolean {
   return kind === "unsent" || kind === "limited";
 }
 
-/** A write with a 2xx has succeeded. It is never sent again, whatever the server shows later. */
+/** A write with a 2xx status has succeeded, so it is never sent again. */
 async function describeAccepted(
   state: ClientState,
   call: RunningCall,
@@ -174,7 +171,7 @@ async function describeAccepted(
   return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
 
-/** Decides how a failed call ended. If a write may have happened, this checks the server. */
+/** Determines the outcome of a failed call. Checks the server if a write may have happened. */
 async function settle(
   state: ClientState,
   call: RunningCall,
@@ -183,45 +180,45 @@ async function settle(
   if (call.doubt === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
   const error = outcome.kind === "failed" ? outcome.error : undefined;
   const refusal = error instanceof Problem ? error : undefined;
-  // An earlier try may have deleted it.
+  // An earlier attempt may have deleted the record.
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
-  const finding = await lookForWrite(state, call);
+  const finding = await checkWrite(state, call);
   if (finding.kind === "done") return finding.body;
-  // The earlier try was the same call and left nothing behind, so it was rejected as well.
+  // The earlier attempt left no trace, so the server rejected it too.
   const isRefused = refusal !== undefined && finding.kind === "undone";
   throw isRefused ? refusal : describeFailure(call, outcome, finding.checked);
 }
 
-/** Tries once when the rate limit allows it, or throws if that takes too long. */
-async function tryInTurn(state: ClientState, call: RunningCall): Promise<TryOutcome> {
+/** Sends the request once the rate limit allows it. Throws if that would take too long. */
+async function tryWithinLimit(state: ClientState, call: RunningCall): Promise<TryOutcome> {
   const { budget } = call.endpoint;
-  const isFree = call.options?.isFree === true && state.isOwn;
-  if (budget === undefined || isFree) return tryNow(state, call);
+  const isFree = call.options?.isFree === true && state.isEmbedded;
+  if (budget === undefined || isFree) return tryOnce(state, call);
   const place = state.ledger.queue(budget);
   let isSpent = false;
   try {
     for (;;) {
       const read = place.readWait_ms();
-      // A call that need not wait continues in the same turn of the event loop.
+      // A call that need not wait continues synchronously.
       const wait_ms = typeof read === "number" ? read : await read;
       if (wait_ms <= 0) break;
       if (!hasTime(state, call, wait_ms)) throw failLimited(call, wait_ms);
       await pause(state, call, wait_ms);
     }
     isSpent = true;
-    return await tryNow(state, call);
+    return await tryOnce(state, call);
   } finally {
     await place.leave(isSpent);
   }
 }
 
-async function tryNow(state: ClientState, call: RunningCall): Promise<TryOutcome> {
-  const { target, send, clock, isOwn, setTimer = setRealTimer } = state;
+async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcome> {
+  const { target, send, clock, isEmbedded, setTimer = setRealTimer } = state;
   const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
   const request = buildRequest(endpoint, input, target, options);
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());
-  const remoteHost = isOwn ? undefined : new URL(target.origin).host;
+  const remoteHost = isEmbedded ? undefined : new URL(target.origin).host;
   const noteDate = (date: string | undefined) => {
     const sent = Date.parse(date ?? "");
     if (!Number.isNaN(sent)) state.skew_ms = sent - clock.now();
@@ -235,7 +232,7 @@ function setRealTimer(ring: () => void, milliseconds: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Takes a place within the rate limit as a call would, and gives it back at once. */
+/** Reserves a request within the rate limit, like a call would, and releases it at once. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;
@@ -248,19 +245,19 @@ async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<vo
   } finally {
     await place.leave(false);
   }
-  // The service in this process also counts calls of other clients with the same key.
-  const outcome = state.isOwn ? await tryNow(state, call) : undefined;
+  // The embedded service also counts calls of other clients with the same key.
+  const outcome = state.isEmbedded ? await tryOnce(state, call) : undefined;
   if (outcome?.kind === "limited") throw describeFailure(call, outcome);
 }
 
 /** Checks on the server whether a write with an unknown outcome happened. */
-async function lookForWrite(state: ClientState, call: RunningCall): Promise<WriteFinding> {
+async function checkWrite(state: ClientState, call: RunningCall): Promise<WriteFinding> {
   const { endpoint, input, signal } = call;
   const search = describeSearch(state, call);
   let finding: WriteFinding = { kind: "unclear", checked: "nothing, because no time was left" };
-  // A call that is not sent again may still be running, so it is checked several times.
+  // A call that cannot be retried may still be running, so it is checked several times.
   const isPatient = !isRepeatable(endpoint, input);
-  for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
+  for (const wait_ms of isPatient ? checkAfter_ms : checkAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
     await pause(state, call, wait_ms);
     finding = await findWritten(endpoint, search).catch((error: unknown): WriteFinding => {
@@ -288,13 +285,13 @@ function hasTime({ clock }: ClientState, { deadline }: RunningCall, wait_ms: num
   return clock.monotonic() + wait_ms < deadline;
 }
 
-/** Waits, but ends the call at once if its caller leaves. */
+/** Waits, but throws as soon as the caller disconnects. */
 async function pause(state: ClientState, call: RunningCall, wait_ms: number): Promise<void> {
   await state.sleep(wait_ms, toSignal(call.signal)).catch(() => undefined);
   if (call.signal.aborted) throw failCancelled(call);
 }
 
-/** Each wait is longer than the previous one, with a random part that differs between clients. */
+/** Exponential backoff with random jitter. */
 function chooseWait({ random }: ClientState, outcome: TryOutcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
   const jitter = 0.75 + byte / 512;

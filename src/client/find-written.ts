@@ -26,7 +26,7 @@ type CallApi = <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Cal
 export type WriteSearch = {
   readonly ask: CallApi;
   readonly id: string;
-  /** Whether the server accepted the call: a row with the same name is then its result. */
+  /** Whether the server accepted the call. Then a row with the same name is its result. */
   readonly isAccepted?: true;
   /** The fields of the request's body. */
   readonly sent: JsonObject;
@@ -41,23 +41,23 @@ type FoundRow = JsonObject & { readonly id: string };
 const { links, shortLinks, iosApps, androidApps } = contract;
 
 /**
- * Finds what a call has written. The call counts as done only with proof: every sent field matches,
- * and a created row is not older than the call.
+ * Finds what a call has written. Returns "done" only with proof: every sent field matches, and a
+ * created row is not older than the call.
  */
-export async function findWritten(endpoint: Endpoint, look: WriteSearch): Promise<WriteFinding> {
+export async function findWritten(endpoint: Endpoint, search: WriteSearch): Promise<WriteFinding> {
   const kind = findKind(endpoint);
-  // A short path is random, and another caller may have shortened the same address.
+  // A short path is random, and another caller may have shortened the same URL.
   if (kind.name === "page_template" || endpoint === shortLinks.create) {
     return { kind: "unclear", checked: "nothing, because it cannot be looked up" };
   }
-  if (endpoint.params !== undefined) return findTarget(kind, endpoint, look);
-  const found = await findNamed(kind, look);
-  const { isAccepted, isSameTime, since, sent } = look;
-  // An upsert names its path, so the link with that path is its result, whichever call created it.
+  if (endpoint.params !== undefined) return findTarget(kind, endpoint, search);
+  const found = await findNamed(kind, search);
+  const { isAccepted, isSameTime, since, sent } = search;
+  // A path identifies one link, so the result of an upsert does not depend on who created the link.
   if (found.kind !== "done" || isAccepted === true || endpoint === links.upsert) return found;
   const filter = { field: "created_at", condition: "gteq", value: since } as const;
   const isDated = "created_at" in (kind.index.list?.filters ?? {});
-  const isYoung = isDated && (await findNamed(kind, look, [filter])).kind === "done";
+  const isYoung = isDated && (await findNamed(kind, search, [filter])).kind === "done";
   if (isYoung && isSameTime()) return found;
   const age = isDated ? "is older than this call" : "its age is unknown";
   const why = isSameTime() ? age : "its age is unknown, because the server's clock may differ";
@@ -68,9 +68,9 @@ export async function findWritten(endpoint: Endpoint, look: WriteSearch): Promis
 async function findTarget(
   kind: ResourceKind,
   endpoint: Endpoint,
-  look: WriteSearch,
+  search: WriteSearch,
 ): Promise<WriteFinding> {
-  const { ask, id } = look;
+  const { ask, id } = search;
   const name = `the ${kind.label} ${id}`;
   const row = await readRow(kind, ask, id).catch((error: unknown) => {
     if (error instanceof Problem && error.status === 404) return undefined;
@@ -81,31 +81,31 @@ async function findTarget(
     return { kind: "undone", checked: `${name} still exists` };
   }
   if (row === undefined) return { kind: "undone", checked: `${name} does not exist` };
-  return judge(kind, look, row, `${name} does not match the request yet`);
+  return judge(kind, search, row, `${name} does not match the request yet`);
 }
 
 async function readRow({ show }: ResourceKind, ask: CallApi, id: string): Promise<FoundRow> {
   const body: unknown = await ask(show, { id });
-  // The endpoint's schema was applied, and every resource has an id.
+  // The endpoint's schema has validated the body, and every resource has an id.
   return body as FoundRow;
 }
 
 async function findNamed(
   kind: ResourceKind,
-  look: WriteSearch,
+  search: WriteSearch,
   more: NonNullable<ListInput["filters"]> = [],
 ): Promise<WriteFinding> {
   const key = readKey(kind);
-  const kept = normalize(kind, look.sent);
+  const kept = normalize(kind, search.sent);
   const value = kept[key];
-  if (isBlank(look.sent[key])) {
+  if (isBlank(search.sent[key])) {
     return { kind: "unclear", checked: `nothing, because no ${key} was sent` };
   }
   const { index } = kind;
   const isFilter = key in (index.list?.filters ?? {});
   const filters = [{ field: key, condition: "eq", value: String(value) } as const, ...more];
-  const answer: unknown = await look.ask(index, isFilter ? { filters } : { limit: 100 });
-  // The member with the rows has the list's name, and the endpoint's schema was applied.
+  const answer: unknown = await search.ask(index, isFilter ? { filters } : { limit: 100 });
+  // The schema has validated the body, which holds the rows under the list's name.
   const page = answer as Readonly<Record<string, readonly FoundRow[]>> & {
     readonly meta: ReceivedMeta;
   };
@@ -113,7 +113,7 @@ async function findNamed(
   const row = page[index.list?.name ?? ""]?.find((each) => each[key] === value);
   const name = describeName(kind, kept);
   if (row !== undefined) {
-    return judge(kind, look, row, `${name} exists (${row.id}), but its fields differ`);
+    return judge(kind, search, row, `${name} exists (${row.id}), but its fields differ`);
   }
   const isWhole = isFilter || !page.meta.next;
   return { kind: isWhole ? "undone" : "unclear", checked: `${name} does not exist yet` };
@@ -169,7 +169,7 @@ async function isLinkAsSent(sent: JsonObject, row: FoundRow, ask: CallApi): Prom
   );
 }
 
-/** Whether the link has the app that was chosen by id or name, or none if none was chosen. */
+/** Whether the link has the chosen app, or no app if none was chosen. */
 async function isApp(
   kind: ResourceKind,
   chosen: JsonObject | null | undefined,

@@ -4,24 +4,24 @@ import type { LinkFields } from "../contract/links.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { Problem } from "../contract/problem.ts";
 
-/** The outcomes of one try, and the error that each of them becomes. */
+/** The outcomes of one attempt, and the error for each of them. */
 
 export type TryOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
-  /** A write got a 2xx, so it happened, but its response cannot be read. */
+  /** A write succeeded with a 2xx status, but its response cannot be read. */
   | { readonly kind: "accepted"; readonly found: string }
-  /** The server rejected the call, or another try would not help. */
+  /** The server rejected the call, or a retry would not help. */
   | { readonly kind: "failed"; readonly error: Problem | CallFailure }
-  /** The request was not sent, so it may be repeated. */
+  /** The request was not sent, so it can be retried. */
   | { readonly kind: "unsent"; readonly error: CallFailure }
   | { readonly kind: "limited" }
   | Doubt;
 
-/** The call may have happened or not. */
+/** It is unknown whether the call had an effect. */
 type Doubt = {
   readonly kind: "doubtful";
   readonly reason: "timed_out" | "unreachable" | "overloaded";
-  /** The reason for a person, as the end of a sentence. */
+  /** The reason in words, as the end of a sentence. */
   readonly said: string;
   /** Set if the server asked to wait. */
   readonly wait_ms?: number;
@@ -32,11 +32,11 @@ export type Unanswered = Exclude<TryOutcome, { readonly kind: "answered" | "acce
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** For a write: the latest try with an unknown effect. */
+  /** For a write: the latest attempt with an unknown effect. */
   doubt: Doubt | undefined;
 };
 
-/** Errors of the connection to the server. What the server itself rejects is a `Problem`. */
+/** Connection errors. A rejection by the server itself is a `Problem`. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"
@@ -67,23 +67,21 @@ export class CallFailure extends Error {
 
 const { links, projects } = contract;
 
-/**
- * Whether a call may be sent again although the first try may have happened or still be running.
- */
+/** Whether a call is safe to retry even if the first attempt succeeded or is still running. */
 export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
   if (effect === "read") return true;
-  // Each try could create another short path. The cast is safe, because the types of `call`
-  // restrict the input to this endpoint's fields.
+  // Each attempt could create another short path. The cast is safe, because `call` restricts the
+  // input to this endpoint's fields.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return false;
   // Deleting a project deletes so much that a person confirms each attempt.
   return idempotent && tool !== projects.destroy.tool;
 }
 
-/** A 429 does not say how long to wait, so this is the window of the rate limits. */
+/** A 429 has no waiting time, so this is the window of the rate limits. */
 const limitedFor_ms = 60_000;
 
-/** `checked` describes what a check on the server showed. */
+/** `checked` describes the result of a check on the server. */
 export function describeFailure(call: CallSoFar, end: Unanswered, checked?: string): Error {
   if (call.doubt !== undefined) return failUnknown(call, call.doubt, checked, end);
   if (end.kind === "limited") return failLimited(call, limitedFor_ms);
@@ -102,7 +100,7 @@ export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailur
   );
 }
 
-/** An earlier try with an unknown effect is more important than the rate limit. */
+/** If an earlier attempt had an unknown effect, reports that instead of the rate limit. */
 export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
   if (call.doubt !== undefined) return failUnknown(call, call.doubt);
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
@@ -122,7 +120,7 @@ export function failUnsent(cause: unknown): CallFailure {
   return new CallFailure("unreachable", message, facts, { cause });
 }
 
-/** A read changed nothing, so only the reason matters. */
+/** A failed read has no effect to report. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
   const message = endSentence(`The request failed: ${said}`);
   if (reason === "overloaded") return failOverloaded(message, wait_ms);
@@ -150,7 +148,7 @@ function failUnknown(
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
 }
 
-/** The code of an error in parentheses. An AggregateError contains one error for each address. */
+/** Returns the error code in parentheses. An AggregateError contains one error per IP address. */
 export function describeCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   if ("code" in error && typeof error.code === "string") return ` (${error.code})`;

@@ -3,28 +3,27 @@ import { budgets, readSpan, type BudgetName } from "../contract/limits.ts";
 import type { Clock } from "../contract/clock.ts";
 
 /**
- * Delays calls so that a key gets no 429 for calling too often. It counts the calls of this
- * process, or of all processes that use the key.
+ * Delays calls to stay within the key's rate limits. Counts the calls of this process, or of all
+ * processes that use the key.
  */
 export type BudgetLedger = {
-  /** Takes the next place within a rate limit. The caller must give it back with `leave`. */
+  /** Reserves the next call within a rate limit. The caller must call `leave` afterwards. */
   readonly queue: (budget: BudgetName) => {
     /**
-     * How long the call must still wait. Ask again after waiting, because earlier calls may take
-     * longer than expected.
+     * How long the call must still wait. Callers must check again afterwards, because earlier calls
+     * may take longer than expected.
      */
     readonly readWait_ms: () => Awaitable<number>;
-    /** A used place counts from its response on, which is later than the server counted it. */
+    /**
+     * A sent call counts from its response on, because the server counted it no later than that.
+     */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };
 
-/**
- * Allows no more calls than the limit in any window, so the start of the server's window does not
- * matter.
- */
+/** Limits the calls in every window, so it does not matter when the server's window starts. */
 export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): BudgetLedger {
-  /** The times of the places, in the order of the requests for them. */
+  /** The times of the reserved calls, in order of reservation. */
   const queues = new Map<BudgetName, { at: number }[]>();
   return {
     queue: (budget) => {

@@ -8,23 +8,23 @@ import { showHidden } from "../text/show-hidden.ts";
 
 export type ServerRefusal = {
   readonly message: string;
-  /** The single problems, if the server lists them. */
+  /** The individual problems, if the server lists them. */
   readonly problems?: readonly StatedProblem[];
 };
 
 type RefusedRequest = {
   readonly endpoint: Endpoint;
   readonly body: unknown;
-  /** The key, which is removed because servers may repeat it and assistants read the message. */
+  /** The API key, which is removed from messages, because assistants read them. */
   readonly secret: string | undefined;
 };
 
 const messageLength = 4000;
-/** Of one problem and its field. An assistant reads the problems in addition to the message. */
+/** The maximum length of a problem's message and field. */
 const problemLength = 500;
 const mostProblems = 20;
 
-/** Undefined if the response contains no readable message. */
+/** Returns undefined if the response contains no readable message. */
 export function readRefusal({ endpoint, body, secret }: RefusedRequest): ServerRefusal | undefined {
   const clean = (text: string, most = messageLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
@@ -38,7 +38,7 @@ export function readRefusal({ endpoint, body, secret }: RefusedRequest): ServerR
   return { message, ...(problems.length > 0 && { problems }) };
 }
 
-/** Another name is text of the server, and is not shown as a field. */
+/** Unknown names are untrusted text from the server, and are not shown as fields. */
 function isFieldOf({ body }: Endpoint, field: string | undefined): field is string {
   return field !== undefined && (field.split(".")[0] ?? "") in (body?.shape ?? {});
 }
@@ -89,7 +89,9 @@ function isWhole(value: unknown): value is number {
   return Number.isInteger(value);
 }
 
-/** `is invalid` continues the field's name, but a text in upper case is a whole sentence. */
+/**
+ * A lowercase message such as `is invalid` continues the field's name. Others are whole sentences.
+ */
 function writeProblem(field: string, text: string): StatedProblem {
   if (field === "base") return { message: text };
   const isClause = /^\p{Ll}/u.test(text) && !text.toLowerCase().startsWith(field);
@@ -102,7 +104,7 @@ function joinProblems(problems: readonly StatedProblem[]): string {
   return toSentence([first ?? "", ...more].map((text) => text.replace(/\.$/, "")));
 }
 
-/** Removes the key, which a server may repeat in its message. */
+/** Removes the key, which some servers repeat in messages. */
 export function hideSecret(text: string, secret: string | undefined): string {
   return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }

@@ -8,14 +8,12 @@ import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
-/** Builds the API request for an endpoint and its input. */
-
-/** The server of the requests and the key. */
+/** The server and the API key. */
 export type RequestTarget = {
   /** The server's origin, without the versioned prefix. */
   readonly origin: string;
   readonly key: string | undefined;
-  /** Whether the server checks conditions of writes. Only Waypost's own service does. */
+  /** Whether the server checks preconditions of writes. Only Waypost's own service does. */
   readonly checksConditions?: boolean;
   /** Only sent to Waypost's own service. */
   readonly via?: Via | undefined;
@@ -23,21 +21,21 @@ export type RequestTarget = {
 
 export type RequestOptions = {
   /**
-   * A server that checks conditions rejects the write with 412 if this one does not hold. Other
-   * servers write in any case.
+   * The precondition of a write. Waypost's own service rejects the write with 412 if it fails.
+   * Other servers ignore it.
    */
   readonly condition?: WriteCondition | undefined;
-  /** Other writes go first. Only for Waypost's own service. */
+  /** Lets other writes go first. Only for Waypost's own service. */
   readonly isPatient?: boolean | undefined;
   /** The id of the original call in the logs. */
   readonly requestId?: string | undefined;
-  /** The call does not count against rate limits. Only for Waypost's own service. */
+  /** Exempts the call from rate limits. Only for Waypost's own service. */
   readonly isFree?: boolean | undefined;
   /** Only checks the rate limit. Only for Waypost's own service. */
   readonly onlyBudget?: boolean | undefined;
 };
 
-/** Throws the API's own error for values that no request can contain. */
+/** Throws the API's own error for values that a request cannot contain. */
 export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
@@ -67,7 +65,7 @@ export function buildRequest(
 }
 
 /**
- * Only Waypost's own service computes the same tags. `If-Match: *` is safe for all: other servers
+ * Only Waypost's own service computes the same tags. `If-Match: *` is safe for every server: others
  * ignore it, and a remote Waypost then creates nothing.
  */
 function isSent(
@@ -77,14 +75,14 @@ function isSent(
   return condition !== undefined && (target.checksConditions === true || condition === "present");
 }
 
-/** The tag of a record is a digest of what the caller was shown. */
+/** The tag is a digest of the record that the caller has seen. */
 function writeCondition(condition: WriteCondition): Readonly<Record<string, string>> {
   if (condition === "absent") return { "if-none-match": "*" };
   if (condition === "present") return { "if-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 
-/** The page can depend on the browser. */
+/** Preview pages depend on the browser. */
 function nameBrowser({ user_agent }: JsonObject): Readonly<Record<string, string>> {
   return typeof user_agent === "string" ? { "user-agent": user_agent } : {};
 }
@@ -103,7 +101,7 @@ function buildBody(endpoint: Endpoint, input: JsonObject): JsonObject {
 function fillPath({ path }: Endpoint, input: JsonObject): string {
   if (!path.includes(idParameter)) return path;
   const id = encodeURIComponent(String(input["id"]).toWellFormed());
-  // These would address another endpoint, and no resource has such an id.
+  // These ids would change the URL to another endpoint. No resource has them.
   if (id === "" || id === "." || id === "..") throw notFound(messages.route_unknown);
   return path.replace(idParameter, () => id);
 }

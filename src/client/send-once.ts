@@ -19,27 +19,26 @@ import { answersTarget } from "../contract/resource-kind.ts";
 import { listUnread, noteUnread, type UnreadPart } from "../contract/server-answer.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** Sends a call once and reads how it ended. */
+/** Sends a call once and determines its outcome. */
 
-/** A way to the server: over the network, or to the service in this process. */
+/** Sends a request over the network, or to the service in this process. */
 export type Send = (request: ApiRequest, leaving: Leaving) => Promise<ArrivingReply>;
 
-/** A reply whose status has arrived. Its body may still be missing, and may never arrive. */
+/** A response whose status has arrived. Its body may still be missing, or never arrive. */
 type ArrivingReply = Omit<ApiReply, "body"> & {
-  /** Undefined if the body does not have that form, null if it is empty. */
+  /** Returns undefined if the body has another form, and null if it is empty. */
   readonly readBody: (form: BodyForm) => Promise<unknown>;
-  /** Drops a body that is not needed. */
   readonly discard: () => void;
 };
 
-/** How to read a body: as JSON, as a page, or as the text of an error. */
+/** How to read a body: as JSON, as an HTML page, or as the text of an error. */
 export type BodyForm = "data" | "page" | "words";
 
 export class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
 }
 
-/** Thrown by a `Send` if certainly no byte of the request was sent. */
+/** Thrown if no byte of the request was sent. */
 export class NotSent extends Error {
   override readonly name = "NotSent";
 }
@@ -55,9 +54,9 @@ type Attempt = {
   readonly signal: Leaving;
   readonly most_ms: number;
   readonly setTimer: SetTimer;
-  /** Gets the `Date` header of a reply. */
+  /** Receives the `Date` header of a response. */
   readonly noteDate: (date: string | undefined) => void;
-  /** The key, which is removed because servers may repeat it and assistants read the message. */
+  /** The API key, which is removed from messages, because assistants read them. */
   readonly secret: string | undefined;
   /** The host name of a remote server; undefined for Waypost's own service. */
   readonly remoteHost: string | undefined;
@@ -80,14 +79,14 @@ export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
 
 type Deadline = ReturnType<typeof startDeadline>;
 
-/** The end of one try: its time is up, or its caller has left. */
+/** Ends an attempt when its time is up or its caller disconnects. */
 function startDeadline({ signal, most_ms, setTimer }: Attempt) {
   const { leaving, leave } = createLeaving();
   const stopTimer = setTimer(leave, most_ms);
   signal.addEventListener("abort", leave, { once: true });
   return {
     leaving,
-    /** Rejects at the end, because not every `Send` respects the end of its caller's wait. */
+    /** Rejects at the deadline, because some `Send` functions do not stop by themselves. */
     ended: new Promise<never>((_, reject) => {
       leaving.addEventListener("abort", () => reject(new Error("the time of this try is up")));
     }),
@@ -101,12 +100,11 @@ function startDeadline({ signal, most_ms, setTimer }: Attempt) {
 async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOutcome> {
   const { status, headers } = reply;
   attempt.noteDate(headers["date"]);
-  // The exact 2xx status does not matter.
   if (status >= 200 && status < 300) return readSuccess(attempt, reply);
   if (status >= 400) return readFailure(attempt, reply, await reply.readBody("words"));
   reply.discard();
   const found = `a redirect (status ${status}), which Waypost does not follow`;
-  return failStrange(attempt.endpoint, found);
+  return failForeign(attempt.endpoint, found);
 }
 
 async function readSuccess(
@@ -118,12 +116,12 @@ async function readSuccess(
   try {
     given = await reply.readBody(endpoint.type === "text/html" ? "page" : "data");
   } catch (error) {
-    if (isRead && error instanceof ReplyTooLarge) return failStrange(endpoint, error.message);
+    if (isRead && error instanceof ReplyTooLarge) return failForeign(endpoint, error.message);
     if (isRead) throw error;
   }
   const answer = readAnswer(endpoint, input, given);
   if (answer.kind === "unread") {
-    return isRead ? failStrange(endpoint, answer.found) : { ...answer, kind: "accepted" };
+    return isRead ? failForeign(endpoint, answer.found) : { ...answer, kind: "accepted" };
   }
   const { body } = answer;
   noteWarnings(body, reply.headers["warning"], secret);
@@ -142,7 +140,7 @@ function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): Try
     }
     const data = typeof body === "string" ? undefined : body;
     const words = refusal === undefined ? "" : `: ${quote(refusal.message)}`;
-    return failStrange(endpoint, `the status ${status} and ${describeBody(data)}${words}`);
+    return failForeign(endpoint, `the status ${status} and ${describeBody(data)}${words}`);
   }
   if (refusal === undefined) {
     return { kind: "failed", error: new Problem(status, messages.unexplained(status)) };
@@ -170,14 +168,14 @@ function readOutage(
   return { kind: "doubtful", reason: "overloaded", said, ...wait };
 }
 
-/** Whether something other than the API answered: another server, or a proxy. */
+/** Whether the response came from another server or a proxy instead of the API. */
 function isForeign(status: number, body: unknown, refusal: ServerRefusal | undefined): boolean {
   if (typeof body === "string" && isPage(body)) return true;
   const isData = body !== null && typeof body !== "string";
   return isData ? refusal === undefined : status === 404 || status === 421;
 }
 
-function failStrange({ effect }: Endpoint, found: string): TryOutcome {
+function failForeign({ effect }: Endpoint, found: string): TryOutcome {
   const message = `The server does not seem to offer this API: it returned ${found}.`;
   const facts = { effect: effect === "read" ? "none" : "unknown", retry: "never" } as const;
   return { kind: "failed", error: new CallFailure("bad_response", message, facts) };
@@ -186,7 +184,7 @@ function failStrange({ effect }: Endpoint, found: string): TryOutcome {
 const leastWait_ms = 1000;
 const mostWait_ms = 30_000;
 
-/** A 503 asks to wait, with or without a time. */
+/** A 503 means to wait, with or without `Retry-After`. */
 function readRetryAfter({ headers }: ArrivingReply): number {
   const asked_ms = Number(headers["retry-after"] ?? 0) * 1000;
   const wait_ms = Number.isNaN(asked_ms) ? leastWait_ms : asked_ms;
@@ -198,14 +196,14 @@ function explainThrown(error: unknown, { leaving }: Deadline): TryOutcome {
   if (leaving.aborted) {
     return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
   }
-  // The error may contain bytes from the server, so only its code is kept.
+  // The error may contain untrusted bytes from the server, so only its code is shown.
   const said = `the connection was lost${describeCode(error)}`;
   return { kind: "doubtful", reason: "unreachable", said };
 }
 
 /**
- * Reads a successful response of any server. A resource needs only its id. Fields of a wrong type
- * are dropped, and count as unknown, not as empty. Unknown fields are kept.
+ * Reads a successful response of any server. A resource needs only an id. Fields with a wrong type
+ * are dropped and become unknown, not empty. Unknown fields are kept.
  */
 
 type ReadAnswer =
@@ -248,7 +246,7 @@ function readResource(
     const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
     if (isOther) return unread("with another id");
   } else {
-    // An object with an id and only unknown fields is not a resource of this API.
+    // An object with an id and only unknown fields comes from another API.
     const [, ...others] = Object.keys(record);
     const isKnown = others.some((name) => name !== "id" && name in schema.shape);
     if (others.length > 0 && !isKnown) return unread(describeBody(body));
@@ -261,7 +259,7 @@ const wrongType = "has the wrong type";
 
 type ListShape = { readonly name: string; readonly row: z.ZodObject };
 
-/** The member of a response that contains an array of resources. */
+/** Finds the property of a response that contains the list of resources. */
 function findList({ shape }: z.ZodObject): ListShape | undefined {
   for (const [name, member] of Object.entries(shape)) {
     const row: unknown = member instanceof z.ZodArray ? member.element : undefined;
@@ -296,7 +294,7 @@ function readList(
 
 type RecordWithDrops = { readonly record: JsonObject; readonly dropped: readonly string[] };
 
-/** Undefined if the value is not an object or has no usable id. */
+/** Returns undefined if the value is not an object or has no valid id. */
 function readRecord(schema: z.ZodObject, given: unknown): RecordWithDrops | undefined {
   const { data, error } = makeLenient(schema).safeParse(given);
   if (error === undefined) return { record: data, dropped: [] };
@@ -322,7 +320,7 @@ function makeLenient(schema: z.ZodObject): z.ZodObject {
   return lenient;
 }
 
-/** Some servers number their resources. In Waypost, ids are texts. */
+/** Some servers use numbers as ids. Waypost uses strings. */
 const readableId = z.union([storedId, z.int().transform(String)]);
 
 const count = z.int().nonnegative().optional().catch(undefined);
@@ -339,8 +337,8 @@ const pageMeta = z
   .catch({});
 
 /**
- * Finds out whether a list has another page. If `meta` does not say so, a full page has a next one.
- * An empty page is the end and a next page always has a higher number, so no reader loops forever.
+ * Determines whether a list has another page. Without that information in `meta`, a full page has a
+ * next one. An empty page is always the last one, so that no reader loops forever.
  */
 function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMeta {
   const { limit: said, next, ...rest } = pageMeta.parse(given);
@@ -361,14 +359,14 @@ function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMet
   };
 }
 
-/** Limits, because a server can send a header of any length. */
+/** A server can send a header of any length, so these limit how much is read. */
 const mostRead = 4000;
 const mostWarnings = 5;
 const mostCharacters = 500;
 
 /**
  * Adds the texts of a `Warning` header (RFC 7234, section 5.5) to the problems of the response.
- * Other forms than `299 name "text"` are ignored.
+ * Only the form `299 name "text"` is read.
  */
 function noteWarnings(body: unknown, header = "", secret?: string): void {
   if (typeof body !== "object" || body === null) return;

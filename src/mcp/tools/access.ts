@@ -9,7 +9,7 @@ import { makeTool, type Tool } from "./tool.ts";
 
 /** The tool that explains what a key may do, and why it cannot do something. */
 
-/** Requests from the last minute are not repeated. */
+/** Results from the last minute are reused. */
 const fresh_ms = 60_000;
 
 const names = z.array(z.string()).optional();
@@ -43,7 +43,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
   });
 }
 
-/** Lists each tool once by what the key may do, and the tools that need approval in this mode. */
+/** Groups the tools by the key's access, and lists the tools that need approval in this mode. */
 function describeAccess(
   { access, known }: KeyContext,
   tools: readonly Tool[],
@@ -66,7 +66,7 @@ function describeAccess(
     granted: nameAll(pick("granted")),
     denied: groupByReason(pick("denied")),
     unknown: nameAll(unknown),
-    // Calls of these tools were rejected, but other calls may succeed.
+    // Calls to these tools were rejected, but other calls may succeed.
     refused: groupByReason(unknown.filter(({ reason }) => reason !== undefined)),
     asks: mode === "guarded" ? nameAll(asks) : [],
   });
@@ -83,7 +83,7 @@ function nameAll(tools: readonly ToolAccess[]): readonly string[] {
   return tools.map(({ name }) => name);
 }
 
-/** Shows each reason once, with all its tools and the time since when it is known. */
+/** Lists each reason once, with its tools and the time when it was learned. */
 function groupByReason(tools: readonly ToolAccess[]): readonly JsonObject[] {
   const groups = new Map<string, ToolAccess[]>();
   for (const tool of tools) {

@@ -22,25 +22,25 @@ import { mapObjects } from "../schemas/json-schema.ts";
 import { findTarget, refuseSeveral } from "./targets.ts";
 import type { ToolCall } from "./tool.ts";
 
-/** Finds the apps that a link's fields choose, and names apps in results. */
+/** Finds the apps that a link's fields select, and adds app names to results. */
 
 type AppCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 /** An app that a call would register. */
 export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
 
-/** The apps that a link's fields choose. */
+/** The apps that a link's fields select. */
 type ChosenApps = {
   readonly registered: NewApp[];
   /** The current records of registered apps. */
   readonly chosen: JsonObject[];
-  /** Kinds whose app is chosen by an id that no app has. */
+  /** The kinds of app for which the id does not exist. */
   readonly missing: ResourceKind[];
 };
 
 /**
- * Replaces chosen apps by their ids, so that an app that is deleted in the meantime is not
- * registered again without approval.
+ * Replaces the selected apps by their ids. Otherwise an app that is deleted in the meantime would
+ * be registered again without approval.
  */
 export async function settleApps(
   input: JsonObject,
@@ -55,7 +55,7 @@ export async function settleApps(
   return { input: settled, ...apps };
 }
 
-/** Adds the chosen app to `apps`, and returns the field to send. */
+/** Adds the selected app to `apps`, and returns the field to send. */
 async function settleApp(
   member: AppMember,
   choice: JsonObject,
@@ -85,7 +85,7 @@ async function settleApp(
   return choice;
 }
 
-/** Finds an app. Its name may replace the bundle ID, because people know the name. */
+/** Finds an app by bundle ID or by name, because people know the name. */
 function pickApp(
   member: AppMember,
   apps: readonly ProjectApp[],
@@ -99,7 +99,7 @@ function pickApp(
   return named[0];
 }
 
-/** Whether all fields that a registration needs are present. The API checks their values. */
+/** Whether all required fields of a registration are present. The API validates their values. */
 function canRegister(member: AppMember, fields: JsonObject): boolean {
   const { needed = [] } = findRegistration(member);
   return needed.every((field) => {
@@ -108,7 +108,7 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
   });
 }
 
-/** Asks for what is missing, because the API would only report it, and a model would invent it. */
+/** Tells the assistant to ask for missing fields, because a model would invent them. */
 function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
   const needs = makerFacts[member];
@@ -127,8 +127,8 @@ function refuseUnregistered(member: AppMember, identifier: string, apps: readonl
 }
 
 /**
- * Reads the apps on links, for their names. The embedded service returns them at once. A remote
- * server's apps are used only if this call has read them already.
+ * Reads the apps of links, to show their names. A remote server's apps are used only if this call
+ * has read them already, because that would need another request.
  */
 export async function readAppsOf(
   links: readonly JsonObject[],
@@ -138,15 +138,13 @@ export async function readAppsOf(
   const apps = [...registered];
   for (const member of appMembers) {
     const isNamed = links.some((link) => typeof link[`${member}_id`] === "string");
-    const isNear = call.keyContext.checksConditions || call.apps.isRead(member);
-    if (isNamed && isNear) apps.push(...(await listForNames(member, call)));
+    const isCheap = call.keyContext.checksConditions || call.apps.isRead(member);
+    if (isNamed && isCheap) apps.push(...(await listForNames(member, call)));
   }
   return new Map(apps.map((app) => [String(app["id"]), app]));
 }
 
-/**
- * Lists apps, or none if they cannot be read, because names are optional in results and questions.
- */
+/** Returns an empty list if the apps cannot be read, because names are optional. */
 async function listForNames(
   member: AppMember,
   { apps }: Pick<ToolCall, "apps">,
@@ -155,13 +153,13 @@ async function listForNames(
   return list?.rows ?? [];
 }
 
-/** Names the app with this id for a person. */
+/** Returns the app's name for a person. */
 export async function readAppName(member: AppMember, id: unknown, call: AppCall): Promise<string> {
   if (typeof id !== "string") return "none";
   return nameApp(id, findApp(await listForNames(member, call), id));
 }
 
-/** An app on a link, before and after the link is changed. */
+/** The app of a link, before and after a change. */
 type LinkApp = {
   /** The app's record after the change, if the key may read it. */
   readonly after: JsonObject | undefined;
@@ -199,7 +197,7 @@ function describeLinkApp(
   }
   const given = changes[member];
   const choice = isJsonObject(given) && !Object.values(given).every(isBlank) ? given : undefined;
-  // An app that is not chosen by its id is about to be registered.
+  // An app without an id is about to be registered.
   const after_id = choice && (typeof choice["id"] === "string" ? choice["id"] : "");
   const after = after_id ? findApp(apps, after_id) : choice;
   const to = after_id === undefined ? "none" : nameApp(after_id, after);
@@ -211,10 +209,10 @@ function nameApp(id: string, app: JsonObject | undefined): string {
   return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
 }
 
-/** The members of results that contain changes: of writes, history, plans and rows. */
+/** The properties of results that contain changes: of writes, history, plans and rows. */
 const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
-/** Replaces the ids of apps by names in the changes of a result. */
+/** Replaces app ids by names in the changes of a result. */
 export async function nameChangedApps(
   result: JsonObject,
   call: Pick<ToolCall, "apps">,
@@ -230,14 +228,14 @@ export async function nameChangedApps(
   return { ...result, ...named };
 }
 
-/** The names of apps by id and identifier. A name that two apps share also shows the identifier. */
+/** Maps ids and identifiers to names. If two apps share a name, the identifier is added. */
 function nameEach(apps: readonly ProjectApp[]): ReadonlyMap<string, string> {
   const called = apps.map(({ name }) => fold((name ?? "").trim()));
   const named = apps.flatMap((app) => {
     const name = (app.name ?? "").trim();
     const identifier = (readIdentifier(app) ?? "").trim();
-    const isAlone = called.filter((other) => other === fold(name)).length === 1;
-    const text = name === "" ? identifier : isAlone ? name : `${name} (${identifier})`;
+    const isUnique = called.filter((other) => other === fold(name)).length === 1;
+    const text = name === "" ? identifier : isUnique ? name : `${name} (${identifier})`;
     return [app.id, identifier].map((by) => [by, text] as const);
   });
   return new Map(named.filter(([by, text]) => by !== "" && text !== ""));
@@ -260,7 +258,7 @@ function nameChange(
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** The name of an app; null if there is none, undefined if it could not be read. */
+/** Returns null if there is no app, and undefined if it could not be read. */
 function findName(
   app: unknown,
   member: AppMember,
@@ -269,6 +267,6 @@ function findName(
   const { id, [appKinds[member].key ?? ""]: identifier } = isJsonObject(app) ? app : { id: app };
   if (!isBlank(id)) return names.get(String(id).toLowerCase()) ?? names.get(String(id));
   if (isBlank(identifier)) return null;
-  // An app that this change registers has no name yet.
+  // A newly registered app has no known name.
   return names.get(String(identifier)) ?? String(identifier);
 }

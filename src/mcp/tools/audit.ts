@@ -22,7 +22,7 @@ import type { KeyContext } from "../access/key-context.ts";
 import { listFields, shownFilters, type ToolFields } from "../schemas/input-schema.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
-/** The tool that audits a project's links: what is wrong, worst first, and how to fix it. */
+/** The tool that audits a project's links. It lists problems, worst first, with their fixes. */
 
 const { links } = contract;
 const name = "audit_links";
@@ -32,7 +32,7 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
-  /** If false, `next` says how to continue, unless that would make no progress. */
+  /** If false, `next` contains the call that continues, if one would make progress. */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -48,7 +48,7 @@ const audit = z.looseObject({
   next: toolCall.optional(),
 });
 
-/** Fixes are calls of plan_links, so `mayPlan` says whether the key can make such calls. */
+/** Fixes are calls to plan_links, so they are shown only if `mayPlan` returns true. */
 export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): Tool {
   return makeTool({
     name,
@@ -61,7 +61,7 @@ export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): 
     fields: listOwnFields,
     result: () => ({ audit, meta: z.looseObject({ page: z.unknown() }).optional() }),
     run: async (args, call) => {
-      // The arguments were checked by the schema that names these types.
+      // The schema has checked the arguments.
       const { filters = [], page = 1 } = args as AuditArguments;
       const { keyContext, signal } = call;
       const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
@@ -113,7 +113,7 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  // Runs in parallel, because a long list of links may take all the time and the rest needs little.
+  // Runs in parallel, because reading a long list of links may use up the whole time limit.
   const [reading, never] = await Promise.all([
     readWithin(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),
@@ -141,7 +141,7 @@ async function runAudit(
   };
 }
 
-/** The apps by their ids, or a text that says why they could not be read. */
+/** Returns the apps by id, or the reason why they could not be read. */
 async function readApps(
   member: AppMember,
   apps: ProjectApps,
@@ -153,7 +153,7 @@ async function readApps(
   return new Map(list.rows.map((app) => [app.id, app]));
 }
 
-/** Later pages contain only groups with more ids. */
+/** After the first page, a group is shown only if it has more ids. */
 function showGroups(
   groups: readonly FindingGroup[],
   { from }: AuditWindow,
@@ -178,8 +178,8 @@ function listUnjudged(
 }
 
 /**
- * Filters for the remaining links, by creation time. Groups that compare many links start again
- * there.
+ * Selects the remaining links by creation time. Groups that compare links with each other start
+ * again there.
  */
 function continueAt(filters: readonly FilterInput[], reached: string) {
   const others = filters.filter(
@@ -192,10 +192,7 @@ function continueAt(filters: readonly FilterInput[], reached: string) {
 const unusedDays = 90;
 const day_ms = 24 * 60 * 60_000;
 
-/**
- * Finds links without visits, as counted by the server, or a text that says why they could not be
- * counted.
- */
+/** Finds links without visits. Returns a sentence if the server did not respond in time. */
 async function findNeverClicked(
   given: readonly FilterInput[],
   page: number,
@@ -207,7 +204,7 @@ async function findNeverClicked(
     { field: "clicks", condition: "eq", value: 0 },
     { field: "created_at", condition: "lt", value },
   ];
-  // The API accepts one filter for each field and condition, so the caller's filter would be lost.
+  // The API accepts one filter per field and condition, so the caller's filter would be lost.
   const isTaken = given.some((filter) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
   );
@@ -226,21 +223,20 @@ async function findNeverClicked(
   return { code: "never_clicked", count, message, filters, ids: rows.map(({ id }) => id) };
 }
 
-/** Reading a project's links, for as long as the answer to one call may take. */
+/** The result of reading links within the time limit. */
 
 type LinkReading = {
-  /** How many links could not be read. */
   readonly unread: number;
   readonly isWhole: boolean;
   /**
-   * Where to continue: all links created before this moment were read, and some later ones may have
-   * been. Undefined if no such moment was found in time.
+   * All links created before this time were read, and some later ones. Undefined if no such time
+   * was found within the time limit.
    */
   readonly reached: string | undefined;
 };
 
 type LimitedAccess = ServerAccess & {
-  /** Whether the rest of the time is needed to find where to continue. */
+  /** Whether reading must stop, to leave time to find where to continue. */
   readonly isLate: () => boolean;
 };
 
@@ -264,7 +260,7 @@ async function readWithin(
     }
     return true;
   });
-  // Before anything was read there is nothing to return, so a failure is thrown.
+  // If nothing was read, the failure is thrown, because there is no partial result.
   const isWhole = await reading.catch((error: unknown) => {
     if (count === 0 || !isTimeUp(error)) throw error;
     return false;
@@ -273,12 +269,12 @@ async function readWithin(
   return { unread, isWhole, reached: await untilTimeIsUp(findMoment(asking, filters, count)) };
 }
 
-/** The first bounds of the search for a moment. */
+/** The initial bounds of the binary search in `findMoment`. */
 const anyTime = { gteq: Date.UTC(2010, 0), lt: Date.UTC(2040, 0) } as const;
 
 /**
- * A moment before which at least half of the first `most` links were created, and no others. Links
- * don't show when they were created, but the server can count them by that time.
+ * Finds a time before which at least half of the first `most` links were created, and no others.
+ * Links have no visible creation time, but the server can count them by it.
  */
 async function findMoment(
   asking: ServerAccess,
@@ -294,7 +290,7 @@ async function findMoment(
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2);
     const value = new Date(middle).toISOString();
-    // The API takes one filter of each field and condition, so this one replaces a wider one.
+    // The API accepts one filter per field and condition, so this replaces a wider one.
     const others = filters.filter((filter) => !isBound(filter, "lt"));
     const before = [...others, { field: "created_at", condition: "lt", value } as const];
     const { meta } = await listLinks(asking, { limit: 1, filters: before });
@@ -310,13 +306,13 @@ function isBound({ field, condition }: FilterInput, wanted: string): boolean {
   return field === "created_at" && condition === wanted;
 }
 
-/** Ends all calls when the time is up, until it is stopped. */
+/** Cancels all calls when the time is up. `stop` ends the timer. */
 function limitTime({ call, signal }: ServerAccess, sleep: KeyContext["sleep"]) {
   const over = new AbortController();
   const stopped = new AbortController();
   sleep(most_ms, stopped.signal).then(
     () => over.abort(),
-    // The work ended first.
+    // The work finished before the timeout.
     () => undefined,
   );
   const limited: ServerAccess = {
@@ -345,7 +341,7 @@ function isTimeUp(error: unknown): boolean {
   return error instanceof CallFailure && error.code === "timed_out";
 }
 
-/** Undefined if the time was up before the end. */
+/** Returns undefined if the time was up first. */
 async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
   try {
     return await work;

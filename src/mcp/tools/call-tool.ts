@@ -28,24 +28,23 @@ import { nameChangedApps } from "./apps.ts";
 import { explainBulkError } from "./bulk/bulk-tool.ts";
 import type { ToolCall, Tool } from "./tool.ts";
 
-/** What a call needs in addition to its tool and arguments: the key, the person, and the client. */
+/** The key, the person and the client of a tool call. */
 export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
   Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
     readonly approveOverwrite: ApproveOverwrite;
     readonly person: Person;
-    /** Aborted when the client no longer waits. */
+    /** Aborted when the client disconnects or cancels. */
     readonly leaving: Leaving;
     /** The metadata that the client sent with the call. */
     readonly meta?: ReceivedCall["meta"];
     readonly watchCall?: WatchCall | undefined;
   };
 
-/** Enough to distinguish a few keys. */
 const shownCharacters = 8;
 
 /**
- * Runs one call of a tool. Always returns a result, or throws the question that a person has to
+ * Runs a tool call. Returns a result even for errors, but throws `PersonAsked` if a person has to
  * answer first.
  */
 export async function callTool(
@@ -63,7 +62,7 @@ export async function callTool(
     return toCallResult(result, call.extras);
   } catch (error) {
     if (error instanceof PersonAsked) {
-      // The client repeats the call with the answer.
+      // The client repeats the call with the person's answer.
       endWatch?.("asked");
       throw error;
     }
@@ -88,8 +87,8 @@ function explainError(
 }
 
 /**
- * Adds the names of apps and all problems to the result. The first result with a link's address
- * also warns if such addresses do not work, or will soon stop working.
+ * Adds app names and all problems to the result. The first result with a link's URL also warns if
+ * these URLs do not work, or will soon stop working.
  */
 async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { known, takeAddressNote } = call.keyContext;
@@ -102,7 +101,7 @@ async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonOb
     () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
   );
   const all = [...own, ...call.problems, ...(message === undefined ? [] : [{ message }])];
-  // The embedded service warns of some problems that tools also find.
+  // The embedded service also warns about problems that tools find, so duplicates are removed.
   const echoes = new Set(all.map((problem) => describeWarning(problem.message)));
   const problems = all.filter((problem) => !echoes.has(problem.message));
   return problems.length === 0 ? named : { ...named, problems };
@@ -152,11 +151,14 @@ function makeCall(tool: string, context: CallContext): ToolCall {
 /** The host of the key's links, or else the server. */
 function describePlace({ known, origin }: KeyContext): string | undefined {
   const { host } = new URL(known.linkHost ?? origin);
-  // The name of the service in this process is not a real host.
+  // The embedded service has a placeholder host name.
   return host.endsWith(".invalid") ? undefined : host;
 }
 
-/** The end of the key's id, because the start is only a time. `waypost keys list` shows the id. */
+/**
+ * Shows the end of the key's id, because the start only encodes a time. `waypost keys list` shows
+ * the id.
+ */
 function nameKey({ known, key_print }: KeyContext): string {
   const { keyId } = known;
   return keyId === undefined
@@ -164,7 +166,7 @@ function nameKey({ known, key_print }: KeyContext): string {
     : `…${keyId.slice(-shownCharacters)}`;
 }
 
-/** The call may have changed something before the error, so repeating it may not be safe. */
+/** Repeating the call may be unsafe, because it may have changed something before the error. */
 function explainInternal({ name, annotations }: Tool, message: string): Failure {
   const { readOnlyHint, idempotentHint } = annotations;
   const effect = readOnlyHint ? "none" : "unknown";

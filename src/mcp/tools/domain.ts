@@ -6,7 +6,10 @@ import { advise } from "../results/advice-by-code.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
 import { makeTool, readAny, type ToolCall, type Tool } from "./tool.ts";
 
-/** The tool that checks why a domain opens no apps. It reads the domain's files as phones do. */
+/**
+ * The tool that finds out why links on a domain do not open apps. It fetches the domain's files
+ * like a phone.
+ */
 
 const { links, iosApps, androidApps, projects } = contract;
 const name = "check_domain";
@@ -27,7 +30,7 @@ export function createCheckDomain(): Tool {
 
 async function checkDomain(host: string | undefined, call: ToolCall): Promise<JsonObject> {
   const { known, access, clock, publicFiles, key_print } = call.keyContext;
-  // Loaded when needed, because few sessions check a domain.
+  // Loaded lazily, because few sessions check a domain.
   const { checkOwnHost, chooseHost } = await import("../../domain/check-host.ts");
   const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
   const reading = { known, call: call.keyContext.call, signal: call.signal, mayRead };

@@ -40,7 +40,7 @@ import { findLink, findTarget } from "./targets.ts";
 import { makeTool, readAny, type EndpointAddition, type ToolCall, type Tool } from "./tool.ts";
 import { readVisitOptions } from "./visits.ts";
 
-/** Adds to the tools of links what their endpoints do not do, and the tool that explains a link. */
+/** Extends the endpoint tools for links, and defines the tool that explains a link. */
 
 const { links, pageTemplate, shortLinks } = contract;
 const linkKind = findKind(links.show);
@@ -53,7 +53,7 @@ export const linkAdditions: readonly (readonly [Endpoint, EndpointAddition])[] =
   ],
 ];
 
-/** Lists links, and refuses filters that the server does not have. */
+/** Lists links. Rejects filters that the server does not support. */
 async function listFiltered(
   endpoint: Endpoint,
   asked: JsonObject,
@@ -69,7 +69,7 @@ async function listFiltered(
   }
 }
 
-/** Returns a link, with `qr` also an image of the QR code. */
+/** Returns a link. With `qr`, also returns its QR code as an image. */
 async function getLink(
   endpoint: Endpoint,
   { qr, ...args }: JsonObject,
@@ -82,7 +82,7 @@ async function getLink(
   }
   const result = await runEndpoint(endpoint, args, call);
   if (qr !== true) return result;
-  // The link host is known, so only an unreadable path leaves out the address.
+  // The link host is known, so a missing address means that the path could not be read.
   const { address } = result["link"] as { readonly address?: string };
   if (address === undefined) throw refuse("the link's path could not be read");
   // Only Waypost's own host recognizes the mark for QR code visits and removes it.
@@ -92,7 +92,7 @@ async function getLink(
   return result;
 }
 
-/** Replaces names of links and apps in arguments by what the API accepts. */
+/** Replaces names of links and apps in arguments with ids, which the API accepts. */
 export async function nameArguments(
   endpoint: Endpoint,
   given: JsonObject,
@@ -101,7 +101,7 @@ export async function nameArguments(
   const args = await nameLink(endpoint, given, call);
   const { link_fields: fields } = args;
   if (!isJsonObject(fields)) return args;
-  // A preview takes the same names in its fields as the call that writes the link.
+  // The fields of a preview may contain the same names as those of a write.
   const write = args["link_id"] === undefined ? links.create : links.update;
   const { input } = await settleApps(await nameLink(write, fields, call), call);
   return { ...args, link_fields: input };
@@ -109,7 +109,7 @@ export async function nameArguments(
 
 type ReadNamedArgument = (given: string, call: ToolCall, endpoint: Endpoint) => Promise<string>;
 
-/** The arguments that name a link, and how each is read. */
+/** The arguments that identify a link, and how to resolve each. */
 const namedArguments: readonly (readonly [Endpoint, string, ReadNamedArgument])[] = [
   [pageTemplate.preview, "link_id", (given, call) => findTarget(linkKind, given, call)],
   [shortLinks.resolve, "url", async (given, call) => completeAddress(given, call)],
@@ -126,7 +126,7 @@ async function nameLink(endpoint: Endpoint, args: JsonObject, call: ToolCall): P
   return { ...args, [argument]: await read(given, call, endpoint) };
 }
 
-/** Completes a short path, or an address without scheme, to the address that the API resolves. */
+/** Completes a short path, or a URL without scheme, to a URL that the API can resolve. */
 function completeAddress(given: string, call: ToolCall): string {
   const address = readAddress(given, call);
   if (address !== undefined) return address.text;
@@ -135,25 +135,25 @@ function completeAddress(given: string, call: ToolCall): string {
   return isPath ? writeAddress(linkHost, normalizeForSearch(given.trim())) : given;
 }
 
-/** Finds the address of a link that is given by name, and keeps the query. */
+/** Finds the URL of a link by the link's name, and keeps the query. */
 async function readShortened(given: string, call: ToolCall): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
   const { linkHost } = call.keyContext.known;
-  // The API checks everything that looks like an address.
+  // The API validates everything that looks like a URL.
   if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
   const link = await call.ask(links.show, { id: await findTarget(linkKind, given, call) });
   const [query = ""] = /\?[^#]*/.exec(given) ?? [];
   return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
 }
 
-/** If the path is an address on one of the project's hosts, its link's path is meant. */
+/** If the path is a URL on one of the project's hosts, returns the path of its link. */
 async function readPath(given: string, call: ToolCall, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) {
     const rows = (await readIfAllowed(() => findLink(given, call))) ?? [];
     const [only] = rows;
-    // A final slash of an address is rarely part of the path.
+    // A trailing slash of a URL is rarely part of the path.
     return rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
   }
   if (!isWholeAddress(given)) return given;
@@ -173,7 +173,9 @@ const explained = {
   problems,
 };
 
-/** The tool that shows what a link's visitors see. It also takes the fields of an unsaved link. */
+/**
+ * The tool that shows what a link's visitors see. It also accepts the fields of an unsaved link.
+ */
 export function createExplainLink(): Tool {
   return makeTool({
     name: "explain_link",
@@ -186,7 +188,7 @@ export function createExplainLink(): Tool {
     sharedFields: Object.keys(links.create.body.shape),
     isWordless: true,
     result: () => explained,
-    // An unsaved link needs no request, so any of these rights is enough.
+    // An unsaved link needs no request, so any of these permissions is enough.
     readAccess: readAny([links.show, links.create, links.update]),
     run: async (args, call) => {
       const { link, apps, query, hints } = await readExplained(args, call);
@@ -213,9 +215,9 @@ function listExplainedFields(): ToolFields {
 type LinkToExplain = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
-  /** The query of the given address, which visitors' destinations receive. */
+  /** The query of the URL in the arguments, which is passed on to destinations. */
   readonly query: string;
-  /** What the caller may have meant instead. */
+  /** Suggestions of what the caller may have meant. */
   readonly hints: readonly CallProblem[];
 };
 
@@ -246,7 +248,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
   return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
 }
 
-/** Suggests a saved link for a draft that only has a path. Other drafts need no request. */
+/** Suggests a saved link if the only field is a path. Other drafts need no lookup. */
 async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly CallProblem[]> {
   const wanted = normalizePath(fields.path ?? "") ?? "";
   if (wanted === "" || Object.keys(fields).length > 1) return [];
@@ -255,7 +257,7 @@ async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly C
   return isSaved ? [{ field: "path", message: "A link with this path exists: use its id." }] : [];
 }
 
-/** The app; undefined if the fields identify no app, or if the key may not read it. */
+/** Returns undefined if the fields identify no app, or if the key may not read it. */
 async function readApp(
   member: AppMember,
   { id, name }: Readonly<Partial<Record<"id" | "name", string | null | undefined>>>,

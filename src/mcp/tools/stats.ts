@@ -41,7 +41,7 @@ export function createLinkStats(): Tool {
     result: () => result,
     readAccess: (access) => access.read(linkStats.show),
     run: async (args, call) => {
-      // The arguments were checked by the schema that names these types.
+      // The schema has checked the arguments.
       const { id, compare, ...asked } = args as StatsArguments;
       const zone = asked.time_zone ?? chooseZone(call.keyContext)?.name;
       const { stats } = await call.ask(linkStats.show, {
@@ -78,12 +78,12 @@ function listOwnFields(isTerse: boolean): ToolFields {
   };
 }
 
-/** The user's time zone, if its name is one that servers know. */
+/** The user's time zone, if servers support its name. */
 export function chooseZone({ timeZone }: ToolCall["keyContext"]): TimeZone | undefined {
   return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
 }
 
-/** Writes the statistics without zero counts, and with the paths of links. */
+/** Formats statistics without zero counts, and with the paths of links. */
 function showStats({ rows, total, previous, ...stats }: LinkStats): JsonObject {
   return {
     ...stats,

@@ -29,17 +29,17 @@ import { readListRows } from "../results/present-body.ts";
 import { explainEnd, readIfAllowed, ToolFailure } from "../results/tool-failure.ts";
 import type { ToolCall } from "./tool.ts";
 
-/** Finds the id and the record of a link, an app or a project from the name that a person uses. */
+/** Resolves names that people use for links, apps and projects to ids and records. */
 
 type LookupCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
 const mostCandidates = 5;
-/** More links with the same name need not be read: the name is ambiguous anyway. */
+/** If more links share a name, the name is ambiguous anyway. */
 const mostNamed = 20;
 
-/** Returns the id for an `id` argument. Throws if the text matches no record, or several. */
+/** Resolves an `id` argument. Throws if the text matches no record, or several. */
 export async function findTarget(
   kind: ResourceKind,
   given: string,
@@ -50,14 +50,14 @@ export async function findTarget(
   const rows = isName ? await findNamed(kind, given, call) : [];
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
-  // If one id is a UUID, all ids of the server are.
+  // If one id of the server is a UUID, all of them are.
   if (uuidPattern.test(id)) return id;
   if (await hasId(kind, given, call)) {
     if (id === "" || id === given) return given;
     throw refuseSeveral(kind, given, rows);
   }
   if (id !== "") return id;
-  // In text that was copied from a result, hidden characters are written as numbers.
+  // Results show hidden characters as numbers, so copied text is decoded.
   const meant = readShown(given);
   if (meant !== given) return findTarget(kind, meant, call);
   if (rows.length > 0) throw refuseSeveral(kind, given, rows);
@@ -65,7 +65,7 @@ export async function findTarget(
   throw refuse(kind, `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}${why}.`, near);
 }
 
-/** Finds all records with this name. The caller decides what to do about several. */
+/** Finds all records with this name. The caller handles ambiguous names. */
 async function findNamed(
   kind: ResourceKind,
   given: string,
@@ -79,9 +79,7 @@ async function findNamed(
   });
 }
 
-/**
- * Finds similar records to suggest, and explains why an address of another host matches nothing.
- */
+/** Finds similar records to suggest, and explains why the URL of a foreign host has no match. */
 async function findNear(
   kind: ResourceKind,
   given: string,
@@ -116,7 +114,7 @@ async function hasId(
   { ask, keyContext }: LookupCall,
 ): Promise<boolean> {
   if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
-  // Without a digit, the text is a name, but resources of this kind have no names.
+  // Ids contain a digit. This kind of resource has no names either.
   if (kind.by === undefined && !/\d/.test(given)) return false;
   const record = await readRecord(kind, given, { ask }).catch((error: unknown) => {
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
@@ -125,7 +123,7 @@ async function hasId(
   return record?.["id"] === given;
 }
 
-/** Finds the links for a path, short path, address or name. */
+/** Finds links by path, short path, URL or name. */
 export async function findLink(given: string, call: LookupCall): Promise<readonly JsonObject[]> {
   const named = readNamedLink(given, listLinkHosts(call.keyContext.known));
   const paths = listNamedPaths(named);
@@ -140,8 +138,8 @@ export async function findLink(given: string, call: LookupCall): Promise<readonl
 }
 
 /**
- * The embedded service searches paths and short paths at once. Remote servers get one request for
- * each, and none for the short path if a link has the exact path.
+ * The embedded service searches paths and short paths with one request. Remote servers need two,
+ * but the second is skipped if a link has the exact path.
  */
 export async function listAtPaths(
   paths: readonly string[],
@@ -162,10 +160,7 @@ export async function listAtPaths(
   return isFound ? atPath : [...atPath, ...(await read("shortened_path"))];
 }
 
-/**
- * Resolves an address on the server, which also knows its other hosts and links that were shortened
- * with a query.
- */
+/** Resolves a URL on the server, which also knows its other hosts, and short paths with a query. */
 async function resolve(
   { text, isOurs }: NamedAddress,
   { ask }: LookupCall,
@@ -222,7 +217,7 @@ async function listPage(
   { ask }: Pick<ToolCall, "ask">,
 ): Promise<ListedPage> {
   try {
-    // The client has parsed the body, an object with the rows under the list's name.
+    // The client has validated the body, which holds the rows under the list's name.
     const page = (await ask(index, wanted)) as unknown as JsonObject;
     const { next } = page["meta"] as ReceivedMeta;
     return { rows: readListRows(index, page), hasMore: typeof next === "number" };
@@ -239,7 +234,7 @@ async function listRows(
   return (await listPage(index, wanted, call)).rows;
 }
 
-/** Explains that a key that may not list can still read by id. */
+/** Explains that a key without permission to list can still read by id. */
 function refuseSearch(index: Endpoint, error: unknown): unknown {
   if (!(error instanceof ToolFailure) || error.failure.status !== 401) return error;
   const { label, key = "name" } = findKind(index);
@@ -247,7 +242,7 @@ function refuseSearch(index: Endpoint, error: unknown): unknown {
   return new ToolFailure({ ...error.failure, next });
 }
 
-/** A record; null if it does not exist, undefined if it cannot be read. */
+/** Null if the record does not exist, undefined if it cannot be read. */
 export type TargetRecord = JsonObject | null | undefined;
 
 export async function readRecord(
@@ -264,10 +259,7 @@ export async function readRecord(
   }
 }
 
-/**
- * Finds a record by the field that identifies it in addition to the id: path, bundle ID or package
- * name.
- */
+/** Finds a record by its identifying field: path, bundle ID or package name. */
 export async function findRecord(
   kind: ResourceKind,
   value: string,
@@ -285,18 +277,18 @@ export async function findRecord(
     (row) => typeof row["id"] === "string" && normalize(kind, row[key]) === wanted,
   );
   if (record !== undefined) return record;
-  // A row that could not be read may be the right one.
+  // An unreadable row may be the requested record.
   const isPartial =
     listUnreadRows(page as object).length > 0 || rows.some((row) => row[key] === undefined);
   return isPartial ? undefined : null;
 }
 
-/** A path can be written in several ways; an app's identifier cannot. */
+/** Paths have several spellings. An app's identifier has only one. */
 function normalize<Value>({ name }: ResourceKind, value: Value): Value | string {
   return name === linkKind.name && typeof value === "string" ? normalizeForSearch(value) : value;
 }
 
-/** The text of a field, or an empty one. */
+/** Returns an empty string if the field is not a string. */
 function readText(row: JsonObject, field: string): string {
   const value = row[field];
   return typeof value === "string" ? value : "";

@@ -18,35 +18,33 @@ import { buildBothSchemas, buildInput, type ToolFields } from "../schemas/input-
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 
-/** A tool, either derived from an endpoint of the contract or written for itself. */
+/** A tool: derived from an endpoint, or defined separately. */
 export type Tool = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Undefined for a tool that is offered whichever groups are chosen. */
+  /** Undefined for a tool that is always offered, regardless of the selected groups. */
   readonly group: ToolGroup | undefined;
   readonly effect: Endpoint["effect"];
-  /** Whether the tool only prepares changes, so that read-only mode leaves it out. */
+  /** Whether the tool prepares changes, so that read-only mode excludes it. */
   readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
-  /**
-   * Another tool that describes the same fields. If both are listed, only that one describes them.
-   */
+  /** Another tool with the same fields. If both are listed, only the other tool describes them. */
   readonly like?: SharedDescription | undefined;
-  /** Built at its first use, because many processes list no tools. */
+  /** Built lazily, because many processes list no tools. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => AccessState;
   /** Checks the arguments. Throws a ToolFailure with all their problems. */
   readonly check: (given: unknown) => JsonObject;
   readonly run: (args: JsonObject, call: ToolCall) => Promise<JsonObject>;
-  /** The address of the view that shows the tool's result. */
+  /** The URI of the view that shows the tool's result. */
   readonly view?: string | undefined;
 };
 
 export type SharedDescription = { readonly what: "Fields" | "Filters"; readonly tool: string };
 
-/** Always all four hints, because clients assume the worst for a missing one. */
+/** All four hints are required, because clients assume the worst for a missing hint. */
 type Annotations = {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -61,45 +59,49 @@ export type Progress = {
   readonly message: string;
 };
 
-/** One call of a tool. */
 export type ToolCall = {
-  /** The tool's name. */
   readonly tool: string;
   readonly keyContext: KeyContext;
   readonly signal: Leaving;
-  /** The project's apps, read at most once in a call. */
+  /** The project's apps, read at most once per call. */
   readonly apps: ProjectApps;
   /** The id of the call in logs. */
   readonly requestId: string | undefined;
-  /** Calls the API. Throws a ToolFailure if that fails, and learns what the key may do. */
+  /**
+   * Calls the API, and learns from the response what the key may do. Throws a ToolFailure on
+   * errors.
+   */
   readonly ask: <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
     condition?: WriteCondition,
   ) => Promise<CallAnswer<E>>;
   /**
-   * Like `ask`, for requests that Waypost makes on its own. The embedded service does not count
-   * them, so a tool call costs as much as the REST call of the same name.
+   * Like `ask`, for additional requests that Waypost makes itself. The embedded service does not
+   * count them, so a tool call costs as much as the REST call of the same name.
    */
   readonly askFree: ToolCall["ask"];
-  /** What the call has done so far, to explain a later failure. */
+  /** What the call has done so far, for the error message of a later failure. */
   readonly acted: CallEffect;
   /** The author of this call's changes in the history. */
   readonly writer: ChangeAuthor;
-  /** Returns if a person has approved exactly this request, and throws otherwise. */
+  /** Throws unless a person has approved exactly this request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
   /** Carries out an overwrite. Asks first if the key has made many overwrites without approval. */
   readonly approveOverwrite: <Result>(
     describe: () => Promise<ApprovalRequest>,
     carryOut: () => Promise<Result>,
   ) => Promise<Result>;
-  /** Problems to report although the call succeeds. */
+  /** Problems to report in a successful result. */
   readonly problems: CallProblem[];
   readonly extras: ResultExtras;
   /** Whether the client shows the view of a tool. */
   readonly showsViews: boolean;
   readonly tellProgress: (progress: Progress) => unknown;
-  /** Called with the task that continues after this call; undefined if the client takes no task. */
+  /**
+   * Returns a task to the client that continues after this call; undefined if the client supports
+   * no tasks.
+   */
   readonly answerWithTask: ((task: JobTask) => unknown) | undefined;
   readonly report: Report;
 };
@@ -109,25 +111,25 @@ type ToolDefinition = Pick<
   "name" | "title" | "description" | "group" | "effect" | "readAccess" | "run"
 > &
   Pick<Partial<Tool>, "preparesWriting" | "like" | "view"> & {
-    /** Whether a repeated call changes nothing more. True unless specified. */
+    /** Whether repeating the call has no further effect. True by default. */
     readonly idempotent?: boolean;
     readonly overwrites?: boolean;
-    /** The arguments. They are terse if another listed tool describes the same fields. */
+    /** The published arguments. They are short if another listed tool describes the same fields. */
     readonly fields: (isTerse: boolean) => ToolFields;
     /** The schemas that check the arguments, if they differ from the published ones. */
     readonly checkedFields?: () => ToolFields;
     /** Fields that another tool may describe. */
     readonly sharedFields?: readonly string[];
-    /** Fields that are published as required, but that only the API checks. */
+    /** Fields that are published as required, although only the API enforces that. */
     readonly needed?: readonly string[] | undefined;
-    /** Whether the `sharedFields` need no description even if no other tool describes them. */
+    /** Whether the `sharedFields` are published without descriptions in any case. */
     readonly isWordless?: boolean;
-    /** The arguments in which null is a value for the API. */
+    /** Arguments for which null is a valid value of the API. */
     readonly nullable?: readonly string[];
     readonly result: () => ToolFields;
   };
 
-/** Creates a tool. Each of its schemas is built at its first use. */
+/** Creates a tool. Its schemas are built lazily. */
 export function makeTool(making: ToolDefinition): Tool {
   const {
     fields,
@@ -148,7 +150,7 @@ export function makeTool(making: ToolDefinition): Tool {
       readOnlyHint: tool.effect === "read",
       destructiveHint: tool.effect === "destroy" || overwrites === true,
       idempotentHint: idempotent,
-      // Every tool works only with the one server that the operator chose.
+      // Tools only call the server that the operator configured.
       openWorldHint: false,
     },
     inputSchema: buildBothSchemas(fields, sharedFields, { needed, isWordless }),
@@ -157,17 +159,17 @@ export function makeTool(making: ToolDefinition): Tool {
   };
 }
 
-/** What a tool has in addition to its endpoint, or instead of parts of it. */
+/** Extends or replaces parts of an endpoint's tool. */
 export type EndpointAddition = {
   readonly fields?: ToolFields;
   readonly result?: ToolFields;
   readonly run?: (endpoint: Endpoint, args: JsonObject, call: ToolCall) => Promise<JsonObject>;
-  /** A few words that say what `id` can be. */
+  /** A short description of what `id` accepts. */
   readonly idText?: string;
   readonly view?: string;
 };
 
-/** The access to a tool that needs only one of these endpoints. */
+/** The access of a tool that needs permission for any one of these endpoints. */
 export function readAny(endpoints: readonly Endpoint[]): Tool["readAccess"] {
   return (access) => {
     const readings = endpoints.map((endpoint) => access.read(endpoint));

@@ -22,30 +22,30 @@ import { createExplainLink } from "./links.ts";
 import { createLinkStats } from "./stats.ts";
 import type { Tool } from "./tool.ts";
 
-/** The tools that this configuration offers, for all keys. */
+/** The tools that this configuration offers to all keys. */
 export type Toolbox = {
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /**
    * Whether the operator allows this endpoint's action in any tool. Only an exclusion by name or
-   * group forbids it. A tool that was chosen by name may do everything it needs.
+   * group forbids it. A tool that is selected by name may do everything it needs.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /** Whether a key may apply a plan with these actions. */
   readonly mayApply: (acts: PlanActs, access: Access) => boolean;
-  /** The error for a tool that the mode or the operator's choice leaves out. */
+  /** Returns the error for a tool that the mode or the operator's selection excludes. */
   readonly explainLeftOut: (name: string) => ToolFailure | undefined;
-  /** The most similar name of a tool, for a typo. */
+  /** Returns the most similar tool name, for typos. */
   readonly suggest: (name: string) => string | undefined;
 };
 
 export type ToolboxOptions = {
   readonly mode: Mode;
-  /** Groups and names from the operator's settings. An empty list chooses everything. */
+  /** Groups and names from the operator's settings. An empty list selects all tools. */
   readonly selection: readonly string[];
 };
 
-/** Thrown for a selection with an unknown name. The message is for the operator. */
+/** Thrown if the operator's selection contains an unknown name. */
 export class UnknownTool extends Error {
   override readonly name = "UnknownTool";
 }
@@ -65,7 +65,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createExplainAccess(() => tools, mode),
   ];
   const all = takeBuiltSchemas(made);
-  const { isChosen, isTakenAway } = readSelection(selection, all);
+  const { isChosen, isExcludedTool } = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   function mayCall(name: string, access: Access): boolean {
@@ -73,7 +73,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     return tool !== undefined && tool.readAccess(access).state !== "denied";
   }
   const isActAllowed = (endpoint: Endpoint) =>
-    !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group });
+    !isExcludedTool({ name: endpoint.tool, group: findKind(endpoint).group });
   return {
     tools,
     explainLeftOut: (name) => {
@@ -88,7 +88,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   };
 }
 
-/** Lists the tools that a key sees. Tools that it may never use are hidden. */
+/** Lists the tools that a key may use, as far as is known. */
 export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonly Tool[] {
   return tools.filter((tool) => tool.readAccess(access).state !== "denied");
 }
@@ -98,8 +98,7 @@ export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlyS
 }
 
 /**
- * Notifies clients if tools appear or disappear. Most of what is learned about a key changes no
- * list, and notified clients read the whole list again.
+ * Notifies clients only if tools appear or disappear, because they then read the whole list again.
  */
 export function watchVisible(
   toolbox: Toolbox,
@@ -128,8 +127,8 @@ function isAllowed({ effect, preparesWriting = false }: Tool, mode: Mode): boole
 type NamedTool = Pick<Tool, "name" | "group">;
 
 /**
- * Reads a selection such as `links,shorten_link,-delete_link`: groups and names to offer, and names
- * to exclude.
+ * Parses a selection such as `links,shorten_link,-delete_link`: groups and names to offer or to
+ * exclude.
  */
 function readSelection(selection: readonly string[], tools: readonly Tool[]) {
   const names = [...groups, ...tools.map((tool) => tool.name)];
@@ -142,29 +141,28 @@ function readSelection(selection: readonly string[], tools: readonly Tool[]) {
   }
   const chosen = selection.filter((word) => !word.startsWith("-"));
   const isExcluded = (name: string) => selection.includes(`-${name}`);
-  const isTakenAway = ({ name, group }: NamedTool) =>
+  const isExcludedTool = ({ name, group }: NamedTool) =>
     isExcluded(name) || (group !== undefined && isExcluded(group) && !chosen.includes(name));
   const isChosen = (tool: NamedTool) => {
-    if (isTakenAway(tool)) return false;
+    if (isExcludedTool(tool)) return false;
     const { name, group } = tool;
     const isNamed = chosen.length === 0 || chosen.includes(name);
     return isNamed || group === undefined || chosen.includes(group);
   };
-  return { isChosen, isTakenAway };
+  return { isChosen, isExcludedTool };
 }
 
 /**
- * The tools' JSON Schemas, written by the build (test/tools/build.js) because writing them slows
- * down the start. When the source runs without a build, each schema is written at its first use.
+ * The tools' JSON Schemas from the build (test/tools/build.js), because generating them slows down
+ * the start. Without a build, each schema is generated at its first use.
  */
 declare const WAYPOST_SCHEMAS: string;
 
 type BuiltSchemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
 
-/** Replaces the tools' schemas by those from the build. */
+/** Replaces the tools' schemas with those from the build. */
 function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
   if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
-  // Written by `writeBuiltSchemas`.
   const read = once(() => JSON.parse(WAYPOST_SCHEMAS) as Readonly<Record<string, BuiltSchemas>>);
   return tools.map((tool) => ({
     ...tool,

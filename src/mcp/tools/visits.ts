@@ -21,7 +21,7 @@ import type { LinkApps } from "./apps.ts";
 
 type LinkHostFacts = KeyContext["known"];
 
-/** The project's and host's settings that affect what visitors see. */
+/** The settings of the project and the link host that affect what visitors see. */
 export function readVisitOptions(
   { path }: Pick<VisitedLink, "path">,
   { linkHost, hasSecondHost, linkInReferrer }: LinkHostFacts,
@@ -36,7 +36,7 @@ export function readVisitOptions(
   };
 }
 
-/** What visitors will see after a link is changed or created, in one line per platform. */
+/** Describes what visitors will see after a change, in one line per platform. */
 export function listVisits(
   record: JsonObject,
   changes: JsonObject,
@@ -44,7 +44,7 @@ export function listVisits(
   known: LinkHostFacts,
 ): readonly Fact[] {
   const { ios_app: _ios, android_app: _android, ...fields } = changes;
-  // The record is from the server, which also checks the fields.
+  // The server validates the record and the new fields.
   const link = {
     ...record,
     ...fields,
@@ -85,8 +85,8 @@ function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /**
- * The problems of a link or an app that was just written, as far as the response shows them. This
- * sends no request, so an unknown app counts as correct.
+ * Finds problems of a link or app that was just written. This sends no request, so apps that were
+ * not read are assumed to be correct.
  */
 export function findWrittenProblems(
   { body: fields }: Endpoint,
@@ -106,10 +106,9 @@ export function findWrittenProblems(
   }
   if (fields !== links.create.body || typeof written["id"] !== "string") return [];
   const { ios_app: _ios, android_app: _android, ...plain } = sent;
-  // The client has read the response with the endpoint's schema, and the arguments were checked
-  // before.
+  // The schemas have validated the response and the arguments.
   const link = { ...before, ...plain, ...written } as VisitedLink;
-  // A field that the response omits may have a value.
+  // A field that the response omits may still have a value, so nothing can be judged.
   if (destinations.some((field) => link[field] === undefined)) return [];
   const visited: VisitedApps = {
     ios_app: apps.get(link.ios_app_id ?? ""),

@@ -11,11 +11,11 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import { readAny, type ToolCall } from "../tool.ts";
 import type { PlanSummary } from "./summarize-plan.ts";
 
-/** What the tools for many links share: rights, errors and jobs. */
+/** Shared by the bulk tools: permissions, errors and jobs. */
 
 const { links } = contract;
 
-/** Planning a change needs the right to read links and one right to write them. */
+/** Planning needs the permission to read links and any permission to write them. */
 export function readWriting(access: Access): AccessState {
   const reading = access.read(links.index);
   const right = readAny([links.create, links.update, links.destroy])(access);
@@ -25,7 +25,7 @@ export function readWriting(access: Access): AccessState {
 const otherKey =
   "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
 
-/** Turns errors of plans into failures of the tool. Other errors stay as they are. */
+/** Converts errors of plans to failures of the tool. Other errors stay unchanged. */
 export function explainBulkError(tool: string, error: unknown): unknown {
   const isOther = error instanceof OtherProject;
   if (!isOther && !(error instanceof PlanExpired)) return error;
@@ -34,14 +34,14 @@ export function explainBulkError(tool: string, error: unknown): unknown {
   return new ToolFailure({ code, message: error.message, effect: "none", retry: "never", next });
 }
 
-/** Throws if a plan does what the operator has excluded. */
+/** Throws if the plan contains an action that the operator has excluded. */
 export function requireActs(summary: PlanActs, { keyContext }: Pick<ToolCall, "keyContext">): void {
   for (const endpoint of listActs(summary)) requireAct(endpoint, keyContext);
 }
 
 export type PlanActs = Pick<PlanSummary, "create" | "update" | "delete" | "registrations">;
 
-/** The endpoints of a plan's actions, which the operator may have excluded. */
+/** The endpoints that a plan uses. */
 export function listActs({ registrations, ...counts }: PlanActs): readonly Endpoint[] {
   return [
     ...(counts.create > 0 ? [links.upsert] : []),

@@ -17,9 +17,9 @@ import { summarizePlan, type PlanSummary } from "./summarize-plan.ts";
 
 /** The tools that start, watch and cancel jobs. A job applies a plan in the background. */
 
-/** A call waits this long for a job, and then returns its progress. */
+/** How long a call waits for a job before it returns the job's progress. */
 const mostWait_ms = 20_000;
-/** Clients with tasks can poll, and need not wait. */
+/** Clients that support tasks poll instead of waiting. */
 const mostTaskWait_ms = 1000;
 
 const page = z.int().min(1).optional();
@@ -57,7 +57,7 @@ function createApplyPlan(): Tool {
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
-      // Includes the time spent waiting for the job of a process that ended.
+      // The wait includes the time until the lease of a crashed process expires.
       return watch(job, call, performance.now() - begun);
     },
   });
@@ -65,7 +65,7 @@ function createApplyPlan(): Tool {
 
 const mostProblems = 20;
 
-/** Repeats the plan's problems, because it may have been made long ago. */
+/** Repeats the plan's problems, because the plan may have been made long ago. */
 function refuseFaulty(plan: Plan): void {
   if (!isFaulty(plan)) return;
   const { problems } = plan;
@@ -88,9 +88,9 @@ function writePlace(row: number | undefined, link: string | undefined): string {
 }
 
 /**
- * New links need no approval. To overwrite or delete links, or to register apps with them, a person
- * approves the whole plan once. That approval includes resuming an interrupted job. A cancelled job
- * always needs a new approval.
+ * New links need no approval. Overwrites, deletions and app registrations need one approval for the
+ * whole plan, which includes resuming an interrupted job. Resuming a cancelled job always needs a
+ * new approval.
  */
 export function needsApproval(summary: PlanSummary, job: Job | undefined): boolean {
   if (job?.state === "interrupted") return false;
@@ -103,7 +103,7 @@ async function approve(
   job: Job | undefined,
   call: ToolCall,
 ): Promise<void> {
-  // A running or finished job is only shown.
+  // A running or finished job is only reported.
   if (job?.state === "running" || job?.state === "done") return;
   const owner = call.keyContext;
   const summary = await summarizePlan(owner.bulk, plan, owner, { job, signal: call.signal });
@@ -113,7 +113,7 @@ async function approve(
     tool,
     args: { plan_id: plan.id },
     target: plan.id,
-    // An approval from before the cancellation does not allow resuming the job.
+    // An approval from before a cancellation must not allow resuming the job.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
     question: previewPlan(plan, summary, { job, binDays: owner.known.binDays }),
   });
@@ -130,7 +130,7 @@ async function watch(job: Job, call: ToolCall, waited_ms: number): Promise<JsonO
   return answerJob(ended, call);
 }
 
-/** A job's progress, and its speed since the call began. */
+/** Describes a job's progress, and its speed since the call began. */
 function describeProgress(first: Job, now: Job): Progress {
   const { left } = now.counts;
   const progress = now.counts.done + now.counts.rejected + now.counts.unknown;
@@ -203,8 +203,8 @@ function createCancelJob(): Tool {
 }
 
 /**
- * Throws if a row is no longer allowed by the rules for destinations or by the pricing plan, which
- * may have changed since the plan was made. This happens before anyone is asked for approval.
+ * Throws if the pricing plan or the rules for destinations no longer allow a row. They may have
+ * changed since the plan was made. This runs before anyone is asked for approval.
  */
 async function refuseForbiddenRows(plan: Plan, call: ToolCall, tool: string): Promise<void> {
   const { keyContext, signal } = call;
@@ -221,8 +221,6 @@ async function refuseForbiddenRows(plan: Plan, call: ToolCall, tool: string): Pr
   refuseForeign(problems);
 }
 
-/** Writes a job for an assistant: its record, and what to do next. */
-
 const jobSchema = z.looseObject({
   id: z.string(),
   plan_id: z.string(),
@@ -230,7 +228,7 @@ const jobSchema = z.looseObject({
   counts: z.record(z.string(), z.int()),
 });
 
-/** A job in other results. The schema of get_job describes its members. */
+/** The short schema for other tools, because get_job describes the properties. */
 const otherJobSchema = z.looseObject({
   id: z.unknown(),
   plan_id: z.unknown(),
@@ -238,9 +236,9 @@ const otherJobSchema = z.looseObject({
   counts: z.unknown(),
 });
 
-/** The number of row results on a page. */
+/** The number of rows per page. */
 const receiptsPerPage = 50;
-/** A job's report is short for a job of any size. */
+/** Limits the report for jobs of any size. */
 const mostBytes = 1400;
 const mostFailures = 10;
 const mostCharacters = 160;
@@ -250,12 +248,12 @@ function showJob(job: Job): JsonObject {
   return { ...record, ...describeNext(job), created_at, updated_at };
 }
 
-/** Writes a job with its first failures, and the results on the requested page. */
+/** Formats a job with its first failures, and the rows of the requested page. */
 export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<JsonObject> {
   const record = { ...describePage(job, page), ...showJob(job) };
   const failed = await bulk.listReceipts(job, { limit: mostFailures, only: "failed" });
   const failures: JsonObject[] = [];
-  // Failures matter most and may be on any page, so as many are added as fit.
+  // Adds as many failures as fit, because they matter most and may be on any page.
   for (const receipt of failed.map(presentReceipt)) {
     const next = [...failures, shortenTexts(receipt, mostCharacters)];
     const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...record, failures: next })));
@@ -271,7 +269,7 @@ export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<
 
 type NextStep = { readonly next?: string };
 
-/** Says where to read the results of rows. */
+/** Explains where to read the results of rows. */
 function describePage({ state, counts }: Job, page: number | undefined): NextStep {
   if (state === "running") {
     return { next: "The job runs by itself. Read it by its id to see its progress." };
@@ -287,7 +285,7 @@ function describePage({ state, counts }: Job, page: number | undefined): NextSte
   return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
 
-/** A read-only key also sees these sentences, so they recommend no call. */
+/** These sentences name no tool, because read-only keys also see them. */
 function describeNext({ state, isHeld, counts }: Job): NextStep {
   if (state === "interrupted") {
     return { next: "Applying its plan (plan_id) again resumes it." };

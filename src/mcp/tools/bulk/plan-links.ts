@@ -24,7 +24,7 @@ import { describeRules, findRuleFaults, listRules, type RuleArguments } from "./
 import { planSchema, showPlan } from "./show-plan.ts";
 import { summarizePlan } from "./summarize-plan.ts";
 
-/** The tool that plans changes of many links. It reads and compares them, and writes nothing. */
+/** The tool that plans changes to many links. It reads and compares links, and writes nothing. */
 
 const { links, iosApps, androidApps } = contract;
 /** All endpoints that a plan may use. */
@@ -43,11 +43,11 @@ export function createPlanLinks(): Tool {
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
-    // The tools that write a single link describe the fields.
+    // The tools for single links describe the fields.
     fields: listSources,
     checkedFields: () => ({
       ...listSources(false),
-      // Rows are checked later one by one, because copying all of them here would double the
+      // Rows are validated later one by one, because copying all of them here would double the
       // memory.
       rows: z.array(z.custom<object>(isJsonObject, "must be an object")).optional(),
       changes: z.object(links.update.body.shape).optional(),
@@ -62,7 +62,7 @@ export function createPlanLinks(): Tool {
         requireRight: (endpoint) => requireRight({ tool: name, endpoint }, call.keyContext),
       };
       const { plan, unmapped, warnings, format } = await bulk.plan(wanted, owner, call.signal);
-      await refuseTakenAway(plan, call);
+      await refuseExcludedActions(plan, call);
       const findings = {
         ...(format !== undefined && { format }),
         ...(unmapped.length > 0 && { unmapped }),
@@ -74,10 +74,10 @@ export function createPlanLinks(): Tool {
 }
 
 /**
- * Throws if the plan needs an excluded action, which is only known after comparing the rows. The
- * plan is not used and expires.
+ * Throws if the plan needs an action that the operator excluded, which is known only after
+ * comparing the rows. The unused plan expires.
  */
-async function refuseTakenAway(plan: Plan, call: ToolCall): Promise<void> {
+async function refuseExcludedActions(plan: Plan, call: ToolCall): Promise<void> {
   const { bulk, isActAllowed } = call.keyContext;
   if (acts.every(isActAllowed)) return;
   const { keyContext, signal } = call;
@@ -109,7 +109,7 @@ function listSources(isTerse: boolean): ToolFields {
   };
 }
 
-/** `checkedFields` has checked the arguments. */
+/** The arguments, validated by `checkedFields`. */
 type PlanArguments = {
   readonly undo?: string;
   readonly operation?: PlanOperation;
@@ -121,7 +121,7 @@ type PlanArguments = {
   readonly skip_invalid?: boolean;
 } & RuleArguments;
 
-/** Reads the arguments. A plan has exactly one source, and changes only with filters. */
+/** A plan has exactly one source. `changes` and rules are only for filters. */
 async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanInput> {
   const given = args as PlanArguments;
   const { operation, undo, search } = given;
@@ -137,7 +137,7 @@ async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanIn
   if (operation === undefined) {
     throw refuseField("operation", "operation is required, except with undo");
   }
-  // Each link is read again by id before it is written.
+  // Applying a plan reads each link by id, which needs its own permission.
   for (const endpoint of [links.show, endpoints[operation]]) {
     requireRight({ tool: name, endpoint }, call.keyContext);
   }
@@ -150,10 +150,10 @@ async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanIn
   if (filters !== undefined) {
     return { ...readFilterSource(operation, filters, given), skipsInvalid };
   }
-  const stray = ["changes", ...ruleNames].find((each) => each in given);
-  if (stray !== undefined) {
+  const misplaced = ["changes", ...ruleNames].find((each) => each in given);
+  if (misplaced !== undefined) {
     throw refuseField(
-      stray,
+      misplaced,
       "changes, replace, add_query and path_prefix need filters; with rows or csv, each row sets " +
         "its own fields",
     );
@@ -198,7 +198,7 @@ function refuseField(field: string, message: string): ToolFailure {
   return refuseArguments(name, [{ field, message }]);
 }
 
-/** Reads the rows from an assistant. Their number is limited because they are kept in memory. */
+/** The rows from an assistant. Their number is limited, because they are kept in memory. */
 
 type RowArguments = { readonly rows?: readonly object[]; readonly csv?: string };
 
@@ -216,7 +216,7 @@ async function readSource(tool: string, { rows = [], csv }: RowArguments) {
   return { csv };
 }
 
-/** Invalid CSV is reported by the plan. */
+/** Ignores invalid CSV, because the plan reports it. */
 async function hasMoreRecords(csv: string): Promise<boolean> {
   let left = mostRows + 1;
   try {
@@ -229,7 +229,7 @@ async function hasMoreRecords(csv: string): Promise<boolean> {
 
 function isLargerList(rows: readonly object[]): boolean {
   let bytes = 0;
-  // Row by row, so that the text of all rows is not in memory as well.
+  // Serializes row by row, to avoid a copy of all rows in memory.
   return rows.some((row) => (bytes += Buffer.byteLength(JSON.stringify(row))) > mostBytes);
 }
 

@@ -16,15 +16,15 @@ import { describeAssociation } from "../endpoints/preview-act.ts";
 import { writePlanUri } from "./show-plan.ts";
 import type { PlanSummary } from "./summarize-plan.ts";
 
-/** The most hosts, fields and apps that are listed. */
+/** The maximum number of hosts, fields and apps to list. */
 const mostNamed = 20;
-/** The most links in the page's list of the most clicked ones. */
-const mostBest = 10;
-/** Addresses are shown in full, because the end can change the destination. */
+/** The maximum length of the page's list of most clicked links. */
+const mostClicked = 10;
+/** URLs are shown in full, because their end can change the destination. */
 const mostShown = limits.web_address_characters;
 
 /**
- * Writes the question about a plan: first the facts about all rows, then the most important rows. A
+ * Writes the approval question for a plan: facts about all rows, then the most important rows. A
  * form may ask only if it shows every row, host, field and app.
  */
 export function previewPlan(
@@ -39,14 +39,19 @@ export function previewPlan(
   const isShared = summary.shared !== undefined && total === summary.update;
   const { rules = [] } = plan.request;
   const named = [summary.hosts, summary.fields, summary.registrations, rules];
-  const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
+  const isComplete = more === 0 && named.every(({ length }) => length <= mostNamed);
   return {
     title: writeTitle(plan, summary, job),
     button: describeActs(summary, { hasSum: false }),
     destroys: summary.delete > 0,
-    rows: { plan_id: plan.id, uri: writePlanUri(plan.id), names, most_clicked: listBest(summary) },
+    rows: {
+      plan_id: plan.id,
+      uri: writePlanUri(plan.id),
+      names,
+      most_clicked: listMostClicked(summary),
+    },
     ...(count !== undefined && { count }),
-    ...(!isTold && { isPartial: true }),
+    ...(!isComplete && { isPartial: true }),
     facts: [
       ...describeHosts(summary),
       ...describeRules(plan),
@@ -72,8 +77,7 @@ function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | 
 }
 
 /**
- * A title for a plan that only points links to another address or host; undefined for any other
- * plan.
+ * Returns a title for a plan that only changes the destination of links; undefined for other plans.
  */
 function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): string | undefined {
   const { create, update, fields, shared = {} } = summary;
@@ -167,7 +171,7 @@ function describeLoss(
 
 function nameApps({ apps }: PlanSummary): AppNames {
   const named = [...apps].flatMap(([id, app]) => {
-    // An identifier is readable without a name, but a UUID is not.
+    // An app without a name is shown by its identifier, but not by a UUID.
     if (app === undefined && !uuidPattern.test(id)) return [];
     return [[id, writeApp(id, [app?.name, app?.identifier])] as const];
   });
@@ -189,7 +193,7 @@ function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).map(([field, { from, to }]) => {
     const old = before === null ? "" : `${writeValue(from, names)} → `;
-    // The shared facts show the new values, but not the current ones.
+    // The shared facts already show the new values.
     return isShared
       ? `current ${writeWords(field)}: ${writeValue(from, names)}`
       : `${writeWords(field)}: ${old}${writeValue(to, names)}`;
@@ -199,10 +203,10 @@ function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   return { name: named, text: [...about, ...changes].join("; "), isRow: true };
 }
 
-/** The rows that the page shows first. */
-function listBest({ rows }: PlanSummary): readonly number[] {
+/** Lists the most clicked links, which the page shows first. */
+function listMostClicked({ rows }: PlanSummary): readonly number[] {
   const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
-  return clicked.slice(0, mostBest).map(({ position }) => position);
+  return clicked.slice(0, mostClicked).map(({ position }) => position);
 }
 
 function describeMore(more: number, isShared: boolean): string {

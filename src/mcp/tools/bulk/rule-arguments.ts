@@ -7,9 +7,8 @@ import { addressFields } from "../../../contract/rules/link-rules.ts";
 import type { PlanRule } from "../../../state/plans.ts";
 import type { ToolFields } from "../../schemas/input-schema.ts";
 
-/** The arguments of rules that give each link a value of its own. */
+/** The arguments for rules that compute a new value for each link. */
 
-/** The rules as the caller sends them. */
 export type RuleArguments = {
   readonly replace?: readonly Replacement[];
   readonly add_query?: QueryRule;
@@ -20,13 +19,13 @@ export type Replacement = {
   readonly field: string;
   readonly from: string;
   readonly to: string;
-  /** The whole host of an address, or every occurrence of a text. */
+  /** `host` matches the whole host of a URL, and `text` every occurrence of a text. */
   readonly match: "host" | "text";
 };
 
 type QueryRule = { readonly field: string; readonly values: Readonly<Record<string, string>> };
 
-/** The rules in the order of their application. */
+/** Lists the rules in the order in which they are applied. */
 export function listRules({ replace = [], add_query, path_prefix }: RuleArguments): PlanRule[] {
   const values = Object.entries(add_query?.values ?? {});
   const field = add_query?.field ?? "";
@@ -38,7 +37,7 @@ export function listRules({ replace = [], add_query, path_prefix }: RuleArgument
   ];
 }
 
-/** Problems of the rules themselves, whatever the links. */
+/** Finds problems with the rules that do not depend on the links. */
 export function findRuleFaults(
   rules: RuleArguments,
   changes: LinkFields = {},
@@ -74,7 +73,7 @@ function findReplacementFaults(
   ];
 }
 
-/** A port belongs to the host. A star does not. */
+/** A host may include a port, but no wildcard. */
 function findHostFault(host: string): string | undefined {
   if (host.includes("://")) return "is a whole address; give only its host, such as example.com";
   if (/[/?#\\@%*\s\p{Cc}]/u.test(host)) return "is not a host such as example.com";
@@ -102,14 +101,11 @@ function findPrefixFault(prefix: string): string | undefined {
   if (normal === undefined || normal.trim() === "") {
     return "must be a valid path prefix, such as promo/";
   }
-  // What it is the beginning of is not known yet: any letter shows what is wrong with itself.
+  // The rest of the path is unknown, so a sample letter is appended.
   return findPathFault(`${normal}a`);
 }
 
-/**
- * Finds fields with both a rule and a new value, because it is unclear which value the rule applies
- * to.
- */
+/** Finds fields with both a rule and a new value, because the result would be ambiguous. */
 function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly FieldProblem[] {
   const twice = [...listRuledFields(rules)].filter((field) => field in changes);
   return twice.map((field) => {
@@ -120,7 +116,7 @@ function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly Fi
   });
 }
 
-/** The rules that give each link its own value. The schema lists no field names, to stay short. */
+/** The schema of the rules. It lists no field names, to stay short. */
 export function describeRules(field: z.ZodType<string>): ToolFields {
   const match = z.enum(["host", "text"]);
   const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });

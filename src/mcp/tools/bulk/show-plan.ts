@@ -4,7 +4,7 @@ import { presentPlan, presentRow } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../../state/plans.ts";
 
-/** Writes a plan for an assistant: its record, the address of its rows, and what to do next. */
+/** Formats a plan for an assistant: its record, the URI of its rows, and the next step. */
 
 export const planSchema = z.looseObject({
   id: z.string(),
@@ -16,7 +16,6 @@ export const planSchema = z.looseObject({
 
 const rowsPerPage = 100;
 
-/** `findings` is additional information from making the plan. */
 export async function showPlan(plan: Plan, bulk: Bulk, findings: JsonObject): Promise<JsonObject> {
   const { expires_at, ...record } = await presentPlan(plan, bulk);
   return {
@@ -28,7 +27,7 @@ export async function showPlan(plan: Plan, bulk: Bulk, findings: JsonObject): Pr
   };
 }
 
-/** Writes a page of a plan's rows with their full texts. */
+/** Formats a page of a plan's rows, with texts in full. */
 export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promise<JsonObject> {
   const from = (page - 1) * rowsPerPage;
   const rows = await bulk.listRows(plan, { from, limit: rowsPerPage });
@@ -39,7 +38,7 @@ export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promis
 function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
     const { counts, request } = plan;
-    // Skipping invalid rows helps only if other rows are left and single rows are at fault.
+    // Suggests skipping invalid rows only if valid rows are left and single rows are at fault.
     const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
     const leaveOut = helps ? ", or leave the invalid rows out with skip_invalid" : "";
@@ -56,7 +55,7 @@ function describeNext(plan: Plan): string {
   return `Show it to the user, then apply it by its id.${rest}`;
 }
 
-/** The addresses of resources for the pages of plans and exports. */
+/** The URIs of the pages of plans and exports. */
 
 export function writePlanUri(id: string, page = 1): string {
   return `waypost://plans/${id}${page === 1 ? "" : `/${page}`}`;
@@ -66,7 +65,7 @@ export function writeExportUri(id: string, page = 1): string {
   return `waypost://exports/${id}/${page}`;
 }
 
-/** Reads such an address; undefined for any other. */
+/** Parses the URI of a plan or export. Returns undefined for any other URI. */
 export function readBulkUri(uri: string) {
   const [, kind, id = "", page = "1"] =
     /^waypost:\/\/(plans|exports)\/([\w-]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];

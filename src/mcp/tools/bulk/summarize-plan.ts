@@ -19,15 +19,15 @@ import {
 import { describeRow } from "../../../bulk/plan/describe-row.ts";
 
 /**
- * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
- * one batch after another, and counted.
+ * Summarizes a whole plan for a person who cannot read all of its rows. Reads every row, in
+ * batches.
  */
 
 export type PlanSummary = Awaited<ReturnType<typeof summarizeRows>>;
 
 const mostRows = 60;
 
-/** For a job, only what is left of it. */
+/** For a job, summarizes only its unfinished rows. */
 export function summarizePlan(
   bulk: Bulk,
   plan: Plan,
@@ -46,7 +46,7 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
   const counted = [...hosts].map(([host, links]) => ({ host, links }));
   const fields = [...tally.fields].map(([field, { links, values }]) => {
     const [value] = values.values();
-    // With the new value, if all links get the same one.
+    // `to` is set only if all links get the same value.
     return { field, links, to: values.size === 1 ? { value } : undefined };
   });
   const isShared = fields.every(({ links, to }) => links === counts.update && to !== undefined);
@@ -55,16 +55,16 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     ...counts,
     /** The clicks of the links that would be deleted. */
     clicksLost,
-    /** The hosts to which links would newly redirect, and how many links. */
+    /** The new destination hosts, with the number of links for each. */
     hosts: counted.toSorted((one, other) => other.links - one.links),
     fields: fields.toSorted((one, other) => other.links - one.links),
-    /** The new values when all links change alike; otherwise undefined. */
+    /** The new values if all links change in the same way; otherwise undefined. */
     shared: isShared && counts.update > 0 ? Object.fromEntries(shared) : undefined,
-    /** The rows that matter most: existing links by their clicks, then new ones. */
+    /** The most important rows: existing links by clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
     /**
-     * Apps for which rows give more than the name. Registered apps count too: if one is deleted
-     * before its row is applied, the row would register it again.
+     * The apps that rows may register. This includes registered apps with details in a row: if one
+     * is deleted before its row is applied, the row registers it again.
      */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),
@@ -78,7 +78,7 @@ function createTally() {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
     /**
-     * For existing links: how often each field changes, and up to two of its new values, by their
+     * For each field of existing links: how many links change, and up to two new values by their
      * JSON.
      */
     fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
@@ -109,14 +109,14 @@ function countRow(tally: PlanTally, row: PlanRow): void {
   }
 }
 
-/** The hosts of a link's destinations, each once, as browsers request them. */
+/** Lists the distinct hosts of a link's destinations, normalized as in browsers. */
 function listHosts(link: JsonObject): ReadonlySet<string> {
   const addresses = [link["url"], link["ios_fallback_url"], link["android_fallback_url"]];
   const texts = addresses.filter((address) => typeof address === "string");
   return new Set(texts.flatMap((address) => readDestinationHost(address) ?? []));
 }
 
-/** Drops the less important rows now and then, so that few are in memory. */
+/** Drops the less important rows from time to time, to save memory. */
 function keepRow(tally: PlanTally, row: PlanRow): void {
   if (row.action !== "create") tally.existing.push(row);
   else if (tally.made.length < mostRows) tally.made.push(row);
@@ -154,8 +154,8 @@ function countApps(
 }
 
 /**
- * The apps that links get or lose, by what rows name them by: undefined where the key may not read
- * one, or where it is yet to be registered.
+ * Finds the apps that links get or lose, by the text in the rows. The value is undefined for an app
+ * that the key may not read, or that is not registered yet.
  */
 async function nameApps(
   apps: ProjectApps,

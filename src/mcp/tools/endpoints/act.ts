@@ -23,31 +23,33 @@ import { settleApps, type NewApp } from "../apps.ts";
 import { findRecord, findTarget } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 
-/** A call of a writing tool, with everything that is known before it is carried out. */
+/** A call to a writing tool, with everything that is known before it is sent. */
 export type Act = PlannedWrite & {
   readonly kind: ResourceKind;
   /** The id of the target, if it exists and is known. */
   readonly id: string | undefined;
   readonly registered: readonly NewApp[];
-  /** The current records of the apps that the fields choose. */
-  readonly beside: readonly unknown[];
-  /** The kinds whose app is chosen by an id that does not exist. */
+  /** The current records of the selected apps. */
+  readonly chosenApps: readonly unknown[];
+  /** The kinds of app for which the id does not exist. */
   readonly missing: readonly ResourceKind[];
-  /** The links that a deletion would affect. */
-  readonly touched?: TouchedLinks | undefined;
-  /** Why a person has to approve it; empty if no approval is needed. */
+  /** The links that a deletion affects. */
+  readonly affected?: AffectedLinks | undefined;
+  /** Why the call needs approval; empty if it needs none. */
   readonly reasons: readonly ApprovalReason[];
 };
 
-/** A call whose names are replaced by ids. The target itself may change until it is read. */
+/** A call with names replaced by ids. The target has not been read yet. */
 export type ResolvedCall = Pick<
   Act,
-  "endpoint" | "kind" | "input" | "registered" | "beside" | "missing"
+  "endpoint" | "kind" | "input" | "registered" | "chosenApps" | "missing"
 >;
 
 const { links } = contract;
 
-/** Finds the target and the apps that the arguments name, and checks the right to register them. */
+/**
+ * Resolves the target and the apps in the arguments, and checks the permission to register apps.
+ */
 export async function resolveCall(
   endpoint: Endpoint,
   given: JsonObject,
@@ -61,15 +63,15 @@ export async function resolveCall(
       ? await settleApps(named, call)
       : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
   for (const app of registered) {
-    // A person is not asked about anything that the operator or the server certainly rejects.
+    // Nobody is asked to approve a call that the operator or the server would reject.
     const registration = findRegistration(app.kind.name);
     requireAct(registration, call.keyContext);
     requireRight({ tool: endpoint.tool, endpoint: registration }, call.keyContext);
   }
-  return { endpoint, kind, input, registered, beside: chosen.map(pickLasting), missing };
+  return { endpoint, kind, input, registered, chosenApps: chosen.map(pickLasting), missing };
 }
 
-/** Reads the target as it is now, and decides whether the call needs approval. */
+/** Reads the current target, and decides whether the call needs approval. */
 export async function readAct(
   resolved: ResolvedCall,
   call: Pick<ToolCall, "ask" | "keyContext">,
@@ -80,17 +82,17 @@ export async function readAct(
   const isFresh =
     endpoint === links.update && before ? await isFreshMove(before, input, call) : undefined;
   const isEnd = endpoint.method === "DELETE" && before;
-  const touched = isEnd ? await readTouched(kind, before, call) : undefined;
-  return completeAct({ ...resolved, ...target, isFresh, touched });
+  const affected = isEnd ? await readAffected(kind, before, call) : undefined;
+  return completeAct({ ...resolved, ...target, isFresh, affected });
 }
 
-/** Adds what follows from the input and the current target. */
+/** Computes the changes and the reasons for approval. */
 export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
   const act = { ...known, changes: findChanges(known) };
   return { ...act, reasons: listReasons(act) };
 }
 
-/** Reads the current target. A key that may not read it may still change it. */
+/** A key without permission to read the target may still change it. */
 async function readTarget(
   endpoint: Endpoint,
   input: JsonObject,
@@ -104,7 +106,7 @@ async function readTarget(
   const { show } = findKind(endpoint);
   const id = String(input["id"]);
   const body: unknown = await readIfAllowed(() => call.ask(show, { id }));
-  // The response is an object that was read with the endpoint's schema.
+  // The endpoint's schema has validated the response.
   return { id, before: body as JsonObject | undefined };
 }
 
@@ -112,26 +114,26 @@ function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): re
   return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
 }
 
-/** The condition that the target must meet when the request is carried out. */
+/** Returns the precondition of the write: the target must be as it was shown. */
 export function describeCondition({ endpoint, before }: Act): WriteCondition | undefined {
   if (before) return { shown: before };
   return before === null && endpoint === links.upsert ? "absent" : undefined;
 }
 
 /**
- * The state that an approval is valid for, as far as the key may read it. For example, an approval
- * for some links is not valid for more links.
+ * The state that the person approves, as far as the key may read it. If more links are affected
+ * later, the approval is no longer valid.
  */
 export function describeState(act: Act): unknown {
-  const { before, input, registered, beside, touched, reasons } = act;
+  const { before, input, registered, chosenApps, affected, reasons } = act;
   const apps = registered.length === 0 ? null : input;
   const target = before ? pickLasting(before) : before === null ? "absent" : "unread";
-  return { target, apps, beside, touched: touched?.count, reasons };
+  return { target, apps, chosenApps, affected: affected?.count, reasons };
 }
 
 function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons">): JsonObject {
   const { body, response } = endpoint;
-  // A field that this record lacks is unknown, and not empty.
+  // A field that is missing in this record is unknown, not empty.
   const shown = response instanceof z.ZodObject ? response.shape : {};
   const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = input[field];
@@ -146,8 +148,8 @@ function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons
 }
 
 /**
- * Whether a choice changes the link's app. Records contain only the app's id, which an unregistered
- * app does not have.
+ * Whether the field changes the link's app. Records contain only the id of an app, which a new app
+ * does not have.
  */
 function choosesOther(choice: unknown, current: unknown): boolean {
   const { id, ...described } = isJsonObject(choice) ? choice : {};
@@ -160,8 +162,8 @@ function foldId(id: unknown): string {
 }
 
 /**
- * Whether the moved link is so new that no visitor can know its path: it has no clicks and was
- * created moments ago. The API shows no times, so a filter on the creation time must find the link.
+ * Whether the link is so new that no visitor can know its path: it has no clicks and was created
+ * moments ago. The API returns no creation times, so a filter checks the age.
  */
 export async function isFreshMove(
   before: JsonObject,
@@ -169,7 +171,8 @@ export async function isFreshMove(
   { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
 ): Promise<boolean> {
   const { id, path, clicks } = before;
-  // A remote server may ignore the filter and its clock may differ, so the age is unknown.
+  // On a remote server, the age is unknown, because it may ignore the filter and its clock may
+  // differ.
   if (!keyContext.checksConditions || clicks !== 0) return false;
   if (!movesPath(before, input) || typeof path !== "string") return false;
   const value = new Date(keyContext.clock.now() - unapprovedMove_ms).toISOString();
@@ -181,34 +184,35 @@ export async function isFreshMove(
   return page?.links.some((link) => link.id === id) === true;
 }
 
-/** The links that open an app: their number, and the most clicked ones. */
-export type TouchedLinks = {
-  /** Omitted if the server does not count them. */
+/** The links that open an app: their count, and the most clicked ones. */
+export type AffectedLinks = {
+  /** Undefined if the server does not return a count. */
   readonly count?: number;
   readonly best: readonly ReadLink[];
 };
 
-/** The filters that find an app's links, by the app's kind. */
+/** The filter that finds the links of an app, by kind of app. */
 export const appFilters: Readonly<Record<string, string>> = {
   ios_app: "ios_app_bundle_id",
   android_app: "android_app_package_name",
 };
-const mostBest = 3;
+const mostListed = 3;
 
 /**
- * The affected links; undefined if no links depend on the target, or if the key may not list them.
+ * Reads the affected links. Returns undefined if no links depend on the record, or if the key may
+ * not list them.
  */
-export async function readTouched(
+export async function readAffected(
   kind: ResourceKind,
   record: JsonObject,
   { ask }: Pick<ToolCall, "ask">,
-): Promise<TouchedLinks | undefined> {
+): Promise<AffectedLinks | undefined> {
   const field = appFilters[kind.name];
   const value = record[kind.key ?? ""];
   if (field === undefined || typeof value !== "string") return undefined;
   const filters = [{ field, condition: "eq", value } as const];
   const sort = { field: "clicks", direction: "desc" } as const;
-  const page = await readIfAllowed(() => ask(links.index, { filters, sort, limit: mostBest }));
+  const page = await readIfAllowed(() => ask(links.index, { filters, sort, limit: mostListed }));
   const { count } = page?.meta ?? {};
   return page && { ...(typeof count === "number" && { count }), best: page.links };
 }

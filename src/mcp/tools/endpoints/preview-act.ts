@@ -14,7 +14,7 @@ import { readIfPossible } from "../../results/tool-failure.ts";
 import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
 import type { ToolCall } from "../tool.ts";
 import { listVisits } from "../visits.ts";
-import { readTouched, type Act } from "./act.ts";
+import { readAffected, type Act } from "./act.ts";
 
 /** Writes the question that a person reads before they approve a write. */
 export async function previewAct(act: Act, call: PreviewCall): Promise<Question> {
@@ -29,7 +29,7 @@ export async function previewAct(act: Act, call: PreviewCall): Promise<Question>
 type PreviewCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 /** The target of a preview, and what happens to it. */
-type ActSubject = Pick<Act, "kind" | "id" | "before" | "changes" | "touched">;
+type ActSubject = Pick<Act, "kind" | "id" | "before" | "changes" | "affected">;
 
 /** Long enough for every address, domain and identifier that the API accepts. */
 const mostCharacters = limits.web_address_characters;
@@ -74,7 +74,7 @@ async function previewDeletion(act: ActSubject, call: PreviewCall): Promise<Ques
       ...describeAssociation(kind, before ?? {}, undefined),
       ...describe(act, call),
       ...(kind.name === "link" ? [visits] : []),
-      ...(await listTouched(act, call)),
+      ...(await listAffected(act, call)),
       fact,
     ],
   };
@@ -132,7 +132,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
       ...(isLink && before !== undefined
         ? listVisits(record, changes, apps, call.keyContext.known)
         : []),
-      ...(isNew ? [] : await listTouched(act, call)),
+      ...(isNew ? [] : await listAffected(act, call)),
     ],
   };
 }
@@ -223,8 +223,8 @@ function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
 }
 
 /** Lists what else changes with this target. */
-async function listTouched(
-  { kind, before, touched: known }: ActSubject,
+async function listAffected(
+  { kind, before, affected: known }: ActSubject,
   call: PreviewCall,
 ): Promise<readonly Fact[]> {
   const record = before ?? {};
@@ -234,18 +234,18 @@ async function listTouched(
   }
   if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
   // Without the right to list links the number is omitted.
-  const touched = known ?? (await readIfPossible(readTouched(kind, record, call)));
-  return [{ name: "links that open this app", text: writeTouched(touched) }];
+  const affected = known ?? (await readIfPossible(readAffected(kind, record, call)));
+  return [{ name: "links that open this app", text: writeAffected(affected) }];
 }
 
-function writeTouched(touched: Act["touched"]): string {
-  if (touched === undefined) return "could not be counted";
-  const best = touched.best.map(({ id, name, path, clicks }) => {
+function writeAffected(affected: Act["affected"]): string {
+  if (affected === undefined) return "could not be counted";
+  const best = affected.best.map(({ id, name, path, clicks }) => {
     const unit = clicks === 1 ? "click" : "clicks";
     const count = typeof clicks === "number" ? ` (${clicks} ${unit})` : "";
     return `${quote([name, path].find(isFilled) ?? id)}${count}`;
   });
-  const count = touched.count ?? "could not be counted";
+  const count = affected.count ?? "could not be counted";
   return `${count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
 }
 

@@ -83,7 +83,7 @@ async function addAct(step: UndoStep, call: UndoCall): Promise<StepAct> {
     before: now,
     isFresh: isUpdate && now ? await isFreshMove(now, input, call) : undefined,
     registered: now === null && kind.group === "apps" ? [{ kind, fields: wanted ?? {} }] : [],
-    beside: [],
+    chosenApps: [],
     missing: [],
   });
   return { ...step, act };
