@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { describeCommit, describeMachine, describeVersions, readLoad } from "./subject.ts";
-import { openGround, type Ground } from "./ground/ground.ts";
+import { openBenchFolder, type BenchFolder } from "./data/bench-folder.ts";
 import { endAllAtExit } from "./leftovers.ts";
 import { gatherRows, isMet, type Finding, type Row } from "./results/finding.ts";
 import { formatNumber, keepResults } from "./results/results-file.ts";
@@ -50,13 +50,13 @@ await bench();
 async function bench(): Promise<void> {
   const flags = readFlags();
   endAllAtExit();
-  let opening: Promise<Ground> | undefined;
-  const findGround = () => (opening ??= openGround(flags.extent.links));
+  let opening: Promise<BenchFolder> | undefined;
+  const findBenchFolder = () => (opening ??= openBenchFolder(flags.extent.links));
   let missed = 0;
   for (const scenario of flags.wanted) {
     console.log(`\n${scenario.name} …`);
     try {
-      const rows = await measure(scenario, flags, { findGround, extent: flags.extent });
+      const rows = await measure(scenario, flags, { findBenchFolder, extent: flags.extent });
       for (const row of rows) console.log(describeRow(row));
       missed += rows.filter((row) => isMet(row) === false).length;
     } catch (error) {

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openEmbedded } from "../../src/app/process/embedded.ts";
-import { openDataFile, type DataFile } from "../bench/ground/data-file.ts";
-import { addPlot, type Plot } from "../bench/ground/plots.ts";
-import { seedPlot } from "../bench/ground/seed.ts";
+import { openDataFile, type DataFile } from "../bench/data/data-file.ts";
+import { addBenchProject, type BenchProject } from "../bench/data/bench-project.ts";
+import { seedProject } from "../bench/data/seed.ts";
 import { createFolder, type Folder } from "../support/command.ts";
 import { buildProgram, type Program } from "./program.ts";
 
@@ -19,8 +19,8 @@ const links = 50_000;
 let program: Program;
 let folder: Folder;
 let file: DataFile;
-let empty: Plot;
-let full: Plot;
+let empty: BenchProject;
+let full: BenchProject;
 
 beforeAll(async () => {
   program = await buildProgram(new URL("plan-many.ts", import.meta.url));
@@ -28,9 +28,9 @@ beforeAll(async () => {
   const { store } = await openEmbedded({ data: folder.path });
   await store.close();
   file = openDataFile(folder.path);
-  empty = await addPlot(file, "empty", 1);
-  full = await addPlot(file, "full", 1);
-  await seedPlot(file, full, links);
+  empty = await addBenchProject(file, "empty", 1);
+  full = await addBenchProject(file, "full", 1);
+  await seedProject(file, full, links);
 });
 afterAll(async () => {
   await file[Symbol.asyncDispose]();

@@ -26,7 +26,7 @@ export type UnpacedDesk = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export type Ground = {
+export type DeskOptions = {
   readonly data: string;
   /** Without it, the folder has its own service. */
   readonly base_url?: string | undefined;
@@ -36,8 +36,8 @@ export type Ground = {
 
 const readLinkOrigin = () => "http://localhost";
 
-export async function openDesk(ground: Ground): Promise<UnpacedDesk> {
-  const { data, base_url, key: given, ahead_ms = 0 } = ground;
+export async function openDesk(options: DeskOptions): Promise<UnpacedDesk> {
+  const { data, base_url, key: given, ahead_ms = 0 } = options;
   const config = readConfig(
     { WAYPOST_API_KEY: given, WAYPOST_BASE_URL: base_url },
     { data, log: "error" },

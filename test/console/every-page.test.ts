@@ -8,7 +8,7 @@ import {
   callTool,
   hostile,
   plantConsole,
-  type ConsoleGround,
+  type ConsoleSample,
 } from "../support/console.ts";
 import {
   createServedConsole,
@@ -33,8 +33,8 @@ import { walkPage } from "./walk-page.ts";
 /** As of a proxy that serves the console below a path. */
 const base = "/team/waypost";
 
-type Ground = ConsoleGround & Planned;
-type Write = (ground: Ground) => string;
+type SampleRecords = ConsoleSample & Planned;
+type Write = (sample: SampleRecords) => string;
 type Who = "owner" | "master";
 
 /** A page that is missing here fails a test below. */
@@ -114,7 +114,7 @@ const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
 
 let served: Served;
 let browser: Browser;
-let ground: Ground;
+let sample: SampleRecords;
 /** Clients with a browser, with plain requests, and with a browser without scripts. */
 let tabs: Readonly<Record<Who, ConsoleTab>>;
 let plain: Readonly<Record<Who, Browsing>>;
@@ -142,7 +142,7 @@ openForAll(
     tabs = { owner: await look(key), master: await look(master) };
     bare = { owner: await look(key, false), master: await look(master, false) };
     plain = { owner: await open(key), master: await open(master) };
-    ground = { ...planted, ...(await plantPlans(plain.owner)) };
+    sample = { ...planted, ...(await plantPlans(plain.owner)) };
     tab = tabs.owner;
     page = tab.page;
   },
@@ -165,7 +165,7 @@ async function plan(path: string): Promise<string> {
 }
 
 function writeAddress(write: Write): string {
-  return base + write(ground);
+  return base + write(sample);
 }
 
 async function go(write: Write, to = page): Promise<void> {
@@ -175,7 +175,7 @@ async function go(write: Write, to = page): Promise<void> {
 }
 
 test("the tests in this file open every page of the console", () => {
-  const paths = Object.values({ ...all, ...beside }).map((write) => write(ground).split("?")[0]);
+  const paths = Object.values({ ...all, ...beside }).map((write) => write(sample).split("?")[0]);
   const found = new Set(paths.map((path = "") => pages.find((each) => each.path.test(path))));
   expect(pages.filter((each) => !found.has(each)).map(({ path }) => path)).toEqual([]);
 });
@@ -347,7 +347,7 @@ test.each(Object.entries(shown))(
 
 test("the approval page is at most 60 KB and has no script", async () => {
   const asked = await openTab(browser, { viewport: sizes.phone });
-  const loaded = await weigh(asked, () => asked.goto(ground.approval));
+  const loaded = await weigh(asked, () => asked.goto(sample.approval));
   expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
   expect(await asked.locator("script").count()).toBe(0);
   await walkPage(asked);

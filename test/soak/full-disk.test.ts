@@ -21,7 +21,7 @@ test.skipIf(!canMount())(
   "a full disk loses no write and refuses no read, and writes work once space is free",
   async () => {
     await using site = await openSite(undefined);
-    const { keys } = await site.addPlot("full", scale(250, 20));
+    const { keys } = await site.addBenchProject("full", scale(250, 20));
     using disk = makeFolder();
     const data = join(disk.path, "data");
     mkdirSync(data, { mode: 0o700 });

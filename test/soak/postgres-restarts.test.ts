@@ -27,7 +27,7 @@ test("kill -9 among many writers on PostgreSQL loses no acknowledged write", asy
 
 test("a kill of PostgreSQL under load loses nothing, and writes work once it is back", async () => {
   await using site = await openSite(postgres);
-  const { keys, subdomain } = await site.addPlot("restarts", scale(250, 20));
+  const { keys, subdomain } = await site.addBenchProject("restarts", scale(250, 20));
   await using server = await site.serve();
   const [token = ""] = keys;
   const body = { path: "known", url: "https://example.com/" };

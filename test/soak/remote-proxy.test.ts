@@ -21,7 +21,7 @@ const codes = ["unreachable", "timed_out", "bad_response", "rate_limited"];
 
 test("a delayed, cut or reset remote connection loses and repeats no write", async () => {
   await using site = await openSite(undefined);
-  const { keys } = await site.addPlot("remote", 1);
+  const { keys } = await site.addBenchProject("remote", 1);
   await using service = await site.serve();
   await using proxy = await openFaultyProxy(service.url);
   using folder = makeFolder();

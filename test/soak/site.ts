@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import type { Store } from "../../src/store/store.ts";
-import { addPlot, type Plot } from "../bench/ground/plots.ts";
+import { addBenchProject, type BenchProject } from "../bench/data/bench-project.ts";
 import { makeFolder } from "../bench/leftovers.ts";
 import { serve, type Server, type Starting } from "../bench/servers/http-server.ts";
 import { query, type PostgresServer } from "../support/postgres.ts";
@@ -14,7 +14,7 @@ export type Site = {
   readonly databaseUrl: string | undefined;
   readonly serve: (serving?: Serving) => Promise<Server>;
   /** No server may run meanwhile, because its writes would stay in its log. */
-  readonly addPlot: (subdomain: string, keys: number) => Promise<Plot>;
+  readonly addBenchProject: (subdomain: string, keys: number) => Promise<BenchProject>;
   /** All links of the store, in any order. */
   readonly readLinks: () => Promise<readonly Row[]>;
   /** Damage that the database itself reports in its file. */
@@ -49,8 +49,10 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
       const place = databaseUrl === undefined ? [] : ["--database-url", databaseUrl];
       return serve(data, place, starting);
     },
-    addPlot: (subdomain, keys) => {
-      return withStore((store) => addPlot({ write: (work) => store.write(work) }, subdomain, keys));
+    addBenchProject: (subdomain, keys) => {
+      return withStore((store) =>
+        addBenchProject({ write: (work) => store.write(work) }, subdomain, keys),
+      );
     },
     readLinks: () => {
       return withStore(async ({ db }) => {

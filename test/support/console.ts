@@ -143,7 +143,7 @@ export async function readFormToken(tab: Browsing): Promise<string> {
 }
 
 /** A project with at least one of everything that the console shows, some with hostile names. */
-export type ConsoleGround = {
+export type ConsoleSample = {
   readonly link: string;
   readonly app: string;
   readonly key: string;
@@ -165,7 +165,7 @@ export const hostile =
   `"><script>window.hacked=1</script><img src=x onerror=window.hacked=1>` +
   `'&lt;\u202e${"x".repeat(60)}{{ project.name }} مرحبا`;
 
-export async function plantConsole({ serving, folder }: Served): Promise<ConsoleGround> {
+export async function plantConsole({ serving, folder }: Served): Promise<ConsoleSample> {
   const plant = async (path: string, body: object) => {
     const made = await serving.call("POST", path, { body });
     expect(made.status, JSON.stringify(made.body)).toBe(201);

@@ -22,7 +22,7 @@ import type { InMemoryTransport } from "@modelcontextprotocol/client";
 /** Use this for single MCP messages to the built command, over HTTP or stdio. */
 
 /** The built command as a server on a data folder, and direct access to its store. */
-export type Ground = {
+export type TestServer = {
   readonly data: string;
   readonly serving: Serving;
   readonly addTenant: (wanted?: WantedTenant) => Promise<Tenant>;
@@ -44,7 +44,7 @@ type WantedTenant = Partial<ProjectSettings> & {
   readonly role?: Role;
 };
 
-export async function openGround(): Promise<Ground> {
+export async function openTestServer(): Promise<TestServer> {
   const folder = await createUsedFolder();
   const data = folder.path;
   const serving = await startServe(data);
@@ -55,7 +55,7 @@ export async function openGround(): Promise<Ground> {
   const maker = { clock, random: { bytes: (count: number) => randomBytes(count) } };
   let tenants = 0;
 
-  const addTenant: Ground["addTenant"] = async (wanted = {}) => {
+  const addTenant: TestServer["addTenant"] = async (wanted = {}) => {
     const { scopes = [], role = "owner", ...settings } = wanted;
     tenants += 1;
     const subdomain = `tenant-${tenants}`;

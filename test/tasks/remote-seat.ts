@@ -1,12 +1,12 @@
 import { expect } from "vitest";
-import type { Ground } from "../support/mcp-http.ts";
+import type { TestServer } from "../support/mcp-http.ts";
 import { connectCommand } from "./command-client.ts";
 import type { Seat } from "./run-task.ts";
 import type { Line, Place, Setting } from "./task.ts";
 
 /** A client of the built command, which uses a remote `serve` with a key of a new project. */
 export async function openRemoteSeat(
-  { serving, addTenant }: Ground,
+  { serving, addTenant }: TestServer,
   line: Line,
   setting: Setting,
 ): Promise<Seat> {

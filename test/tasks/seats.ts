@@ -1,4 +1,4 @@
-import type { Ground } from "../support/mcp-http.ts";
+import type { TestServer } from "../support/mcp-http.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
 import { openRemoteSeat } from "./remote-seat.ts";
 import { runTask, type Seat, type Spent } from "./run-task.ts";
@@ -13,11 +13,11 @@ type UnchangedSeat = {
 };
 
 /** Runs each task with a new project, or with one that an earlier task did not change. */
-export function createSeats(line: Line, readGround: () => Ground) {
+export function createSeats(line: Line, readTestServer: () => TestServer) {
   const untouched: UnchangedSeat[] = [];
 
   const open = (setting: Setting) => {
-    if (setting.isRemote) return openRemoteSeat(readGround(), line, setting);
+    if (setting.isRemote) return openRemoteSeat(readTestServer(), line, setting);
     if (setting.isStdio) return openStdioSeat(line, setting);
     return openEmbeddedSeat(line, setting);
   };

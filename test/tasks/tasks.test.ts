@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { openGround, type Ground } from "../support/mcp-http.ts";
+import { openTestServer, type TestServer } from "../support/mcp-http.ts";
 import { openForAll } from "../support/open-for.ts";
 import { tasks } from "./all-tasks.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
@@ -12,16 +12,16 @@ import { lines } from "./task.ts";
  */
 
 /** The remote server of tasks that need one. */
-let ground: Ground;
+let testServer: TestServer;
 
 openForAll(
-  () => openGround(),
-  (opened) => (ground = opened),
+  () => openTestServer(),
+  (opened) => (testServer = opened),
 );
 
 describe.each(lines)("an assistant with a %s client", (line) => {
   const done: Done[] = [];
-  const seats = createSeats(line, () => ground);
+  const seats = createSeats(line, () => testServer);
   afterAll(seats.close);
 
   test.each(tasks.map((task) => [shorten(task.sentence), task] as const))(

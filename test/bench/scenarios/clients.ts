@@ -1,5 +1,5 @@
-import { makeDataFile } from "../ground/data-file.ts";
-import { addPlot } from "../ground/plots.ts";
+import { makeDataFile } from "../data/data-file.ts";
+import { addBenchProject } from "../data/bench-project.ts";
 import type { Question } from "../load/ask.ts";
 import { askModern, openSession } from "../load/http-tools.ts";
 import { summarizeTimes } from "../load/measure.ts";
@@ -19,7 +19,7 @@ const link = { path: "spring", url: "https://www.example.com/spring" };
 
 export async function* measureClients({ extent: { clients, seconds } }: Subject): Rounds {
   await using file = await makeDataFile();
-  const { keys } = await addPlot(file, "clients", Math.ceil(clients / clientsOfKey));
+  const { keys } = await addBenchProject(file, "clients", Math.ceil(clients / clientsOfKey));
   const [first = ""] = keys;
   await using server = await serve(file.folder);
   await askModern(server, first).ask("tools/call", { name: "create_link", arguments: link });

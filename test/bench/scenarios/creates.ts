@@ -1,6 +1,6 @@
-import { makeDataFile, type Access } from "../ground/data-file.ts";
-import { createNamer } from "../ground/names.ts";
-import { addPlot, type Plot } from "../ground/plots.ts";
+import { makeDataFile, type Access } from "../data/data-file.ts";
+import { createNamer } from "../data/names.ts";
+import { addBenchProject, type BenchProject } from "../data/bench-project.ts";
 import type { Question } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { summarize } from "../load/measure.ts";
@@ -38,10 +38,11 @@ export async function* measureCreates({ extent }: Subject): Rounds {
 
 /** Keys of several projects in turns: a single project would soon get an index. */
 async function addKeys(file: Access): Promise<readonly string[]> {
-  const plots: Plot[] = [];
-  for (let turn = 0; turn < 10; turn += 1) plots.push(await addPlot(file, `writers-${turn}`, 25));
-  const [first] = plots;
-  return (first?.keys ?? []).flatMap((_, turn) => plots.map(({ keys }) => keys[turn] ?? ""));
+  const projects: BenchProject[] = [];
+  for (let turn = 0; turn < 10; turn += 1)
+    projects.push(await addBenchProject(file, `writers-${turn}`, 25));
+  const [first] = projects;
+  return (first?.keys ?? []).flatMap((_, turn) => projects.map(({ keys }) => keys[turn] ?? ""));
 }
 
 /** New links with unique names and paths, with each key in turn. */

@@ -1,5 +1,5 @@
-import { makeDataFile } from "../ground/data-file.ts";
-import { addPlot } from "../ground/plots.ts";
+import { makeDataFile } from "../data/data-file.ts";
+import { addBenchProject } from "../data/bench-project.ts";
 import { fire } from "../load/fire.ts";
 import { askModern, openSession, type HttpSession } from "../load/http-tools.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
@@ -9,7 +9,7 @@ import type { Rounds, Subject } from "./scenario.ts";
 
 export async function* measureHttp({ extent }: Subject): Rounds {
   await using file = await makeDataFile();
-  const { keys } = await addPlot(file, "calls", 1);
+  const { keys } = await addBenchProject(file, "calls", 1);
   const [key = ""] = keys;
   await using ours = await serve(file.folder);
   using bundled = await bundleBare("http");

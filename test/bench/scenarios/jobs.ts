@@ -7,7 +7,7 @@ import { clock, openEmbedded, random, setAlarm } from "../../../src/app/process/
 import { links } from "../../../src/contract/links.ts";
 import { createService } from "../../../src/service/service.ts";
 import { openStateFile } from "../../../src/state/state.ts";
-import { addPlot } from "../ground/plots.ts";
+import { addBenchProject } from "../data/bench-project.ts";
 import { makeFolder } from "../leftovers.ts";
 import { createRing } from "../ring.ts";
 import { takeBoth } from "../take-both.ts";
@@ -24,7 +24,7 @@ const rowsPerSecond = 300;
 export async function* measureJobs({ extent }: Subject): Rounds {
   using folder = makeFolder();
   const { store } = await openEmbedded({ data: folder.path });
-  const { keys } = await addPlot({ write: (work) => store.write(work) }, "jobs");
+  const { keys } = await addBenchProject({ write: (work) => store.write(work) }, "jobs");
   const state = await openStateFile(join(folder.path, "state.db"), { clock, random });
   const service = createService({ store, clock, random, setAlarm, readLinkOrigin, report });
   const openState = () => Promise.resolve(state);

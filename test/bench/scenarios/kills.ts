@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { openSite } from "../../soak/site.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
-import { createNamer } from "../ground/names.ts";
+import { createNamer } from "../data/names.ts";
 import { ask, type Question } from "../load/ask.ts";
 import type { Finding } from "../results/finding.ts";
 import { createQuestions } from "./creates.ts";
@@ -32,7 +32,7 @@ export async function measureKillsOn(
   kills: number,
 ): Promise<readonly Finding[]> {
   await using site = await openSite(database);
-  const next = createQuestions((await site.addPlot("kills", 250)).keys);
+  const next = createQuestions((await site.addBenchProject("kills", 250)).keys);
   const { share } = createNamer();
   const acknowledged: string[] = [];
   const ready_ms: number[] = [];

@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { createIndex, dropIndex, wholeIndex } from "../../../src/store/trigram-index.ts";
 import { readTally, tallyWrite } from "../../../src/store/projects.ts";
-import type { Access } from "../ground/data-file.ts";
-import type { Ground } from "../ground/ground.ts";
-import type { Plot } from "../ground/plots.ts";
-import { manyClicks, rareHits, rareWord, type Seeded } from "../ground/seed.ts";
+import type { Access } from "../data/data-file.ts";
+import type { BenchFolder } from "../data/bench-folder.ts";
+import type { BenchProject } from "../data/bench-project.ts";
+import { manyClicks, rareHits, rareWord, type Seeded } from "../data/seed.ts";
 import { ask } from "../load/ask.ts";
 import { summarizeTimes } from "../load/measure.ts";
 import type { Finding } from "../results/finding.ts";
@@ -14,19 +14,19 @@ import type { Rounds, Subject } from "./scenario.ts";
 
 /** Lists of a very large project with an index. A write before each makes its count unknown. */
 
-export async function* measureLists({ findGround }: Subject): Rounds {
-  const ground = await findGround();
-  const { file, large } = ground;
+export async function* measureLists({ findBenchFolder }: Subject): Rounds {
+  const benchFolder = await findBenchFolder();
+  const { file, large } = benchFolder;
   await using server = await serve(file.folder);
-  const seconds = await measureIndexBuild(ground);
+  const seconds = await measureIndexBuild(benchFolder);
   yield [
     { what: "the index is built", unit: "s", value: seconds },
-    ...(await measureEachList(server, { ...ground, access: file, plot: large })),
+    ...(await measureEachList(server, { ...benchFolder, access: file, project: large })),
   ];
 }
 
 /** The server builds the index as for any project that has grown. */
-async function measureIndexBuild({ file, large }: Ground): Promise<number> {
+async function measureIndexBuild({ file, large }: BenchFolder): Promise<number> {
   const { projectId } = large;
   const started = performance.now();
   await file.write(async (db) => {
@@ -40,10 +40,10 @@ async function measureIndexBuild({ file, large }: Ground): Promise<number> {
 }
 
 /** A very large project on SQLite or PostgreSQL. */
-type Listed = Seeded & { readonly access: Access; readonly plot: Plot };
+type Listed = Seeded & { readonly access: Access; readonly project: BenchProject };
 
 export async function measureEachList(server: Server, listed: Listed): Promise<readonly Finding[]> {
-  const { projectId } = listed.plot;
+  const { projectId } = listed.project;
   const { links } = await readTally({ db: listed.access.db, projectId });
   const findings: Finding[] = [];
   for (const list of describeLists(listed, links)) {
@@ -93,14 +93,14 @@ function filtered(what: string, value: string | number): ListCase {
 
 async function measureList(
   server: Server,
-  { access, plot }: Listed,
+  { access, project }: Listed,
   { what, query, hits, most }: ListCase,
 ): Promise<Finding> {
   const pairs = query.map(([name, value]): [string, string] => [name, value]);
   const path = `/api/v1/links?${new URLSearchParams(pairs).toString()}`;
-  const nextKey = createRing(plot.keys);
+  const nextKey = createRing(project.keys);
   const uncount = async () => {
-    await access.write((db) => tallyWrite({ db, projectId: plot.projectId }, 0));
+    await access.write((db) => tallyWrite({ db, projectId: project.projectId }, 0));
   };
   const once = async () => {
     const { status, body } = await ask(server, { path, token: nextKey() });

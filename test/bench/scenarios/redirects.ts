@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { encodePath } from "../../../src/contract/rules/link-path.ts";
-import { visitedLinks, type Ground } from "../ground/ground.ts";
-import { createNamer } from "../ground/names.ts";
+import { visitedLinks, type BenchFolder } from "../data/bench-folder.ts";
+import { createNamer } from "../data/names.ts";
 import type { Question } from "../load/ask.ts";
 import { openBeside } from "../load/beside.ts";
 import { fire } from "../load/fire.ts";
@@ -15,13 +15,13 @@ const redirectsPerSecond = 5000;
 /** The number of links that get visits. */
 const popularLinks = 1000;
 
-export async function* measureRedirects({ extent, findGround }: Subject): Rounds {
-  const ground = await findGround();
-  await using server = await serve(ground.file.folder);
-  const paths = await readPaths(ground);
+export async function* measureRedirects({ extent, findBenchFolder }: Subject): Rounds {
+  const benchFolder = await findBenchFolder();
+  await using server = await serve(benchFolder.file.folder);
+  const paths = await readPaths(benchFolder);
   const { pick, pickPopular } = createNamer();
   const popular = Array.from({ length: popularLinks }, () => pick(paths));
-  const visit = createVisit(server, ground.visited.subdomain);
+  const visit = createVisit(server, benchFolder.visited.subdomain);
   const requests = redirectsPerSecond * extent.seconds;
   const visitPopular = { requests, status: 302, questions: () => visit(pickPopular(popular)) };
   const visitAll = { requests, status: 302, questions: () => visit(pick(paths)) };
@@ -96,7 +96,7 @@ export function createVisit(
   });
 }
 
-async function readPaths({ file, visited }: Ground): Promise<readonly string[]> {
+async function readPaths({ file, visited }: BenchFolder): Promise<readonly string[]> {
   const rows = await file.db
     .selectFrom("links")
     .select("path")

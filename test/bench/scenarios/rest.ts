@@ -7,8 +7,8 @@ import type { Rounds, Subject } from "./scenario.ts";
 
 const perSecond = 1000;
 
-export async function* measureRest({ extent, findGround }: Subject): Rounds {
-  const { file, large, samples } = await findGround();
+export async function* measureRest({ extent, findBenchFolder }: Subject): Rounds {
+  const { file, large, samples } = await findBenchFolder();
   await using server = await serve(file.folder);
   const nextKey = createRing(large.keys);
   const questions = samples.map(({ id }) => ({ path: `/api/v1/links/${id}`, token: nextKey() }));

@@ -1,7 +1,7 @@
-import { makeDataFile } from "../ground/data-file.ts";
-import { addPlot, type Plot } from "../ground/plots.ts";
-import { makePostgresStore } from "../ground/postgres-store.ts";
-import { seedPlot, type Seeded } from "../ground/seed.ts";
+import { makeDataFile } from "../data/data-file.ts";
+import { addBenchProject, type BenchProject } from "../data/bench-project.ts";
+import { makePostgresStore } from "../data/postgres-store.ts";
+import { seedProject, type Seeded } from "../data/seed.ts";
 import { ask } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { askModern } from "../load/http-tools.ts";
@@ -21,19 +21,19 @@ export async function* measureScale({ extent }: Subject): Rounds {
 
 async function measurePostgres(extent: Extent): Promise<readonly Finding[]> {
   await using store = await makePostgresStore();
-  const plot = await addPlot(store, "large");
-  const { samples } = await seedPlot(store, plot, extent.links);
+  const project = await addBenchProject(store, "large");
+  const { samples } = await seedProject(store, project, extent.links);
   await using server = await serve(store.folder, store.words);
   return [
-    ...(await measureRedirects(server, plot, samples, extent)),
-    ...(await measureEachList(server, { access: store, plot, samples })),
+    ...(await measureRedirects(server, project, samples, extent)),
+    ...(await measureEachList(server, { access: store, project, samples })),
   ];
 }
 
 /** The first visit of a link reads it from the database, later visits do not. */
 async function measureRedirects(
   server: Server,
-  { subdomain }: Plot,
+  { subdomain }: BenchProject,
   samples: Seeded["samples"],
   { seconds }: Extent,
 ): Promise<readonly Finding[]> {
@@ -58,7 +58,7 @@ async function measureRedirects(
 /** The memory of a server after very many tool calls. */
 async function measureCalls({ calls }: Extent): Promise<readonly Finding[]> {
   await using file = await makeDataFile();
-  const { keys } = await addPlot(file, "calls");
+  const { keys } = await addBenchProject(file, "calls");
   await using server = await serve(file.folder);
   const [first = ""] = keys;
   const link = { path: "spring", url: "https://www.example.com/spring" };

@@ -1,4 +1,4 @@
-import type { Ground } from "../ground/ground.ts";
+import type { BenchFolder } from "../data/bench-folder.ts";
 import type { Finding } from "../results/finding.ts";
 
 export type Scenario = {
@@ -13,7 +13,7 @@ export type Rounds = AsyncGenerator<readonly Finding[], void, void>;
 
 export type Subject = {
   /** The large data folder. It is created for the first scenario that needs it. */
-  readonly findGround: () => Promise<Ground>;
+  readonly findBenchFolder: () => Promise<BenchFolder>;
   readonly extent: Extent;
 };
 

@@ -1,7 +1,7 @@
 import { askModern } from "../load/http-tools.ts";
 import { summarizeTimes } from "../load/measure.ts";
 import { runStreams, type Heard, type HeardAll, type Stream } from "../load/streams.ts";
-import type { Ground } from "../ground/ground.ts";
+import type { BenchFolder } from "../data/bench-folder.ts";
 import type { Finding, Target } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
@@ -32,19 +32,19 @@ const callsPerSecond = 100;
 const listsOfWindow = 40;
 
 export async function* measureOnStage(
-  { extent, findGround }: Subject,
+  { extent, findBenchFolder }: Subject,
   measureRound: (stage: Stage) => Promise<readonly Finding[]>,
 ): Rounds {
-  const ground = await findGround();
-  await using server = await serve(ground.file.folder);
-  const stage = await prepare(server, ground, extent);
+  const benchFolder = await findBenchFolder();
+  await using server = await serve(benchFolder.file.folder);
+  const stage = await prepare(server, benchFolder, extent);
   await warm(stage);
   for (;;) yield await measureRound(stage);
 }
 
-async function prepare(server: Server, ground: Ground, extent: Extent): Promise<Stage> {
-  const { small } = ground;
-  const links = await ground.file.db
+async function prepare(server: Server, benchFolder: BenchFolder, extent: Extent): Promise<Stage> {
+  const { small } = benchFolder;
+  const links = await benchFolder.file.db
     .selectFrom("links")
     .select(["id", "path"])
     .where("project_id", "=", small.projectId)
@@ -53,7 +53,7 @@ async function prepare(server: Server, ground: Ground, extent: Extent): Promise<
   const visit = createVisit(server, small.subdomain);
   const nextKey = createRing(small.keys);
   const create = createQuestions(small.keys);
-  const nextScan = createRing(describeScans(ground));
+  const nextScan = createRing(describeScans(benchFolder));
   return {
     extent,
     redirects: {
@@ -88,7 +88,7 @@ async function prepare(server: Server, ground: Ground, extent: Extent): Promise<
 }
 
 /** Lists that an index does not speed up: each scans all links of the large project. */
-function describeScans({ large }: Ground): readonly { path: string; token: string }[] {
+function describeScans({ large }: BenchFolder): readonly { path: string; token: string }[] {
   const letters = "bcdfghklmnprstvw".split("");
   // The server keeps counts that it knows, so each list has a new filter.
   const pairs = letters.flatMap((one) => letters.map((other) => `${one}${other}`));

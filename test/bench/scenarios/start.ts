@@ -1,5 +1,5 @@
 import { command } from "../subject.ts";
-import { makeDataFile } from "../ground/data-file.ts";
+import { makeDataFile } from "../data/data-file.ts";
 import type { Finding } from "../results/finding.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
 import { readResult, revisions, startStdio, type Revision } from "../servers/stdio-server.ts";

@@ -9,11 +9,11 @@ import {
   type VisitKind,
 } from "../../../src/stats/visit.ts";
 import { countVisits } from "../../../src/store/visit-counts.ts";
-import { makeDataFile, type Access } from "../ground/data-file.ts";
-import { createNamer, type Namer } from "../ground/names.ts";
-import { addPlot, type Plot } from "../ground/plots.ts";
-import { makePostgresStore } from "../ground/postgres-store.ts";
-import { seedPlot } from "../ground/seed.ts";
+import { makeDataFile, type Access } from "../data/data-file.ts";
+import { createNamer, type Namer } from "../data/names.ts";
+import { addBenchProject, type BenchProject } from "../data/bench-project.ts";
+import { makePostgresStore } from "../data/postgres-store.ts";
+import { seedProject } from "../data/seed.ts";
 import { ask } from "../load/ask.ts";
 import { findMedian, type Finding } from "../results/finding.ts";
 import { serve, type Server } from "../servers/http-server.ts";
@@ -42,38 +42,38 @@ export async function* measureStatistics(): Rounds {
 
 async function measureSqlite(): Promise<readonly Finding[]> {
   await using file = await makeDataFile();
-  const plot = await addPlot(file, "visited", 1);
-  await seedPlot(file, plot, links);
+  const project = await addBenchProject(file, "visited", 1);
+  await seedProject(file, project, links);
   const before = statSync(file.path).size;
-  await seedVisits(file, plot);
+  await seedVisits(file, project);
   const bytes = statSync(file.path).size - before;
   await using server = await serve(file.folder);
-  return await measureAll("SQLite", server, plot, bytes);
+  return await measureAll("SQLite", server, project, bytes);
 }
 
 async function measurePostgres(): Promise<readonly Finding[]> {
   await using store = await makePostgresStore();
-  const plot = await addPlot(store, "visited", 1);
-  await seedPlot(store, plot, links);
-  await seedVisits(store, plot);
+  const project = await addBenchProject(store, "visited", 1);
+  await seedProject(store, project, links);
+  await seedVisits(store, project);
   // Autovacuum would do this a minute later.
   await sql`vacuum analyze visit_counts`.execute(store.db);
   const { rows } = await sql<{ readonly bytes: string }>`
     select pg_total_relation_size('visit_counts') as bytes
   `.execute(store.db);
   await using server = await serve(store.folder, store.words);
-  return await measureAll("PostgreSQL", server, plot, Number(rows[0]?.bytes));
+  return await measureAll("PostgreSQL", server, project, Number(rows[0]?.bytes));
 }
 
 async function measureAll(
   engine: string,
   server: Server,
-  plot: Plot,
+  project: BenchProject,
   bytes: number,
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [by, most] of Object.entries({ day: 50, country: 50, referrer: 50, link: 1000 })) {
-    const value = await measureOne(server, plot, by);
+    const value = await measureOne(server, project, by);
     findings.push({ what: `${engine}: by ${by}`, unit: "ms", value, target: { most } });
   }
   const millions = (days * clicksPerDay) / 1e6;
@@ -81,7 +81,7 @@ async function measureAll(
   return [...findings, { what: `${engine}: disk for a million clicks`, unit: "MB", value }];
 }
 
-async function seedVisits(file: Access, { projectId }: Plot): Promise<void> {
+async function seedVisits(file: Access, { projectId }: BenchProject): Promise<void> {
   const rows = await file.db
     .selectFrom("links")
     .select("id")
@@ -123,7 +123,7 @@ function pickFacts({ chance, pick, pickPopular }: Namer): VisitFacts {
 }
 
 /** Returns the median, after one request that lets the JIT compiler work. */
-async function measureOne(server: Server, { keys }: Plot, by: string): Promise<number> {
+async function measureOne(server: Server, { keys }: BenchProject, by: string): Promise<number> {
   const [token = ""] = keys;
   const from = new Date((today - days + 1) * dayHours * hour_ms).toISOString().slice(0, 10);
   const times_ms: number[] = [];

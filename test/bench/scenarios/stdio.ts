@@ -1,6 +1,6 @@
 import { findFreePort } from "../../support/ports.ts";
 import { command } from "../subject.ts";
-import { makeDataFile } from "../ground/data-file.ts";
+import { makeDataFile } from "../data/data-file.ts";
 import { bundleBare } from "../servers/bundle-bare.ts";
 import { readResult, startStdio, type StdioServer } from "../servers/stdio-server.ts";
 import { comparePairs, prepareLink, type Callee } from "./compare-calls.ts";

@@ -10,7 +10,7 @@ import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createFolder } from "../../support/command.ts";
-import { openGround, type Ground } from "../../support/mcp-http.ts";
+import { openTestServer, type TestServer } from "../../support/mcp-http.ts";
 import { buildProgram, type Program } from "../program.ts";
 import { openWriteLog, type WriteLog } from "./write-log.ts";
 import { createChance, type Chance } from "../simulator/chance.ts";
@@ -30,11 +30,11 @@ const most = { writes: 30, pause_ms: 30 } as const;
 const rows = 150;
 
 let program: Program;
-let served: Ground;
+let served: TestServer;
 
 beforeAll(async () => {
   program = await buildProgram(new URL("../apply-plan.ts", import.meta.url));
-  served = await openGround();
+  served = await openTestServer();
 });
 afterAll(async () => {
   await served[Symbol.asyncDispose]();
@@ -193,7 +193,7 @@ async function openOther(data: string): Promise<Site> {
   };
 }
 
-function prepareSite(ground: {
+function prepareSite(server: {
   readonly data: string;
   readonly base_url?: string;
   readonly key?: string;
@@ -201,9 +201,9 @@ function prepareSite(ground: {
   let ahead_ms = 0;
   const goAhead = () => (ahead_ms += lease_ms);
   return {
-    open: () => openDesk({ ...ground, ahead_ms: goAhead() }),
+    open: () => openDesk({ ...server, ahead_ms: goAhead() }),
     start: ({ id }) => {
-      const { data, base_url, key } = ground;
+      const { data, base_url, key } = server;
       const words = ["--data", data, "--plan", id, "--ahead", String(goAhead())];
       if (base_url !== undefined) words.push("--base_url", base_url);
       const env = { ...process.env, WAYPOST_API_KEY: key };

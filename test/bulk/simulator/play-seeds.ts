@@ -1,9 +1,9 @@
 import type { Figures } from "./figures.ts";
-import { openGround } from "./ground.ts";
+import { openSharedService } from "./shared-service.ts";
 import { playSeed, type Outcome } from "./play-seed.ts";
 
 /** After this many seeds the files are replaced, as their data slows down every statement. */
-const seedsPerGround = 100;
+const seedsPerService = 100;
 
 /** Plays seeds one after another and returns those that failed. */
 export async function playSeeds(
@@ -13,10 +13,10 @@ export async function playSeeds(
 ): Promise<readonly Outcome[]> {
   const wrong: Outcome[] = [];
   const end = first + count;
-  for (let start = first; start < end; start += seedsPerGround) {
-    await using ground = await openGround();
-    for (let seed = start; seed < Math.min(start + seedsPerGround, end); seed += 1) {
-      const outcome = await playSeed(ground, seed, figures);
+  for (let start = first; start < end; start += seedsPerService) {
+    await using shared = await openSharedService();
+    for (let seed = start; seed < Math.min(start + seedsPerService, end); seed += 1) {
+      const outcome = await playSeed(shared, seed, figures);
       if (outcome.complaints.length > 0) wrong.push(outcome);
       onSeed(outcome);
     }

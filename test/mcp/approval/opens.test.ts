@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decideInTab, launchBrowser, openTab } from "../../support/browser.ts";
 import { createGate } from "../../support/clock.ts";
 import { connectV1, connectV2, type Connecting, type Reply } from "../../support/mcp-clients.ts";
-import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts";
+import { openTestServer, type TestServer, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** Tests the built command with official clients that open the page in a real browser. */
 
 let browser: Browser;
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 beforeAll(async () => {
   browser = await launchBrowser();
@@ -28,12 +28,12 @@ const names = Object.keys(clients) as (keyof typeof clients)[];
 const ways = {
   stdio: ({ key }: Tenant) => ({
     transport: "stdio" as const,
-    data: ground.data,
+    data: testServer.data,
     env: { WAYPOST_API_KEY: key },
   }),
   HTTP: ({ key }: Tenant) => ({
     transport: "http" as const,
-    url: ground.serving.places.mcp,
+    url: testServer.serving.places.mcp,
     token: key,
   }),
 };
@@ -47,7 +47,7 @@ async function decide(url: string, decision: "approve" | "decline"): Promise<voi
 
 describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {
   test.each(names)("%s continues after the page is answered", async (name) => {
-    const tenant = await ground.addTenant();
+    const tenant = await testServer.addTenant();
     const decisions = ["decline", "approve"] as const;
     const opened: string[] = [];
     const pressed: Promise<void>[] = [];
@@ -71,7 +71,7 @@ describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {
   });
 
   test.each(names)("%s can disconnect while a call waits", async (name) => {
-    const tenant = await ground.addTenant();
+    const tenant = await testServer.addTenant();
     const opened = createGate();
     const open = (): Reply => {
       opened.open();

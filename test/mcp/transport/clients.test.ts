@@ -9,14 +9,14 @@ import {
   runAcceptance,
   runOnce,
 } from "./mcp-flow.ts";
-import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts";
+import { openTestServer, type TestServer, type Tenant } from "../../support/mcp-http.ts";
 import { connectAiSdk, connectThroughBridge, openInspector } from "./mcp-other-clients.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** Runs the acceptance test with every client over stdio and HTTP. */
 
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 const clients = {
   "the 1.x client": connectV1,
@@ -36,12 +36,12 @@ type Name = keyof typeof overHttp;
 
 const describeStdio = ({ key }: Tenant) => ({
   transport: "stdio" as const,
-  data: ground.data,
+  data: testServer.data,
   env: { WAYPOST_API_KEY: key },
 });
 const describeHttp = ({ key }: Tenant) => ({
   transport: "http" as const,
-  url: ground.serving.places.mcp,
+  url: testServer.serving.places.mcp,
   token: key,
 });
 
@@ -52,13 +52,13 @@ describe.concurrent.each([
   if (transport === "HTTP") {
     // This test is the slowest, so start it first.
     test("the MCP inspector passes the acceptance test with approvals on the page", async () => {
-      const tenant = await addLimitedTenant(ground);
+      const tenant = await addLimitedTenant(testServer);
       const client = openInspector(describeHttp(tenant));
       await runOnce(client, tenant, createPerson({ hasForm: false }));
     });
 
     test("a client that never finishes its headers is disconnected", async () => {
-      const socket = connect(Number(new URL(ground.serving.places.mcp).port), "127.0.0.1");
+      const socket = connect(Number(new URL(testServer.serving.places.mcp).port), "127.0.0.1");
       socket.on("error", () => undefined);
       socket.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\n");
       const dribble = setInterval(() => socket.write("X-More: 1\r\n"), 500);
@@ -81,7 +81,7 @@ describe.concurrent.each([
   });
 
   async function expectAcceptance(name: Name, hasForm: boolean): Promise<void> {
-    const tenant = await addLimitedTenant(ground);
+    const tenant = await addLimitedTenant(testServer);
     const person = createPerson({ hasForm });
     const elicit = person.elicit && { elicit: person.elicit };
     await using client = await overHttp[name]({ ...describeWay(tenant), ...elicit });

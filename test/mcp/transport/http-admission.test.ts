@@ -5,16 +5,22 @@ import { describe, expect, test } from "vitest";
 import { createHttpServer } from "../../../src/app/http/http-server.ts";
 import { untilSeen } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
-import { openGround, type Ground, type Tenant, modernCall, post } from "../../support/mcp-http.ts";
+import {
+  openTestServer,
+  type TestServer,
+  type Tenant,
+  modernCall,
+  post,
+} from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** Tests which requests `/mcp` accepts. */
 
-let ground: Ground;
+let testServer: TestServer;
 let tenant: Tenant;
-openForAll(openGround, async (opened) => {
-  ground = opened;
-  tenant = await ground.addTenant();
+openForAll(openTestServer, async (opened) => {
+  testServer = opened;
+  tenant = await testServer.addTenant();
 });
 
 describe("/mcp", () => {
@@ -66,7 +72,7 @@ describe("/mcp", () => {
   );
 
   test("accepts exactly the allowed hosts, origins, content types and tokens", async () => {
-    const { mcp } = ground.serving.places;
+    const { mcp } = testServer.serving.places;
     const { port } = new URL(mcp);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     const wrong: unknown[] = [];
@@ -107,8 +113,11 @@ describe("/mcp", () => {
 
   test("is not available on a host that serves links", async () => {
     const { headers, body } = modernCall(tenant.key, 1, "list_links");
-    const host = `default.localhost:${new URL(ground.serving.places.mcp).port}`;
-    const answer = await post(ground.serving.places.mcp, { headers: { ...headers, host }, body });
+    const host = `default.localhost:${new URL(testServer.serving.places.mcp).port}`;
+    const answer = await post(testServer.serving.places.mcp, {
+      headers: { ...headers, host },
+      body,
+    });
     // A host that serves links allows only reading methods.
     expect(answer.status).toBe(405);
   });
@@ -116,7 +125,7 @@ describe("/mcp", () => {
   test.each(["OPTIONS", "PUT", "HEAD", "PATCH"])("rejects the method %s", async (method) => {
     const { headers } = modernCall(tenant.key, 1, "list_links");
     const { authorization: _, ...stranger } = headers;
-    const { mcp } = ground.serving.places;
+    const { mcp } = testServer.serving.places;
     const origin = new URL(mcp).origin;
     const unknown = await post(mcp, { method, headers: { ...stranger, origin } });
     expect([unknown.status, unknown.headers["access-control-allow-origin"]]).toEqual([
@@ -128,7 +137,7 @@ describe("/mcp", () => {
 
   test("returns different errors for a missing token and a wrong token", async () => {
     const { headers, body } = modernCall("wrong", 1, "list_links");
-    const { mcp } = ground.serving.places;
+    const { mcp } = testServer.serving.places;
     const wrong = await post(mcp, { headers, body });
     expect(wrong.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
     const { authorization: _, ...none } = headers;
@@ -139,7 +148,7 @@ describe("/mcp", () => {
 
   test("rejects a client key with the REST API's message", async () => {
     const { headers, body } = modernCall(`waypost_client_${"2".repeat(40)}`, 1, "list_links");
-    const { mcp, api } = ground.serving.places;
+    const { mcp, api } = testServer.serving.places;
     const rest = await post(`${api}/links`, { method: "GET", headers });
     const refused = await post(mcp, { headers, body });
     expect([rest.status, refused.status]).toEqual([401, 401]);
@@ -166,7 +175,7 @@ describe.concurrent("a request body", () => {
     // Without the headers of 2026-07-28, because the server would check these before the body.
     const { authorization, "content-type": type, accept } = headers;
     const plain = { authorization, "content-type": type, accept };
-    const answer = await post(ground.serving.places.mcp, { headers: plain, body });
+    const answer = await post(testServer.serving.places.mcp, { headers: plain, body });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
       status,
       expect.objectContaining({ jsonrpc: "2.0", error: expect.anything() }),
@@ -176,7 +185,7 @@ describe.concurrent("a request body", () => {
   test("of almost 4 MiB is accepted", async () => {
     const { headers, body } = modernCall(tenant.key, 1, "list_links");
     const padded = body + " ".repeat(4 * mebibyte - body.length);
-    const answer = await post(ground.serving.places.mcp, { headers, body: padded });
+    const answer = await post(testServer.serving.places.mcp, { headers, body: padded });
     expect(answer.status).toBe(200);
   });
 });
@@ -189,7 +198,7 @@ test("the server limits slow requests and keeps idle connections open", () => {
 });
 
 test("an internal error of /mcp shows only a reference", async () => {
-  await using other = await openGround();
+  await using other = await openTestServer();
   const { places, key } = other.serving;
   for (const name of readdirSync(other.data).filter((name) => name.startsWith("waypost.db"))) {
     writeFileSync(join(other.data, name), "Dear diary,\n".repeat(10_000));

@@ -13,8 +13,8 @@ import {
 } from "../../support/remote.ts";
 import { expectFailure } from "./mcp-flow.ts";
 import {
-  openGround,
-  type Ground,
+  openTestServer,
+  type TestServer,
   type Tenant,
   listenInSession,
   listenModern,
@@ -26,8 +26,8 @@ import { waitUntil } from "../../support/clock.ts";
 
 /** Tests MCP over HTTP: the tools of each key, and how calls and connections end. */
 
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 function connect(era: "v1" | "modern", url: string, token: string, watches = false) {
   const given = { transport: "http", url, token, watches } as const;
@@ -36,8 +36,8 @@ function connect(era: "v1" | "modern", url: string, token: string, watches = fal
 
 describe.concurrent("each API key", () => {
   test("loses tools after a suspension, and its client is notified", async () => {
-    const { mcp } = ground.serving.places;
-    const [tenant, other] = [await ground.addTenant(), await ground.addTenant()];
+    const { mcp } = testServer.serving.places;
+    const [tenant, other] = [await testServer.addTenant(), await testServer.addTenant()];
     await using client = await connect("v1", mcp, tenant.key, true);
     await using neighbour = await connect("v1", mcp, other.key);
     const before = await client.listNames();
@@ -56,7 +56,7 @@ describe.concurrent("each API key", () => {
   test.each(["earlier revisions", "2026-07-28"] as const)(
     "in revision %s receives notifications only about its own tools",
     async (revision) => {
-      await using own = await openGround();
+      await using own = await openTestServer();
       const { mcp } = own.serving.places;
       const listen = revision === "2026-07-28" ? listenModern : listenInSession;
       const [tenant, other] = [await own.addTenant(), await own.addTenant()];

@@ -5,7 +5,7 @@ import { openSqlite } from "../../../src/sql/sqlite.ts";
 import type { StateTables } from "../../../src/state/tables.ts";
 import { createFolder } from "../../support/command.ts";
 import {
-  openGround,
+  openTestServer,
   modernCall,
   post,
   withSession,
@@ -48,13 +48,13 @@ async function leave(data: string, leaving: () => unknown): Promise<void> {
 }
 
 test("a plan is deleted when a 2026-07-28 client disconnects", async () => {
-  await using ground = await openGround();
-  const { key } = await ground.addTenant();
-  const { mcp } = ground.serving.places;
+  await using testServer = await openTestServer();
+  const { key } = await testServer.addTenant();
+  const { mcp } = testServer.serving.places;
   await post(mcp, modernCall(key, 0, "list_jobs"));
   const { headers, body } = modernCall(key, 1, "plan_links", planning);
   const sent = Array.from({ length: plans }, () => send(mcp, headers, body));
-  await leave(ground.data, () => sent.forEach((request) => request.destroy()));
+  await leave(testServer.data, () => sent.forEach((request) => request.destroy()));
   // The next plan does not wait behind the deleted plans.
   const small = { operation: "upsert", rows: rows.slice(0, 1) };
   const { text } = await post(mcp, modernCall(key, 2, "plan_links", small));
@@ -62,9 +62,9 @@ test("a plan is deleted when a 2026-07-28 client disconnects", async () => {
 });
 
 test("a plan is deleted when a client disconnects in a session", async () => {
-  await using ground = await openGround();
-  const { key } = await ground.addTenant();
-  const { mcp } = ground.serving.places;
+  await using testServer = await openTestServer();
+  const { key } = await testServer.addTenant();
+  const { mcp } = testServer.serving.places;
   const opened = await post(mcp, withSession(key, undefined, handshake[0]));
   const session = String(opened.headers["mcp-session-id"]);
   await post(mcp, withSession(key, session, handshake[1]));
@@ -73,7 +73,7 @@ test("a plan is deleted when a client disconnects in a session", async () => {
     const { headers, body } = withSession(key, session, callOf(id + 1, "plan_links", planning));
     return send(mcp, headers, body);
   });
-  await leave(ground.data, () => sent.forEach((request) => request.destroy()));
+  await leave(testServer.data, () => sent.forEach((request) => request.destroy()));
 });
 
 test("a plan is deleted when its client cancels the request over stdio", async () => {

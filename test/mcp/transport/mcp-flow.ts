@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Scope } from "../../../src/contract/rights.ts";
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
-import { decideOnPage, type Ground, type Tenant } from "../../support/mcp-http.ts";
+import { decideOnPage, type TestServer, type Tenant } from "../../support/mcp-http.ts";
 
 /** The acceptance test: what every client must be able to do over each transport. */
 
@@ -48,7 +48,7 @@ export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person
 }
 
 /** Adds a key that can be rejected for every possible reason. */
-export function addLimitedTenant({ addTenant }: Ground): Promise<Tenant> {
+export function addLimitedTenant({ addTenant }: TestServer): Promise<Tenant> {
   return addTenant({ plan: "free", role: "manager", scopes });
 }
 

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { createUsedFolder } from "../../support/command.ts";
 import { connectV1, type Connected } from "../../support/mcp-clients.ts";
 import { startDeployment } from "../../support/remote.ts";
-import { openGround, type Ground } from "../../support/mcp-http.ts";
+import { openTestServer, type TestServer } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** Tests a key that may only read links, with an unknown remote server. */
 
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 /** The tools that the key can use, and those that no probe can check. */
 const useful = [
@@ -44,8 +44,8 @@ const useful = [
 
 /** Forwards requests to the service over HTTP, and records them. */
 async function openStrange() {
-  const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
-  const { url } = ground.serving.places;
+  const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
+  const { url } = testServer.serving.places;
   const deployment = await startDeployment(async (request, response) => {
     const { method = "", headers } = request;
     const chunks: Uint8Array[] = [];

@@ -12,13 +12,19 @@ import {
   type Person,
   runAcceptance,
 } from "./mcp-flow.ts";
-import { openGround, type Ground, modernCall, post, type Tenant } from "../../support/mcp-http.ts";
+import {
+  openTestServer,
+  type TestServer,
+  modernCall,
+  post,
+  type Tenant,
+} from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** Tests that another Waypost can be the remote server, and that its key stays secret. */
 
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 /** The scopes that the operator declares for the key. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
@@ -26,7 +32,7 @@ const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index
 describe.concurrent("with a second Waypost as the remote server,", () => {
   test("the 1.x client passes the acceptance test over stdio, with forms", async () => {
     await using folder = await createFolder();
-    const tenant = await addLimitedTenant(ground);
+    const tenant = await addLimitedTenant(testServer);
     const person = createPerson({ hasForm: true });
     const elicit = person.elicit && { elicit: person.elicit };
     const env = { ...aim(tenant.key), WAYPOST_SCOPES: scopes };
@@ -36,7 +42,7 @@ describe.concurrent("with a second Waypost as the remote server,", () => {
   });
 
   test("the 2.x client passes the acceptance test over HTTP, with approval pages", async () => {
-    const tenant = await addLimitedTenant(ground);
+    const tenant = await addLimitedTenant(testServer);
     const person = createPerson({ hasForm: false });
     await using gateway = await openGateway({ ...aim(tenant.key), WAYPOST_SCOPES: scopes });
     const { places, key: token } = gateway.serving;
@@ -46,7 +52,7 @@ describe.concurrent("with a second Waypost as the remote server,", () => {
 
   test("a tool that the remote server rejects is removed from the list", async () => {
     await using folder = await createFolder();
-    const { key } = await ground.addTenant({ scopes: ["links.index", "links.show"] });
+    const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
     for (const open of [
@@ -67,7 +73,7 @@ describe.concurrent("with a second Waypost as the remote server,", () => {
 
 describe.concurrent("the gateway's token", () => {
   test("is created in a private file on the first start, and is required on loopback", async () => {
-    const { key } = await ground.addTenant();
+    const { key } = await testServer.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
     const file = join(gateway.data, "http.token");
@@ -100,7 +106,7 @@ describe.concurrent("the gateway's token", () => {
       by === "a file"
         ? { WAYPOST_HTTP_TOKEN_FILE: file }
         : { WAYPOST_HTTP_TOKEN: "a-token-of-our-own" };
-    const { key } = await ground.addTenant();
+    const { key } = await testServer.addTenant();
     const env = { ...aim(key), ...given };
     await using serving = await startServe(folder.path, [], { env });
     expect(readdirSync(folder.path)).not.toContain("http.token");
@@ -109,10 +115,10 @@ describe.concurrent("the gateway's token", () => {
   });
 
   test("gives no access to a REST API, because a gateway has none", async () => {
-    const { key } = await ground.addTenant();
+    const { key } = await testServer.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
-    expect(places.api).toBe(`${ground.serving.places.url}/api/v1`);
+    expect(places.api).toBe(`${testServer.serving.places.url}/api/v1`);
     for (const path of ["/api/v1/links", "/", "/spring"]) {
       const headers = { authorization: `Token ${token}` };
       expect((await fetch(places.url + path, { headers })).status).toBe(404);
@@ -203,7 +209,7 @@ async function learnRole(client: Connected, person: Person): Promise<void> {
 }
 
 function aim(key: string): Record<string, string> {
-  return { WAYPOST_BASE_URL: ground.serving.places.url, WAYPOST_API_KEY: key };
+  return { WAYPOST_BASE_URL: testServer.serving.places.url, WAYPOST_API_KEY: key };
 }
 
 async function openGateway(env: Readonly<Record<string, string>>) {

@@ -2,7 +2,13 @@ import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { createSessions } from "../../../src/mcp/transport/sessions.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
-import { openGround, modernCall, post, withSession, handshake } from "../../support/mcp-http.ts";
+import {
+  openTestServer,
+  modernCall,
+  post,
+  withSession,
+  handshake,
+} from "../../support/mcp-http.ts";
 
 /** Tests HTTP sessions of the earlier protocol revisions: their limits, duration and owner. */
 
@@ -113,9 +119,9 @@ describe("the sessions of a key", () => {
 
 describe("the built command", () => {
   test("hides a session from other keys", async () => {
-    await using ground = await openGround();
-    const { mcp } = ground.serving.places;
-    const [one, other] = [await ground.addTenant(), await ground.addTenant()];
+    await using testServer = await openTestServer();
+    const { mcp } = testServer.serving.places;
+    const [one, other] = [await testServer.addTenant(), await testServer.addTenant()];
     const opened = await post(mcp, withSession(one.key, undefined, handshake[0]));
     const id = String(opened.headers["mcp-session-id"]);
     for (const [key, status] of [
@@ -135,9 +141,9 @@ describe("the built command", () => {
   });
 
   test("returns only their own links to 20 keys with equal request IDs", async () => {
-    await using ground = await openGround();
-    const { mcp: url } = ground.serving.places;
-    const tenants = await Promise.all(Array.from({ length: 20 }, () => ground.addTenant()));
+    await using testServer = await openTestServer();
+    const { mcp: url } = testServer.serving.places;
+    const tenants = await Promise.all(Array.from({ length: 20 }, () => testServer.addTenant()));
     const names = tenants.map(({ subdomain }) => `of-${subdomain}-only`);
     await Promise.all(
       tenants.map(async ({ key }, index) => {

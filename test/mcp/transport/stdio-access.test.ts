@@ -4,14 +4,14 @@ import { describe, expect, test } from "vitest";
 import { createUsedFolder, untilSeen } from "../../support/command.ts";
 import { approve, connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import { expectFailure } from "./mcp-flow.ts";
-import { openGround, type Ground, startRaw } from "../../support/mcp-http.ts";
+import { openTestServer, type TestServer, startRaw } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/clock.ts";
 
 /** Tests the tools of a key over stdio, and that keys and internal details are never shown. */
 
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 describe.concurrent("over stdio,", () => {
   const invalid = "waypost_0000000000000000000000000000000000000000";
@@ -22,7 +22,7 @@ describe.concurrent("over stdio,", () => {
     ["a client key", client],
   ])("%s can use only the tools that need no key", async (_, key) => {
     const env = { WAYPOST_API_KEY: key };
-    await using client = await connectV2({ transport: "stdio", data: ground.data, env });
+    await using client = await connectV2({ transport: "stdio", data: testServer.data, env });
     expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
     for (const [tool, args] of [
       ["list_links", {}],
@@ -43,14 +43,14 @@ describe.concurrent("an API key", () => {
   test.each(["a variable", "a file"])(
     "that is set by %s does not appear in results, logs or files",
     async (by) => {
-      const { key } = await ground.addTenant({ plan: "free" });
-      const file = join(ground.data, `${by.slice(2)}.key`);
+      const { key } = await testServer.addTenant({ plan: "free" });
+      const file = join(testServer.data, `${by.slice(2)}.key`);
       writeFileSync(file, `${key}\n`);
       const source = by === "a file" ? { WAYPOST_API_KEY_FILE: file } : { WAYPOST_API_KEY: key };
       const env = { ...source, WAYPOST_LOG: "debug" };
       await using client = await connectV1({
         transport: "stdio",
-        data: ground.data,
+        data: testServer.data,
         env,
         elicit: approve,
       });
@@ -71,7 +71,7 @@ describe.concurrent("an API key", () => {
       expect(results.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
       await expect(client.callTool(key)).rejects.toThrow("Unknown tool");
       await client.close();
-      await using raw = startRaw({ data: ground.data, env });
+      await using raw = startRaw({ data: testServer.data, env });
       raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });
       await raw.answer(null);
       raw.child.stdin?.end();
@@ -81,9 +81,9 @@ describe.concurrent("an API key", () => {
       const logs = `${client.process?.stderr()}${raw.stderr()}`;
       expect(logs).toContain("rejected an input line");
       expect(logs).not.toContain(key);
-      const names = readdirSync(ground.data);
+      const names = readdirSync(testServer.data);
       expect(names).toContain("state.db");
-      const leaky = names.filter((name) => readFileSync(join(ground.data, name)).includes(key));
+      const leaky = names.filter((name) => readFileSync(join(testServer.data, name)).includes(key));
       expect(leaky).toEqual([]);
     },
   );

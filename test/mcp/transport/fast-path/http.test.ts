@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
-  openGround,
-  type Ground,
+  openTestServer,
+  type TestServer,
   type Tenant,
   post,
   withSession,
@@ -16,15 +16,15 @@ import { openForAll } from "../../../support/open-for.ts";
  * the same answer. Only the fast path answers with JSON instead of a stream.
  */
 
-let ground: Ground;
-openForAll(openGround, (opened) => (ground = opened));
+let testServer: TestServer;
+openForAll(openTestServer, (opened) => (testServer = opened));
 
 type Call = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 type Ask = (id: number, name: string, args?: object) => Call;
 type Open = (tenant: Tenant) => Promise<Ask>;
 
 const open: Open = async ({ key }) => {
-  const { mcp } = ground.serving.places;
+  const { mcp } = testServer.serving.places;
   const opened = await post(mcp, withSession(key, undefined, handshake[0]));
   const session = String(opened.headers["mcp-session-id"]);
   await post(mcp, withSession(key, session, handshake[1]));
@@ -149,7 +149,7 @@ describe.concurrent("in a session of an earlier revision,", () => {
   );
 
   test("a call on the fast path is rejected after its key is revoked", async () => {
-    const tenant = await ground.addTenant();
+    const tenant = await testServer.addTenant();
     const ask = await open(tenant);
     for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
     await tenant.revoke();
@@ -158,7 +158,7 @@ describe.concurrent("in a session of an earlier revision,", () => {
 });
 
 test("a call on the fast path returns 404 after its session ends", async () => {
-  const tenant = await ground.addTenant();
+  const tenant = await testServer.addTenant();
   const ask = await open(tenant);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
   const { headers } = ask(3, "list_links");
@@ -168,7 +168,7 @@ test("a call on the fast path returns 404 after its session ends", async () => {
 });
 
 test("a call of another key cannot use the fast path of a session", async () => {
-  const [one, other] = [await ground.addTenant(), await ground.addTenant()];
+  const [one, other] = [await testServer.addTenant(), await testServer.addTenant()];
   const ask = await open(one);
   for (const id of [1, 2]) await send(ask(id, "list_links"));
   const stolen = setHeaders({ authorization: `Bearer ${other.key}` })(ask(3, "list_links"));
@@ -180,9 +180,9 @@ test("a call of another key cannot use the fast path of a session", async () => 
  * Expects the same answer.
  */
 async function compare(write: (ask: Ask) => Posting): Promise<void> {
-  const first = await ground.addTenant();
+  const first = await testServer.addTenant();
   const answeredFirst = await send(write(await open(first)));
-  const later = await ground.addTenant();
+  const later = await testServer.addTenant();
   const ask = await open(later);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
   expect(clean(await send(write(ask)), later)).toEqual(clean(answeredFirst, first));
@@ -193,7 +193,7 @@ async function compare(write: (ask: Ask) => Posting): Promise<void> {
 type Sent = Awaited<ReturnType<typeof post>>;
 
 function send(given: Posting): Promise<Sent> {
-  return post(ground.serving.places.mcp, given);
+  return post(testServer.serving.places.mcp, given);
 }
 
 /** Removes the parts of an answer that differ between keys, requests and formats. */

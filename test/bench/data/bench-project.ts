@@ -5,7 +5,7 @@ import type { Db } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";
 
 /** A project with so many keys that no rate limit is reached: 600 writes a minute per key. */
-export type Plot = {
+export type BenchProject = {
   readonly projectId: string;
   readonly subdomain: string;
   readonly keys: readonly string[];
@@ -13,11 +13,11 @@ export type Plot = {
 
 const maker = { clock, random };
 
-export async function addPlot(
+export async function addBenchProject(
   file: Pick<Access, "write">,
   subdomain: string,
   keys = 250,
-): Promise<Plot> {
+): Promise<BenchProject> {
   return file.write(async (db) => {
     const projectId = await addProject(db, subdomain);
     const wanted = { project_id: projectId, scopes: [], role: "owner" } as const;

@@ -3,7 +3,7 @@ import { foldTexts } from "../../../src/store/tables.ts";
 import type { LinkTable } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";
 import { createNamer, type Namer } from "./names.ts";
-import type { Plot } from "./plots.ts";
+import type { BenchProject } from "./bench-project.ts";
 
 /**
  * Writes many links directly to the store, as the API would have written them. Each run writes the
@@ -27,7 +27,11 @@ const sampled = 100;
 const span_ms = 3 * 365 * 24 * 3600 * 1000;
 
 /** Fills a project with links. */
-export async function seedPlot(file: Access, { projectId }: Plot, links: number): Promise<Seeded> {
+export async function seedProject(
+  file: Access,
+  { projectId }: BenchProject,
+  links: number,
+): Promise<Seeded> {
   const makeRow = createRowMaker(links, projectId);
   const samples: { id: string; path: string }[] = [];
   const step = Math.max(1, Math.floor(links / sampled));
