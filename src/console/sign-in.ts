@@ -160,7 +160,7 @@ const unkept = new Set(["form_token", "pin"]);
 /** Leaves room for the sign-in form's own fields. */
 const mostKeptBytes = mostKeylessBytes - 4096;
 
-/** For a visitor whose session has ended. The sign-in form carries the fields of the sent form. */
+/** Shows the sign-in form after a session has ended. It carries the fields of the sent form. */
 export async function renderSignInAgain(
   arrival: Arrival,
   form: Form | undefined,

@@ -58,7 +58,7 @@ describe("the progress of a job on a terminal", () => {
     for (const line of screen.written) expect(line.length - 1).toBeLessThan(columns);
   });
 
-  test("measures the speed only since the job was resumed", () => {
+  test("shows the speed since the job was resumed", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 0 });
     const progress = createProgress(screen, count(500, 600), { monotonic: () => time });

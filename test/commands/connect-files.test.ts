@@ -267,7 +267,7 @@ describe("a settings file", () => {
     expect(read(file)).toBe(text);
   });
 
-  test("gets the usual indentation if it was one line", async () => {
+  test("that was one line gets the default indentation", async () => {
     fill(file, '{ "b": 2 }');
     await run(["cursor", "--write", "--yes"]);
     expect(read(file)).toMatch(/^\{\n {2}"mcpServers": \{\n[^]*\n {2}\},\n {2}"b": 2 \}$/);

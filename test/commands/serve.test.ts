@@ -94,7 +94,7 @@ describe("the first start of waypost serve", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("is followed by starts that print where links of the projects open", async () => {
+  test("is followed by starts that print where links open", async () => {
     await using folder = await createFolder();
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);

@@ -41,7 +41,7 @@ const go = (id: string) => page.goto(`${serving.places.url}/links/${id}`);
 
 const told = (hasText: string) => page.locator("#findings", { hasText });
 
-function readGround(): Promise<string> {
+function readBackground(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
 
@@ -50,12 +50,12 @@ test("a link's preview follows the chosen device, color scheme and saved changes
   await go(id);
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
   expect(await framed.locator("body").getAttribute("class")).toBe("ios");
-  expect(await readGround()).toBe("rgb(255, 255, 255)");
+  expect(await readBackground()).toBe("rgb(255, 255, 255)");
   await page.getByLabel("Dark").check();
-  await expect.poll(readGround).toBe("rgb(13, 14, 19)");
+  await expect.poll(readBackground).toBe("rgb(13, 14, 19)");
   await page.getByLabel("Android", { exact: true }).check();
   await framed.locator("body.android").waitFor();
-  expect(await readGround()).toBe("rgb(13, 14, 19)");
+  expect(await readBackground()).toBe("rgb(13, 14, 19)");
   await page.getByLabel("Social title").fill("Everything blooms");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();

@@ -114,12 +114,12 @@ test("the template preview follows the chosen device and color scheme", async ()
   await serving.call("PATCH", "/page_template", { body: { body: second, css } });
   await open("/template");
   await framed.getByText("Second on ios").waitFor();
-  expect(await readGround()).toBe("rgb(255, 255, 255)");
+  expect(await readBackground()).toBe("rgb(255, 255, 255)");
   await page.getByLabel("Dark").check();
-  await expect.poll(readGround).toBe("rgb(0, 0, 0)");
+  await expect.poll(readBackground).toBe("rgb(0, 0, 0)");
   await page.getByLabel("Android").check();
   await framed.getByText("Second on android").waitFor();
-  expect(await readGround()).toBe("rgb(0, 0, 0)");
+  expect(await readBackground()).toBe("rgb(0, 0, 0)");
   await page.getByLabel("Computer").check();
   await framed.getByText("Second on desktop").waitFor();
   // The choice is kept when the draft is saved.
@@ -134,7 +134,7 @@ const css =
   "body { background: rgb(255, 255, 255) }\n" +
   "@media (prefers-color-scheme: dark) { body { background: rgb(0, 0, 0) } }\n";
 
-function readGround(): Promise<string> {
+function readBackground(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
 

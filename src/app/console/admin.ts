@@ -191,7 +191,7 @@ function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, W
   };
 }
 
-/** The most failed events that a webhook's page shows. */
+/** The maximum number of failed events on a webhook's page. */
 const mostDead = 100;
 /** The number of deleted links and apps on each page. */
 const perPage = 25;

@@ -6,7 +6,6 @@ import { explainStoreFault, type Warn } from "./explain-store-fault.ts";
 /** Compares this machine's clock with the clock of a PostgreSQL database. */
 
 type ClockWatchOptions = {
-  /** Warns the operator. */
   readonly warn: Warn;
   readonly report: (error: unknown) => unknown;
 };

@@ -39,8 +39,9 @@ export async function* measureCreates({ extent }: Subject): Rounds {
 /** Keys of several projects in turns: a single project would soon get an index. */
 async function addKeys(file: Access): Promise<readonly string[]> {
   const projects: BenchProject[] = [];
-  for (let turn = 0; turn < 10; turn += 1)
+  for (let turn = 0; turn < 10; turn += 1) {
     projects.push(await addBenchProject(file, `writers-${turn}`, 25));
+  }
   const [first] = projects;
   return (first?.keys ?? []).flatMap((_, turn) => projects.map(({ keys }) => keys[turn] ?? ""));
 }

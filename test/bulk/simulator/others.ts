@@ -69,13 +69,13 @@ export async function spendBudget(stage: Stage): Promise<void> {
 
 /** Lets the machine's clock jump at some time during a round. */
 export function scheduleJump(stage: Stage, within_ms: number): void {
-  const { chance, time, shared, figures, note } = stage;
+  const { chance, time, service, figures, note } = stage;
   const jump_ms = chance.between(-mostJump_ms, mostJump_ms);
   time.setTimer(
     () => {
       figures.add("clock jumps");
       note(`the clock is ${jump_ms} ms ahead now`);
-      shared.setAhead(jump_ms);
+      service.setAhead(jump_ms);
     },
     chance.between(0, within_ms),
   );

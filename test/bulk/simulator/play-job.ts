@@ -195,8 +195,8 @@ function scheduleOthers(stage: Stage, planned: Planned): void {
   }
 }
 
-function readJob({ time, shared }: Stage, { plan }: Planned): Promise<Job | undefined> {
-  return time.perform(() => shared.state.jobs.findOfPlan(plan.id));
+function readJob({ time, service }: Stage, { plan }: Planned): Promise<Job | undefined> {
+  return time.perform(() => service.state.jobs.findOfPlan(plan.id));
 }
 
 function findJob(stage: Stage, planned: Planned): Promise<Job | undefined> {
@@ -205,13 +205,13 @@ function findJob(stage: Stage, planned: Planned): Promise<Job | undefined> {
 
 /** Checks that no attempted row looks unstarted, as the next process relies on that. */
 async function checkRound(stage: Stage, planned: Planned): Promise<void> {
-  const { time, shared, attempted, complain } = stage;
+  const { time, service, attempted, complain } = stage;
   const job = await findJob(stage, planned);
   const page = { limit: 1000 };
   const receipts =
     job === undefined
       ? []
-      : await time.drive(time.perform(() => shared.state.jobs.listReceipts(job, page)));
+      : await time.drive(time.perform(() => service.state.jobs.listReceipts(job, page)));
   for (const { position, status } of receipts) {
     const name = planned.name(position);
     if (status === null && attempted.has(name)) complain(`${name} was started without a record`);

@@ -7,7 +7,7 @@ import { checkBudget, checkTruth } from "./check-end.ts";
 import { checkJob, type Judged } from "./check-job.ts";
 import { checkRestored, checkUndoPlan, type Undone } from "./check-undo.ts";
 import type { Figures } from "./figures.ts";
-import type { SharedService } from "./shared-service.ts";
+import type { Service } from "./shared-service.ts";
 import { meddle, plantLinks, spendBudget } from "./others.ts";
 import { readPlanned, type Planned } from "./planned.ts";
 import { playJob, type Played } from "./play-job.ts";
@@ -25,12 +25,8 @@ export type Outcome = {
   readonly story: readonly string[];
 };
 
-export async function playSeed(
-  shared: SharedService,
-  seed: number,
-  figures: Figures,
-): Promise<Outcome> {
-  const stage = await openStage(shared, seed, figures);
+export async function playSeed(service: Service, seed: number, figures: Figures): Promise<Outcome> {
+  const stage = await openStage(service, seed, figures);
   const { complaints, story } = stage;
   // A stray error would end a real process at once.
   const onStray = (error: unknown) => stage.complain(`unhandled error: ${describeError(error)}`);
@@ -118,8 +114,8 @@ async function plan(stage: Stage, title: string, wanted: PlanInput): Promise<Pla
   }
 }
 
-async function readRows({ time, shared }: Stage, title: string, plan: Plan): Promise<Planned> {
-  const { plans } = shared.state;
+async function readRows({ time, service }: Stage, title: string, plan: Plan): Promise<Planned> {
+  const { plans } = service.state;
   const rows = await time.drive(time.perform(() => plans.listRows(plan.id, { limit: 1000 })));
   return readPlanned(title, plan, rows);
 }
@@ -129,7 +125,7 @@ async function apply(
   planned: Planned,
   { isBusy, ...begun }: Pick<Judged, "since" | "firstSince"> & { readonly isBusy: boolean },
 ): Promise<Played & Pick<Judged, "receipts">> {
-  const { time, shared, chance, figures } = stage;
+  const { time, service, chance, figures } = stage;
   stage.note(`${planned.plan.id}: ${JSON.stringify(planned.plan.counts)}`);
   stage.begin(planned);
   if (chance.isLikely(0.5)) await meddleSome(stage, planned, 0.6);
@@ -137,7 +133,7 @@ async function apply(
   // Sent requests may still arrive for a while.
   stage.killAll();
   await time.drain();
-  const { jobs } = shared.state;
+  const { jobs } = service.state;
   const read = time.perform(() => jobs.listReceipts(played.job, { limit: 1000 }));
   const receipts = await time.drive(read);
   const judged: Judged = { planned, ...begun, receipts, apps: await listApps(stage) };

@@ -1,5 +1,5 @@
 import type { Figures } from "./figures.ts";
-import { openSharedService } from "./shared-service.ts";
+import { openService } from "./shared-service.ts";
 import { playSeed, type Outcome } from "./play-seed.ts";
 
 /** After this many seeds the files are replaced, as their data slows down every statement. */
@@ -14,9 +14,9 @@ export async function playSeeds(
   const wrong: Outcome[] = [];
   const end = first + count;
   for (let start = first; start < end; start += seedsPerService) {
-    await using shared = await openSharedService();
+    await using service = await openService();
     for (let seed = start; seed < Math.min(start + seedsPerService, end); seed += 1) {
-      const outcome = await playSeed(shared, seed, figures);
+      const outcome = await playSeed(service, seed, figures);
       if (outcome.complaints.length > 0) wrong.push(outcome);
       onSeed(outcome);
     }

@@ -4,7 +4,7 @@ import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "./chance.ts";
 
 /** The service that many seeds share, as starting it is slow. Each seed has its own project. */
-export type SharedService = {
+export type Service = {
   readonly world: World;
   /** The state that the processes of the machine share. */
   readonly state: State;
@@ -14,7 +14,7 @@ export type SharedService = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-export async function openSharedService(): Promise<SharedService> {
+export async function openService(): Promise<Service> {
   const world = await createWorld();
   let ahead_ms = 0;
   const clock = { now: () => world.now() + ahead_ms, monotonic: world.clock.monotonic };

@@ -3,7 +3,7 @@ import { origin } from "../../support/world.ts";
 import { createChance, type Chance } from "./chance.ts";
 import { createDoor, type Door } from "./door.ts";
 import type { Figures } from "./figures.ts";
-import type { SharedService } from "./shared-service.ts";
+import type { Service } from "./shared-service.ts";
 import { startInstance, type Instance, type Machine } from "./instance.ts";
 import type { Answer } from "./misdeeds.ts";
 import { readPath, readTarget, type Planned } from "./planned.ts";
@@ -16,7 +16,7 @@ export const missingId = "0190a000-0000-7000-8000-000000000000";
 /** The project, time, network and processes of one seed, and the problems found. */
 export type Stage = {
   readonly seed: number;
-  readonly shared: SharedService;
+  readonly service: Service;
   readonly time: VirtualTime;
   readonly chance: Chance;
   readonly truth: Truth;
@@ -41,13 +41,9 @@ export type Stage = {
   readonly setCancelled: (isCancelled: boolean) => void;
 };
 
-export async function openStage(
-  shared: SharedService,
-  seed: number,
-  figures: Figures,
-): Promise<Stage> {
-  const { world, state, clock } = shared;
-  shared.setAhead(0);
+export async function openStage(service: Service, seed: number, figures: Figures): Promise<Stage> {
+  const { world, state, clock } = service;
+  service.setAhead(0);
   const project = await world.addProject();
   const [key, otherKey] = [await world.addKey({ project }), await world.addKey({ project })];
   const chance = createChance(seed, "events");
@@ -77,7 +73,7 @@ export async function openStage(
   const crowd: Instance[] = [];
   return {
     seed,
-    shared,
+    service,
     time,
     chance,
     truth,
