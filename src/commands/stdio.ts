@@ -13,7 +13,7 @@ import { saveExportFile } from "../app/process/export-files.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { watchWork } from "../app/process/watch-work.ts";
 import type { SaveFile } from "../mcp/access/key-context.ts";
-import { NowhereToAsk } from "../mcp/approval/require-approval.ts";
+import { NoApprovalPage } from "../mcp/approval/require-approval.ts";
 import { createPageListener } from "../mcp/approval/page-listener.ts";
 import { approvalPath } from "../mcp/approval/approval-page.ts";
 import { watchVisible } from "../mcp/tools/toolbox.ts";
@@ -87,7 +87,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
     ...parts,
     deployment,
     openPage: async (id) => {
-      if (deployment.own !== undefined && !config.serve) throw new NowhereToAsk(serveCommand);
+      if (deployment.own !== undefined && !config.serve) throw new NoApprovalPage(serveCommand);
       return pageServer.open(approvalPath, id);
     },
     readListening: listener.read,

@@ -6,7 +6,7 @@ import { nobodyLeaves } from "../../contract/waiting.ts";
 import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
-import { nobodyToAsk } from "../../mcp/approval/person.ts";
+import { noPerson } from "../../mcp/approval/person.ts";
 import { explainEnd, ToolFailure } from "../../mcp/results/tool-failure.ts";
 import { callTool } from "../../mcp/tools/call-tool.ts";
 import { chooseZone } from "../../mcp/tools/stats.ts";
@@ -126,7 +126,7 @@ async function call<Result>(
     requireApproval,
     // A user makes these changes one at a time, so overwriting needs no approval.
     approveOverwrite: (_, { carryOut }) => carryOut(),
-    person: { ...nobodyToAsk, client: consoleName },
+    person: { ...noPerson, client: consoleName },
     leaving: nobodyLeaves,
     // A page shows the progress of a job, so no form waits for the job to end.
     answerWithTask: () => undefined,

@@ -31,7 +31,7 @@ import { paging } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, unauthorized, validationFailed } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
-import { nobodyToAsk } from "../../mcp/approval/person.ts";
+import { noPerson } from "../../mcp/approval/person.ts";
 import { hashToken } from "../../service/keys.ts";
 import { toProblem } from "../../service/pipeline.ts";
 import { checkPages } from "../../service/write-project.ts";
@@ -204,7 +204,7 @@ function actAsOwn(acting: Acting): OwnServer {
   if (own === undefined) throw new Error("this server has no database of its own");
   const { store } = own;
   const { known, timeZone, key_print } = keyContext;
-  const asked = { ...nobodyToAsk, client: consoleName };
+  const asked = { ...noPerson, client: consoleName };
   const operator: Operator = {
     store,
     clock,

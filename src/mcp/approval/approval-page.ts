@@ -21,12 +21,9 @@ import { answerFrame, renderFacts, renderFrames, renderRecent } from "./question
 import { readStored } from "./question.ts";
 import { approvalScope, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
 
-/**
- * Serves the page on which a person approves or declines. It works whatever their assistant can
- * show.
- */
+/** Serves the page on which a person approves or declines. It works with every client. */
 export type ApprovalPages = {
-  /** The address is the visitor's, if known. */
+  /** `address` is the visitor's IP address, if known. */
   readonly fetch: (request: Request, address?: string) => Promise<Response>;
 };
 
@@ -48,8 +45,14 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
   return {
     fetch: async (request, address) => {
       const visit = { request, address, options };
-      const onElsewhere = () => noteRefused(visit, "The answer came from another page.");
-      const serving = { hostnames, methods, onElsewhere, kept: "Nothing was decided.", report };
+      const onForeignRequest = () => noteRefused(visit, "The answer came from another page.");
+      const serving = {
+        hostnames,
+        methods,
+        onForeignRequest,
+        nothingDone: "Nothing was decided.",
+        report,
+      };
       return packPage(await servePage(request, serving, () => serve(visit)), request);
     },
   };
@@ -66,7 +69,7 @@ function noteRefused({ request, address, options }: PageRequest, reason: string)
   if (request.method === "POST") options.onRefused(reason, address);
 }
 
-/** Neither reading the page nor a rejected attempt uses up the approval. */
+/** Neither opening the page nor a rejected answer uses up the approval. */
 async function serve(visit: PageRequest): Promise<Response> {
   const { request, options } = visit;
   const { pathname, searchParams } = new URL(request.url);
@@ -94,7 +97,7 @@ async function serve(visit: PageRequest): Promise<Response> {
 type OpenPageRequest = PageRequest & {
   readonly state: State;
   readonly approval: Approval;
-  /** The secret behind its form's token. */
+  /** The secret that the form's token proves. */
   readonly secret: Buffer;
   readonly part: PlanPart;
 };
@@ -110,7 +113,7 @@ async function ask(visit: OpenPageRequest, fault?: string): Promise<Response> {
 type QuestionPage = OpenQuestion & {
   readonly approval: Approval;
   readonly token: string;
-  /** What was wrong with the last attempt. */
+  /** The error of the last attempt. */
   readonly fault: string | undefined;
   readonly now: number;
 };
@@ -170,7 +173,7 @@ function renderFields({ question: { count }, tries }: QuestionPage): string {
 async function answer(visit: OpenPageRequest): Promise<Response> {
   const { state, approval, secret, address, options } = visit;
   const form = await readForm(visit.request);
-  // The visitor left while the form was being sent, so nothing was answered.
+  // The visitor disconnected while sending the form, so nothing was answered.
   if (form === undefined) return ask(visit);
   const isFromPage = isMasked(form.get("token") ?? "", secret);
   const decision = decisions.get(form.get("decision") ?? "");
@@ -183,7 +186,7 @@ async function answer(visit: OpenPageRequest): Promise<Response> {
   const { isFirst, fault } = await decide(approval, decision, typed, { ...options, address });
   if (fault !== undefined) return ask(visit, fault);
   if (isFirst) return showPage(200, renderEnd({ ...approval, status: decision }));
-  // Two people who answer at once both see the first decision.
+  // If two people answer at once, both see the first decision.
   const decided = await state.approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return showPage(404, over);
   return showPage(200, renderEnd(decided));
@@ -195,7 +198,7 @@ const decisions: ReadonlyMap<string, Decision> = new Map([
   ["decline", "declined"],
 ]);
 
-/** Creates the secret for this approval's form, so that no other page can send it. */
+/** Derives the secret of this approval's form, so that no other page can submit it. */
 async function signPage({ id }: Approval, { readSecret }: State): Promise<Buffer> {
   return createHmac("sha256", await readSecret(secretName))
     .update(id)
@@ -210,7 +213,7 @@ const over = renderNotice(
 
 type EndStatus = Exclude<Approval["status"], "waiting">;
 
-/** What the page shows once the approval has ended, by how it ended, and what happens next. */
+/** What the page shows after the decision, by the approval's status. */
 const ends: Readonly<Record<EndStatus, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
@@ -229,19 +232,22 @@ const ends: Readonly<Record<EndStatus, readonly [title: "Approved" | "Declined",
 };
 
 function renderEnd(approval: Approval): string {
-  // Only called for an approval that no longer waits.
+  // Only called for a decided approval.
   const [title, text] = ends[approval.status as EndStatus];
   const look = title === "Approved" ? "approved" : "declined";
   return renderNotice(title, text, { act: readStored(approval).title, look });
 }
 
-/** Empty if the body is no form, or is too large; undefined if the sender disconnected. */
+/**
+ * Returns no fields if the body is not a form or is too large, and undefined if the sender
+ * disconnected.
+ */
 async function readForm(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type") ?? "";
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   try {
     const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
-    // A body that is read after its sender disconnected just ends.
+    // If the sender disconnects, the body just ends.
     if (request.signal.aborted) return undefined;
     return new URLSearchParams(body?.toString());
   } catch {

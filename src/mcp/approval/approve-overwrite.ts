@@ -5,8 +5,8 @@ import type { ApprovalRequest, Fact } from "./question.ts";
 import type { Mode } from "./mode.ts";
 
 /**
- * Allows a key a few overwrites without approval, and then asks. Otherwise many single calls could
- * do without approval what a plan cannot. See docs/approval.md.
+ * Allows a key a few overwrites without approval, then asks. Otherwise many single calls could
+ * bypass the approval of a plan. See docs/approval.md.
  */
 export type ApproveOverwrite = <Result>(
   keyPrint: string,
@@ -34,8 +34,8 @@ export function createApproveOverwrite({ mode, openState }: OverwriteOptions): A
       const facts = [alsoAllowed, ...question.facts];
       await approve({ ...request, question: { ...question, facts } });
     }
-    // A rejected call has overwritten nothing. It does not count, and its approval allows no
-    // others.
+    // A rejected call overwrites nothing, so it does not count, and its approval allows no further
+    // overwrites.
     let isDone = true;
     try {
       return await carryOut();

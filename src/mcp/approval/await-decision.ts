@@ -2,20 +2,20 @@ import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 
 /**
- * How the wait for a page ended. The page may still be open when the time is up. `unwatched` means
- * that too many calls of the key already wait.
+ * How waiting for a decision ended. `open` means that the time is up. `unwatched` means that too
+ * many calls of the key already wait.
  */
 type WaitResult = "decided" | "over" | "open" | "unwatched";
 
-/** Waits until a person has answered on an approval's page, in any process. */
+/** Waits until a person has decided on the approval page of any process. */
 export type AwaitDecision = (
   id: string,
   wait: {
     readonly key_print: string;
-    /** By the monotonic clock. */
+    /** The end of the wait, on the monotonic clock. */
     readonly until: number;
     readonly signal: AbortSignal;
-    /** Called from time to time, with the seconds that have passed. */
+    /** Reports how many seconds have passed. */
     readonly tellWaiting: (seconds: number) => unknown;
   },
 ) => Promise<WaitResult>;
@@ -25,14 +25,14 @@ type DecisionWait = Parameters<AwaitDecision>[1];
 type DecisionOptions = {
   readonly openState: () => Promise<Pick<State, "approvals">>;
   readonly clock: Clock;
-  /** Rejects as soon as the signal is aborted. */
+  /** Rejects once the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** Too short to notice, and each check reads only four short columns of one row. */
-const lookEvery_ms = 250;
-const tellEvery_ms = 10_000;
-/** For each key, because each waiting call keeps its request in memory. */
+/** Too short for people to notice. Each check reads only four short columns of one row. */
+const pollEvery_ms = 250;
+const reportEvery_ms = 10_000;
+/** The limit per key, because each waiting call stays in memory. */
 const mostWaiting = 20;
 
 export function createAwaitDecision(options: DecisionOptions): AwaitDecision {
@@ -67,8 +67,8 @@ async function watchPage(
     if (status !== "waiting") return "decided";
     const now = clock.monotonic();
     if (now >= until) return "open";
-    if (now - reportedAt >= tellEvery_ms) tellWaiting(((reportedAt = now) - begun) / 1000);
-    await sleep(lookEvery_ms, signal).catch(() => undefined);
+    if (now - reportedAt >= reportEvery_ms) tellWaiting(((reportedAt = now) - begun) / 1000);
+    await sleep(pollEvery_ms, signal).catch(() => undefined);
   }
   return "open";
 }

@@ -5,8 +5,8 @@ import { limits } from "../../contract/limits.ts";
 import { limitUnanswered } from "../../network/limit-unanswered.ts";
 
 /**
- * Serves the approval page for a process without an HTTP server: on loopback, and only while an
- * approval waits.
+ * Serves the approval page of a process without an HTTP server. It listens on loopback, only while
+ * an approval is waiting.
  */
 export type PageListener = {
   /** Opens an approval's page and returns its address. */
@@ -17,9 +17,9 @@ export type PageListener = {
 };
 
 const host = "127.0.0.1";
-/** Slightly longer than an approval may wait, so that a late person sees that it has expired. */
+/** Slightly longer than an approval's lifetime, so that a late visitor sees that it has expired. */
 const openFor_ms = limits.approval_ms + 30_000;
-/** Lets a browser load the page that shows the result. */
+/** How long the page stays up after the decision, so that the browser can load the result. */
 const openAfterEnd_ms = 2000;
 const serverLimits = {
   headersTimeout: 5000,
@@ -49,7 +49,7 @@ export function createPageListener(fetch: (request: Request) => Promise<Response
 
   return {
     open: async (path, id) => {
-      // A repeated question does not extend the approval.
+      // Asking again does not extend the approval.
       if (!timers.has(id)) stayOpen(id, openFor_ms);
       listening ??= listen(fetch);
       try {

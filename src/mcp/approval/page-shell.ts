@@ -11,35 +11,35 @@ import { readOutage } from "../../state/state.ts";
 import { escapeText } from "../../text/escape.ts";
 
 /**
- * A page for the user of an assistant, outside the console. It has no script, is shown in no frame,
- * and loads nothing but frames from its own server, which show a page template.
+ * Renders pages for people outside the console. They contain no script, cannot be framed, and load
+ * only frames from their own server, which preview a page template.
  */
 
 type ServePageOptions = {
   readonly hostnames: readonly string[];
   readonly methods: readonly string[];
-  /** Called when the request came from another site's page. */
-  readonly onElsewhere?: () => void;
-  /** A sentence about what did not happen, for a page that reports an error. */
-  readonly kept?: string;
+  /** Called if the request came from another site. */
+  readonly onForeignRequest?: () => void;
+  /** States that nothing was done, for error pages. */
+  readonly nothingDone?: string;
   /** Logs an error and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 
-/** Answers a browser with a page, also when an error occurs. */
+/** Answers with an HTML page, even after an error. */
 export async function servePage(
   request: Request,
   serving: ServePageOptions,
   answer: () => Promise<Response>,
 ): Promise<Response> {
-  const { methods, onElsewhere } = serving;
+  const { methods, onForeignRequest } = serving;
   const hostnames = [...serving.hostnames];
-  // Another site can point its own host name here, and may have guessed the address.
+  // Prevents DNS rebinding: another site can point its own host name here.
   const refusal =
     hostHeaderValidationResponse(request, hostnames) ??
     originValidationResponse(request, hostnames);
   if (refusal !== undefined) {
-    onElsewhere?.();
+    onForeignRequest?.();
     const text = "Open the address exactly as your assistant gave it to you.";
     return showPage(403, renderNotice("Wrong address", text));
   }
@@ -54,17 +54,17 @@ export async function servePage(
   }
 }
 
-function explainFault(error: unknown, { kept = "", report }: ServePageOptions): Response {
+function explainFault(error: unknown, { nothingDone = "", report }: ServePageOptions): Response {
   const outage = readOutage(error);
   if (outage === undefined) {
-    const text = `${kept} Open the address again. Reference: ${report(error)}.`.trim();
+    const text = `${nothingDone} Open the address again. Reference: ${report(error)}.`.trim();
     return showPage(500, renderNotice("Something went wrong", text));
   }
   const problem = explainOutage(outage);
   const [title, text] =
     outage === "unknown"
       ? ["Your answer may not have been saved", lookAgain]
-      : [titles[outage], `${kept} Open the address again in a moment.`.trim()];
+      : [titles[outage], `${nothingDone} Open the address again in a moment.`.trim()];
   const page = renderNotice(title, `${text} (${readOutageCode(problem)})`);
   return showPage(problem.status, page, problem.headers);
 }
@@ -80,8 +80,8 @@ const lookAgain =
   "to see whether it was saved.";
 
 /**
- * The style of the approval page, for small and large screens. People read it once and carefully,
- * so its text is larger than the console's.
+ * The CSS of the approval page, for small and large screens. Its text is larger than in the
+ * console, because people read it carefully.
  */
 export const style = `${tokens}${base}${controls}${facts}${frames}
 :root { --text: 1rem; --small: .9rem; --large: 1.125rem; }
@@ -123,9 +123,9 @@ const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
-    // The icon of the page itself, so that no browser asks for another one.
+    // Allows the inline icon, so that browsers request no other icon.
     "img-src data:",
-    // Frames show a page template. They come from this server, under a policy of their own.
+    // Frames preview a page template. They come from this server, with a policy of their own.
     "frame-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -134,7 +134,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
-  // With no referrer at all a browser would send the form's origin as null.
+  // Without a referrer, browsers would send the form's origin as null.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
 };
@@ -154,7 +154,6 @@ export function renderNotice(title: string, text: string, end?: DecidedAct): str
   return renderPage(title, body, end?.look);
 }
 
-/** A decided act, and the decision. */
 type DecidedAct = { readonly act: string; readonly look: "approved" | "declined" };
 
 export function renderPage(title: string, body: string, look?: DecidedAct["look"]): string {

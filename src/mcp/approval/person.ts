@@ -1,19 +1,19 @@
 import type { Asker, Question } from "./question.ts";
 
-/** What one call knows of the person: whether they can be asked, and what they answered. */
+/** How a call can reach a person, and what they answered. */
 export type Person = Asker & {
-  /** Whether the client says that it can show a form. */
+  /** Whether the client declares that it can show a form. */
   readonly canAnswer: boolean;
-  /** Whether the client says that it can open an address. */
+  /** Whether the client declares that it can open a URL. */
   readonly canOpen: boolean;
   /** The answer that came with a repeated call. */
   readonly answer: PersonAnswer | undefined;
-  /** The approval whose page was answered while this call waited for it. */
+  /** The approval that was decided on its page while this call waited. */
   readonly waited: string | undefined;
 };
 
 /** For a call whose client can neither show a form nor open a page. */
-export const nobodyToAsk = {
+export const noPerson = {
   canAnswer: false,
   canOpen: false,
   answer: undefined,
@@ -24,23 +24,26 @@ export type PersonAnswer = {
   /** The approval's id, which was sent with the question. */
   readonly token: string;
   /**
-   * Only a form can say yes. `opened` does not show which button was pressed on the page, and
-   * `nothing` means that no person saw the question.
+   * Only a form can approve directly. `opened` means that the page was opened, with an unknown
+   * decision. `nothing` means that no person saw the question.
    */
   readonly said: "yes" | "no" | "unticked" | "opened" | "nothing";
-  /** The number that the person typed, if one was required. */
+  /** The typed number, if the question requires one. */
   readonly count?: number | undefined;
 };
 
 type WaitingQuestion = {
-  /** The approval's id, which identifies the answer and cannot be guessed. */
+  /** The approval's id. It cannot be guessed, so it authenticates the answer. */
   readonly id: string;
   readonly question: Question;
-  /** Set when the page asks instead of a form; and whether this call reported that it is open. */
+  /**
+   * Set if the page asks instead of a form. `isOpened` is whether this call reported the page as
+   * open.
+   */
   readonly page?: { readonly url: string; readonly isOpened: boolean };
 };
 
-/** Thrown to leave a tool before it does anything, because the client must ask the person first. */
+/** Thrown before a tool changes anything, because the client must ask the person first. */
 export class PersonAsked extends Error {
   override readonly name = "PersonAsked";
   readonly waiting: WaitingQuestion;

@@ -11,32 +11,29 @@ import { writeLabel } from "../../text/write-label.ts";
 import { renderChange, renderWarnings } from "./question-html.ts";
 import { writeValue, type AppNames } from "./write-value.ts";
 
-/**
- * Shows the rows of a plan to the person who approves it, page by page, so that every row can be
- * read in full.
- */
+/** Shows the rows of a plan page by page, so that the approving person can read every row. */
 
 export type PlanPage = {
   readonly rows: readonly PlanRow[];
-  /** The most clicked links, shown first if the list is long. */
-  readonly best: readonly PlanRow[];
-  /** The names of apps, by their UUID. */
+  /** The most clicked links, shown first in a long list. */
+  readonly mostClicked: readonly PlanRow[];
+  /** App names by UUID. */
   readonly names: AppNames;
-  /** Counted from 1. */
+  /** Starts at 1. */
   readonly page: number;
   readonly total: number;
-  /** Whether it shows only one requested row. */
+  /** Whether the page shows a single row. */
   readonly isOne: boolean;
 };
 
-/** Which rows are shown: a page of them, or the one at a position. */
+/** Which rows to show: a page, or the row at a position. */
 export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
 export const rowsPerPage = 25;
-/** A list of this length is short, and needs no most clicked links above it. */
-const glance = 10;
+/** A list of this length needs no separate list of most clicked links. */
+const shortList = 10;
 
-/** Reads the rows that are not done yet; undefined if the plan no longer exists. */
+/** Reads the unfinished rows of a plan. Returns undefined if the plan no longer exists. */
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   { plan_id, most_clicked = [], names = {} }: NonNullable<Question["rows"]>,
@@ -50,12 +47,12 @@ export async function readPlanPage(
   const page = Math.min(wanted, countPages(total));
   const isOne = position !== undefined;
   const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
-  const best = await Promise.all(
-    isOne || total <= glance
+  const mostClicked = await Promise.all(
+    isOne || total <= shortList
       ? []
       : most_clicked.map((from) => plans.listRows(plan_id, { from, limit: 1 })),
   );
-  const shared = { best: best.flat(), names, page, total, isOne };
+  const shared = { mostClicked: mostClicked.flat(), names, page, total, isOne };
   if (job !== undefined && !isOne) {
     const open = await jobs.listReceipts(job, { only: "open", ...part });
     return { rows: open, ...shared };
@@ -72,7 +69,7 @@ function countPages(total: number): number {
   return Math.max(1, Math.ceil(total / rowsPerPage));
 }
 
-export function renderPlanPage({ rows, best, names, page, total, isOne }: PlanPage): string {
+export function renderPlanPage({ rows, mostClicked, names, page, total, isOne }: PlanPage): string {
   if (isOne) {
     const items = rows.map((row) => renderRow(row, names));
     const way = renderNav([`<a href="?page=1">Show all links</a>`]);
@@ -82,34 +79,35 @@ export function renderPlanPage({ rows, best, names, page, total, isOne }: PlanPa
   const first = (page - 1) * rowsPerPage + 1;
   const last = first + rows.length - 1;
   const heading = total === 0 ? "No links left" : `Links ${first} to ${last} of ${total}`;
-  const ways = renderWays(page, countPages(total));
-  return `${best.length === 0 ? "" : renderList("best", "Most clicked", best.map(render))}
-${renderList("rows", heading, rows.map(render), ways, first)}`;
+  const links = renderPageLinks(page, countPages(total));
+  const best = mostClicked.map(render);
+  return `${best.length === 0 ? "" : renderList("best", "Most clicked", best)}
+${renderList("rows", heading, rows.map(render), links, first)}`;
 }
 
 function renderList(
   id: string,
   heading: string,
   items: readonly string[],
-  ...[ways = "", first = 1]: readonly [ways?: string, first?: number]
+  ...[links = "", first = 1]: readonly [links?: string, first?: number]
 ): string {
   return `<section aria-labelledby="${id}">
 <h2 id="${id}">${heading}</h2>
 <ol class="rows" start="${first}">
 ${items.join("\n")}
 </ol>
-${ways}
+${links}
 </section>`;
 }
 
-/** Links between pages. They answer nothing, and work without a script. */
-function renderNav(ways: readonly string[]): string {
-  return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
+/** Links to other pages of rows. They decide nothing. */
+function renderNav(links: readonly string[]): string {
+  return `<nav aria-label="Pages of links">${links.join(" ")}</nav>`;
 }
 
 /** Longer rows are cut, and link to a page with the full row. */
 const longestRow = 2000;
-/** The length of each text in a cut row. */
+/** The maximum length of each text in a cut row. */
 const mostOfText = 80;
 
 function renderShort(row: PlanRow, names: AppNames): string {
@@ -119,20 +117,20 @@ function renderShort(row: PlanRow, names: AppNames): string {
   return renderRow(row, names, mostOfText).replace(/<\/li>$/, more);
 }
 
-function renderWay(to: number, text: string): string {
+function renderPageLink(to: number, text: string): string {
   return `<a href="?page=${to}">${text}</a>`;
 }
 
-function renderWays(page: number, last: number): string {
+function renderPageLinks(page: number, last: number): string {
   if (last === 1) return "";
-  const ways = [
-    ...(page > 2 ? [renderWay(1, "First")] : []),
-    ...(page > 1 ? [renderWay(page - 1, "Previous")] : []),
+  const links = [
+    ...(page > 2 ? [renderPageLink(1, "First")] : []),
+    ...(page > 1 ? [renderPageLink(page - 1, "Previous")] : []),
     `<span>Page ${page} of ${last}</span>`,
-    ...(page < last ? [renderWay(page + 1, "Next")] : []),
-    ...(page < last - 1 ? [renderWay(last, "Last")] : []),
+    ...(page < last ? [renderPageLink(page + 1, "Next")] : []),
+    ...(page < last - 1 ? [renderPageLink(last, "Last")] : []),
   ];
-  return renderNav(ways);
+  return renderNav(links);
 }
 
 const acts: Readonly<Record<PlanRow["action"], string>> = {
@@ -144,7 +142,7 @@ const acts: Readonly<Record<PlanRow["action"], string>> = {
   invalid: "Leave out",
 };
 
-/** Renders a row: the link's path and name, what depends on it, and its changes. */
+/** Renders a row: the link's path and name, what depends on the link, and its changes. */
 function renderRow(
   row: PlanRow,
   names: AppNames,
@@ -153,7 +151,7 @@ function renderRow(
   const { action, path, before } = row;
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).flatMap(([field, { from, to }]) => {
-    // A new link's path is already shown as its name.
+    // The path of a new link is already shown as the row's heading.
     if (before === null && field === "path" && to === path) return [];
     const old = before === null ? undefined : writeValue(from, names);
     return [renderField(field, old, to, names, most)];
@@ -173,7 +171,7 @@ function renderField(
   return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
 }
 
-/** Cuts both texts of a change to the same part, around the first difference. */
+/** Cuts the old and the new text to the part around their first difference. */
 function cutAlike(
   old: string | undefined,
   to: string,

@@ -7,11 +7,9 @@ import { signs, writeFactName, writeLine, writePlace } from "./question-text.ts"
 import type { Fact, Frames, Line, Question } from "./question.ts";
 import { writeAgo } from "./write-asking.ts";
 
-/**
- * Renders a question as HTML for the approval page and the console: its facts, and how pages look.
- */
+/** Renders a question as HTML, for the approval page and the console. */
 
-/** Warns about a recent change, because the person may remember the target as it was before. */
+/** Warns about a recent change, because the person may remember the old state. */
 export function renderRecent({ recent }: Question, now: number): string {
   if (recent === undefined) return "";
   const { at, by, was } = recent;
@@ -28,7 +26,7 @@ export function renderFacts(facts: readonly Fact[]): string {
 
 type DiffFact = Fact & { readonly kind: "diff" };
 
-/** Renders the changed text folded, because most people only need to see how the page looks. */
+/** Renders the changed text collapsed, because most people only need to see how the page looks. */
 function renderDiffs(diffs: readonly DiffFact[]): string {
   if (diffs.length === 0) return "";
   const counts = diffs.map(({ name, hunks }) => {
@@ -54,7 +52,7 @@ function renderHunk(hunk: Hunk): string {
 function renderFact(fact: Fact): string {
   const note = fact.note === undefined ? "" : `<div class="also">${escapeText(fact.note)}</div>`;
   const body = renderValue(fact) + note + renderWarnings(fact.warnings ?? []);
-  // A quoted name may be long, so it has its own line.
+  // A quoted name may be long, so it gets its own line.
   const look = fact.name.includes('"') ? ' class="wide"' : "";
   return `<div${look}><dt>${escapeText(writeName(fact.name))}</dt><dd>${body}</dd></div>`;
 }
@@ -81,10 +79,7 @@ function renderValue(fact: Fact): string {
   }
 }
 
-/**
- * Shows the old value above the new one with the differences marked. An unknown old value is left
- * out.
- */
+/** Shows the old value above the new one, with differences marked. Omits an unknown old value. */
 export function renderChange(from: string | undefined, to: string): string {
   const { before, after } = compareWords(from ?? "", to);
   const old = from === undefined ? "" : renderSide("old", "Old", "del", before);
@@ -104,12 +99,12 @@ function markParts(parts: readonly TextPart[], mark: "del" | "ins"): string {
   const texts = parts.map(({ text, isChanged }) => {
     return isChanged ? `<${mark}>${escapeText(text)}</${mark}>` : escapeText(text);
   });
-  // An address may break anywhere, but a sentence only between words if possible.
+  // A URL may wrap anywhere, but text should wrap between words.
   const isWord = !parts.some(({ text }) => /\s/.test(text));
   return `<span class="value${isWord ? " word" : ""}">${texts.join("")}</span>`;
 }
 
-/** Shows an address as visitors type it, and as browsers request it if that differs. */
+/** Shows a URL as visitors type it, and as browsers request it if that differs. */
 function renderAddress(address: string): string {
   const shown = showAddress(address);
   const typed = shown?.typed ?? address;
@@ -124,7 +119,7 @@ export function renderWarnings(warnings: readonly string[]): string {
     .join("");
 }
 
-/** If as many lines are added as removed, each line is compared with the one in its position. */
+/** If equally many lines are added and removed, compares them pairwise. */
 function renderLines(lines: readonly Line[]): string {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const added = lines.filter(({ kind }) => kind === "added");
@@ -140,7 +135,7 @@ function renderLines(lines: readonly Line[]): string {
 function renderLine(line: Line, other: Line | undefined): string {
   const isAdded = line.kind === "added";
   const mark = isAdded ? "ins" : "del";
-  // The sign is not compared. It repeats what the color shows.
+  // The `+` or `−` sign is not compared.
   const [own, another] = [line, other].map((each) => each && writeLine(each).slice(2));
   const text = own ?? "";
   const compared = another === undefined ? undefined : compareWords(another, text);
@@ -149,9 +144,8 @@ function renderLine(line: Line, other: Line | undefined): string {
 }
 
 /**
- * Shows how a page template looks before and after, in frames on the approval page. The HTML is
- * untrusted: each frame has its own address and policy, has no origin, script or form, and loads
- * nothing.
+ * Shows how a page template looks before and after, in frames. The HTML is untrusted: each frame
+ * has its own URL and policy, no origin, scripts or forms, and loads nothing.
  */
 
 const devices = { phone: "On an iPhone", desktop: "On a computer" } as const;
@@ -174,7 +168,7 @@ const frameHeaders: Readonly<Record<string, string>> = {
   "referrer-policy": "no-referrer",
 };
 
-/** `address` is the approval page's. Without it, the frames belong to the current page. */
+/** `address` is the URL of the approval page. By default, the frames belong to the current page. */
 export function renderFrames(frames: Frames | undefined, address = ""): string {
   if (frames === undefined) return "";
   const body =

@@ -3,14 +3,14 @@ import { quote } from "../../text/show-hidden.ts";
 import { writeWords } from "../../text/write-label.ts";
 import type { Fact, Line, Question } from "./question.ts";
 
-/** Writes a question as text, for a client's form and for the result that an assistant reads. */
+/** Writes a question as text, for forms of clients and for results that assistants read. */
 
-/** A form and a model's context have room for about a page of text. */
+/** About a page of text, which fits in a form and a model's context. */
 const mostCharacters = 12_000;
-/** The most omitted facts that are listed. */
+/** The maximum number of omitted facts to name. */
 const mostNamed = 20;
 
-/** Writes the question. Facts that do not fit are listed at the end by name. */
+/** Lists the names of facts that do not fit at the end. */
 export function writeQuestion(question: Question): string {
   const { shown, omitted } = fitFacts(question);
   const names = omitted.map(({ name }) => writeFactName(name, writeWords));
@@ -27,7 +27,7 @@ export function fitsText(question: Question): boolean {
 }
 
 function fitFacts({ facts, recent }: Question) {
-  // A text may be read later, so it gives the time of day.
+  // Contains the time of day, because the text may be read later.
   const changed = recent && `${recent.time} by ${recent.by}; before that: ${recent.was}`;
   const all = [...(changed === undefined ? [] : [{ name: "changed", text: changed }]), ...facts];
   const texts = all.map(writeFact);
@@ -45,7 +45,7 @@ function writeFact(fact: Fact): string {
   return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
 }
 
-/** Writes a fact's name as words, except for file names and quoted names. */
+/** Writes the name of a fact as words, except for file names and quoted names. */
 export function writeFactName(name: string, write: (words: string) => string): string {
   if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
   const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
@@ -69,9 +69,7 @@ export function writeFactText(fact: Fact): string {
   }
 }
 
-/**
- * Writes a hunk's position like a unified diff: its start and its number of lines in both texts.
- */
+/** Writes the position of a hunk as in a unified diff. */
 export function writePlace(hunk: Hunk): string {
   const { old_start, new_start, lines } = hunk;
   const kept = countLines([hunk], "kept");
@@ -82,7 +80,7 @@ export function writePlace(hunk: Hunk): string {
 
 const fewestKept = 3;
 
-/** When a text is replaced as a whole, the old lines are only counted. */
+/** If the whole text is replaced, only counts the old lines. */
 function writeHunk({ lines }: Hunk): readonly string[] {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const isReplaced = removed.length > fewestKept && !lines.some(({ kind }) => kind === "kept");
@@ -91,7 +89,7 @@ function writeHunk({ lines }: Hunk): readonly string[] {
   return [`− all ${removed.length} lines`, ...rest.map(writeLine)];
 }
 
-/** Quotes the line, so that it cannot look like a sentence of Waypost. */
+/** Quotes the line, so that it cannot imitate a sentence of Waypost. */
 export function writeLine({ kind, text }: Line | DiffLine): string {
   return `${signs[kind]} ${quote(text, text.length)}`;
 }

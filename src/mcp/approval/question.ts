@@ -3,88 +3,93 @@ import type { Approval } from "../../state/approvals.ts";
 import { digestOf } from "../../text/digest.ts";
 import type { Hunk } from "../../text/differences.ts";
 
-/** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
+/** A tool call for approval: the tool, its arguments, and the current target. */
 export type ApprovalRequest = {
   readonly tool: string;
   readonly args: JsonObject;
   /** The target's UUID. */
   readonly target: string;
-  /** The target as it is now, without fields that change by themselves. */
+  /** The current target, without fields that change by themselves. */
   readonly state: unknown;
   readonly question: Question;
 };
 
-/** The key that asks, identified by a hash. The realm is its project, or else the server. */
+/** The requesting key, identified by a hash. The realm is its project, or else the server. */
 export type AskingKey = { readonly key_print: string; readonly realm: string };
 
 /**
- * The question to a person. The tool writes it once. A client's form, `error.approval.preview`, the
+ * The question that a person answers. The tool writes it once. Forms, `error.approval.preview`, the
  * approval page and the console only render it.
  */
 export type Question = {
-  /** One sentence: what will happen, to what. */
+  /** One sentence that says what will happen, and to what. */
   readonly title: string;
-  /** What the page's button says: the act in two words. */
+  /** The label of the page's button, in about two words. */
   readonly button?: string | undefined;
-  /** Whether the act loses something. */
+  /** Whether data will be lost. */
   readonly destroys?: boolean | undefined;
-  /** What changes, what the target is, and what else is touched. */
+  /** The changes, the target, and what else is affected. */
   readonly facts: readonly Fact[];
-  /** The number of rows, if the person must type it to show that they saw how many there are. */
+  /** The number of rows, if the person must type it as proof of having seen it. */
   readonly count?: number | undefined;
-  /** Set when the target changed within the hour: the person may remember it as it was before. */
+  /**
+   * Set if the target changed within the last hour, because the person may remember its old state.
+   */
   readonly recent?: RecentChange | undefined;
-  /** The plan to apply. The page shows all its rows that are not done yet. */
+  /** The plan to apply. The page shows all its unfinished rows. */
   readonly rows?: PlanRows | undefined;
-  /** Whether part of it can only be read on the page, however short the text is. */
+  /** Whether only the page shows everything, regardless of the text's length. */
   readonly isPartial?: boolean | undefined;
   readonly frames?: Frames | undefined;
 };
 
 type PlanRows = {
   readonly plan_id: string;
-  /** The resource with all rows, for an assistant. */
+  /** The URI of the resource with all rows, for assistants. */
   readonly uri?: string | undefined;
-  /** The rows of the most clicked links, by their positions. */
+  /** The positions of the most clicked links' rows. */
   readonly most_clicked?: readonly number[] | undefined;
-  /** The names of apps that rows only give by UUID, in quotes. */
+  /** The quoted names of apps that rows identify only by UUID. */
   readonly names?: Readonly<Record<string, string>> | undefined;
 };
 
 type RecentChange = {
   readonly at: number;
-  /** The same time on the user's clocks. */
+  /** The same time in the user's time zone. */
   readonly time: string;
-  /** The key that changed it, such as "this key". */
+  /** The author of the change, such as "this key". */
   readonly by: string;
-  /** The earlier value, in quotes if it is a stranger's text. */
+  /** The earlier value. Untrusted text is quoted. */
   readonly was: string;
 };
 
-/** How pages look, for the approval page only, or why they are not shown. */
+/** Renderings of the page for the approval page, or why there are none. */
 export type Frames = { readonly pages: readonly FramePage[] } | { readonly left_out: string };
 
-/** The HTML that each device is sent. */
+/** The HTML for each device. */
 type FramePage = { readonly name: string; readonly phone: string; readonly desktop: string };
 
-/** A stranger's texts are already in quotes, except lines, which are quoted when shown. */
+/**
+ * One fact in a question. Untrusted text is already quoted, except lines, which are quoted when
+ * rendered.
+ */
 export type Fact = {
   readonly name: string;
-  /** A detail about it, such as a host in the form that machines request. */
+  /** A detail, such as a host name in ASCII. */
   readonly note?: string | undefined;
-  /** What may be misleading about it. */
+  /** Warnings about misleading values. */
   readonly warnings?: readonly string[] | undefined;
-  /** Whether it is one of the plan's rows, which a page lists separately. */
+  /** Whether the fact is a row of the plan, which the page lists separately. */
   readonly isRow?: boolean | undefined;
 } & (
   | { readonly kind?: undefined; readonly text: string }
-  /** The old value, where it is known, and the new one. */
+  /** The old value, if known, and the new one. */
   | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
-  /** The destination, exactly as visitors are redirected to it. */
+  /** The exact URL that visitors are redirected to. */
   | { readonly kind: "address"; readonly address: string }
-  /** Lines that a text or a file gains and loses. */
+  /** The added and removed lines of a file. */
   | { readonly kind: "lines"; readonly lines: readonly Line[] }
-  /** What changes in a text, with the lines around it; a page shows it folded. */
+  /** The changes in a text with surrounding lines. The page shows them collapsed. */
   | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
   | { readonly kind: "list"; readonly items: readonly string[] }
 );
@@ -92,8 +97,8 @@ export type Fact = {
 export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
 /**
- * Two calls with the same digest are the same request of the same key, at one server. A person's
- * request at the console never has the digest of an assistant's.
+ * Identifies a request: two calls with the same digest are the same request of the same key. A
+ * request in the console never has the digest of an assistant's.
  */
 export function digestRequest(
   request: ApprovalRequest,
@@ -105,17 +110,17 @@ export function digestRequest(
   return digestOf([key_print, realm, tool, args, target, state, ...door]);
 }
 
-/** The asking client and key, in words for the person. */
+/** The requesting client and key, in words for the person. */
 export type Asker = {
-  /** What the client calls itself. */
+  /** The name that the client declares. */
   readonly client?: string | undefined;
   /** The host of the project's links, or else the server. */
   readonly place?: string | undefined;
-  /** The end of the key's id, or else the start of its hash. It distinguishes keys. */
+  /** The end of the key's id, or else the start of its hash, to distinguish keys. */
   readonly key?: string | undefined;
 };
 
-/** What an approval stores of its request, as JSON. */
+/** The part of a request that an approval stores, as JSON. */
 type StoredQuestion = Question & {
   readonly asker: Asker;
   readonly isByHand: boolean;
@@ -126,13 +131,12 @@ export function storeQuestion(
   { client, place, key }: Asker,
   isByHand: boolean,
 ): string {
-  // A plan's rows are long, and its page reads them from the plan.
+  // Rows are not stored, because the page reads them from the plan.
   const facts = question.facts.filter(({ isRow }) => isRow !== true);
   const stored: StoredQuestion = { ...question, facts, asker: { client, place, key }, isByHand };
   return JSON.stringify(stored);
 }
 
 export function readStored({ preview }: Pick<Approval, "preview">): StoredQuestion {
-  // `storeQuestion` wrote it.
   return JSON.parse(preview) as StoredQuestion;
 }

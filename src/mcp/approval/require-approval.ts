@@ -7,7 +7,7 @@ import { PersonAsked, type PersonAnswer, type Person } from "./person.ts";
 import { fitsText, writeQuestion } from "./question-text.ts";
 import { digestRequest, storeQuestion, type ApprovalRequest, type AskingKey } from "./question.ts";
 
-/** Returns if a person has approved the request, and throws otherwise. See docs/approval.md. */
+/** Throws unless a person has approved the request. See docs/approval.md. */
 export type RequireApproval = (
   request: ApprovalRequest,
   key: AskingKey,
@@ -17,24 +17,25 @@ export type RequireApproval = (
 type ApprovalOptions = {
   readonly mode: Mode;
   /**
-   * The hash of the PIN that the page requires. With a PIN, a form cannot approve, because the
-   * assistant may have started the client itself.
+   * The hash of the PIN for the approval page. With a PIN, a form cannot approve, because the
+   * assistant may control the client.
    */
   readonly readPin: () => Promise<string | undefined>;
-  /** Opened by the first approval, because most sessions need none. */
+  /** Opened lazily, because most sessions need no approval. */
   readonly openState: () => Promise<State>;
   /**
-   * Opens an approval's page and returns its address. Throws NowhereToAsk if it cannot be shown.
+   * Serves the page of an approval and returns its URL. Throws NoApprovalPage if that is
+   * impossible.
    */
   readonly openPage: (id: string) => Promise<string>;
   /**
-   * Whether a person acts in the console. Approvals for the console and for assistants are
-   * separate.
+   * Whether the request comes from a person in the console. Their approvals are separate from those
+   * of assistants.
    */
   readonly isByHand?: boolean;
 };
 
-/** One request, the person to ask, and how to ask. */
+/** A request with the person to ask. */
 type PendingRequest = ApprovalOptions & {
   readonly request: ApprovalRequest;
   readonly digest: string;
@@ -49,27 +50,27 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (mode === "full") return;
     const digest = digestRequest(request, key, isByHand);
     const pin = await readPin();
-    const asking = { ...options, request, digest, key, person, pin };
+    const pending = { ...options, request, digest, key, person, pin };
     const { answer, canAnswer } = person;
-    // A question that does not fit in a form is shown on the page.
+    // A question that is too long for a form is shown on the page.
     const isForm = canAnswer && pin === undefined && fitsText(request.question);
-    const ask = () => (isForm ? askByForm(asking) : askByPage(asking));
-    // If a PIN is set, a form cannot approve, but it can still decline.
+    const ask = () => (isForm ? askByForm(pending) : askByPage(pending));
+    // With a PIN, a form can only decline.
     const isLocked = pin !== undefined && answer?.said === "yes";
     if (answer === undefined || answer.said === "opened" || isLocked) return ask();
     const { approvals } = await openState();
-    // Any answer uses up the token.
+    // Every answer uses up the token.
     const isFirst = await approvals.takeForToken(answer.token, digest);
-    // The assistant can still give the user the page's address, whatever the client can show.
+    // The client showed no question, so the assistant gives the user the URL of the page.
     if (answer.said === "nothing") {
-      return askByPage({ ...asking, person: { ...person, canOpen: false } });
+      return askByPage({ ...pending, person: { ...person, canOpen: false } });
     }
     requireApprovedForm(request, answer);
     if (isFirst) return;
     if (await approvals.isCurrent(answer.token, digest)) {
       throw refuseDeclined(request, "This approval was already used, or has expired.");
     }
-    // The target changed or the question expired in the meantime.
+    // The target has changed or the question has expired, so the person is asked again.
     return ask();
   };
 }
@@ -77,15 +78,15 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
 async function askByForm({ request, digest, openState }: PendingRequest): Promise<void> {
   const { question } = request;
   const { approvals } = await openState();
-  // No page shows this approval, so it needs no facts.
+  // This approval has no page, so its facts are not stored.
   const preview = JSON.stringify({ title: question.title });
   const { id } = await approvals.openForToken({ digest, preview });
   throw new PersonAsked({ id, question });
 }
 
-/** Returns if the person has approved on the page. The approval is valid for one call. */
-async function askByPage(asking: PendingRequest): Promise<void> {
-  const { request, digest, key, person, pin, openState, isByHand = false } = asking;
+/** Throws unless the person has approved on the page. The approval is valid for one call. */
+async function askByPage(pending: PendingRequest): Promise<void> {
+  const { request, digest, key, person, pin, openState, isByHand = false } = pending;
   const { question } = request;
   const { approvals } = await openState();
   const asked = await approvals.askPage({
@@ -94,10 +95,10 @@ async function askByPage(asking: PendingRequest): Promise<void> {
     key_print: key.key_print,
     pin,
     waited: person.waited,
-    // The console sends no webhook, because the person is already there.
+    // Requests in the console trigger no webhook, because the person is already there.
     told: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
-  if ("waits" in asked) throw await referToPage(asking, asked.waits);
+  if ("waits" in asked) throw await referToPage(pending, asked.waits);
   if (asked.said === "declined") {
     throw refuseDeclined(request, "The user declined this on the approval page.");
   }
@@ -106,7 +107,10 @@ async function askByPage(asking: PendingRequest): Promise<void> {
   }
 }
 
-/** Sends the page to the client if it can open it, else to the assistant, which passes it on. */
+/**
+ * Sends the URL to the client if it can open it, or else to the assistant, which gives it to the
+ * user.
+ */
 async function referToPage(
   { request, person: { canOpen, answer }, openPage }: PendingRequest,
   approval: Approval,
@@ -118,14 +122,14 @@ async function referToPage(
     const isOpened = answer?.said === "opened" && answer.token === id;
     return new PersonAsked({ id, question: request.question, page: { url, isOpened } });
   } catch (error) {
-    if (error instanceof NowhereToAsk) return refuseUnapproved(request, approval, error);
+    if (error instanceof NoApprovalPage) return refuseUnapproved(request, approval, error);
     throw error;
   }
 }
 
 /**
- * Throws unless the form approves. After an unticked box the assistant may ask again, because the
- * user may have meant to approve.
+ * Throws unless the form approves. If the box is not ticked, the assistant may ask again, because
+ * the user may have overlooked it.
  */
 function requireApprovedForm(request: ApprovalRequest, { said, count }: PersonAnswer): void {
   const { tool, question } = request;
@@ -153,9 +157,9 @@ function refuseDeclined(
   return new ToolFailure({ code: declined, message, effect: "none", retry: "never", next });
 }
 
-/** Thrown when the approval page cannot be shown, because this process may not listen. */
-export class NowhereToAsk extends Error {
-  override readonly name = "NowhereToAsk";
+/** Thrown if the approval page cannot be served, because this process may not listen. */
+export class NoApprovalPage extends Error {
+  override readonly name = "NoApprovalPage";
   /** The command that serves the page. */
   readonly serveCommand: string;
 
@@ -168,7 +172,7 @@ export class NowhereToAsk extends Error {
 function refuseUnapproved(
   { tool, question }: ApprovalRequest,
   { expires_at }: Approval,
-  page: string | NowhereToAsk,
+  page: string | NoApprovalPage,
 ): ToolFailure {
   const until = new Date(expires_at).toISOString();
   const approval = { preview: writeQuestion(question), expires_at: until };
@@ -196,17 +200,17 @@ function refuseUnapproved(
 
 export type Decisions = Readonly<Record<"given" | "refused", number>>;
 
-/** Also counts how often a person approved or declined. */
+/** Wraps `requireApproval` to count approvals and rejections. */
 export function countDecisions(requireApproval: RequireApproval, mode: Mode) {
   const decisions = { given: 0, refused: 0 };
   const counting: RequireApproval = async (...asked) => {
     try {
       await requireApproval(...asked);
-      // Full mode asks no one.
+      // In full mode, no approval is requested.
       if (mode !== "full") decisions.given += 1;
     } catch (error) {
-      const isNo = error instanceof ToolFailure && error.failure.code === declined;
-      if (isNo) decisions.refused += 1;
+      const isDeclined = error instanceof ToolFailure && error.failure.code === declined;
+      if (isDeclined) decisions.refused += 1;
       throw error;
     }
   };

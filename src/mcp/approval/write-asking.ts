@@ -3,8 +3,8 @@ import { quote } from "../../text/show-hidden.ts";
 import type { Asker } from "./question.ts";
 
 /**
- * Writes who asks for an approval, for which project, and how long it stays open. It uses only
- * text, because the page has no script for a countdown.
+ * Writes who requests an approval, for which project, and how long it stays open. Pages have no
+ * script, so there is no countdown.
  */
 
 export function writeLead({ client }: Asker): string {
@@ -12,7 +12,7 @@ export function writeLead({ client }: Asker): string {
   return `Your assistant${name} is asking for your approval`;
 }
 
-/** Writes the project, the key, and when it asked. */
+/** Writes the project, the key, and the time of the request. */
 export function writeOrigin(
   { place, key }: Asker,
   { created_at }: Pick<Approval, "created_at">,
@@ -27,7 +27,6 @@ export function writeOrigin(
   );
 }
 
-/** Writes how much time is left. */
 export function writeTerm({ expires_at }: Pick<Approval, "expires_at">, now: number): string {
   return `Answer within ${writeSpan(expires_at - now)}. Without an answer, nothing happens.`;
 }
@@ -36,7 +35,7 @@ export const approvalScope = "Your approval covers exactly what is shown, and wo
 
 const minute_ms = 60_000;
 
-/** Rounded to the nearest minute, or below one minute to the nearest second. */
+/** Rounds to minutes, or to seconds below one minute. */
 export function writeSpan(milliseconds: number): string {
   const [unit, unit_ms] =
     milliseconds < minute_ms ? (["second", 1000] as const) : (["minute", minute_ms] as const);

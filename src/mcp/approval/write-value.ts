@@ -3,12 +3,12 @@ import { isBlank } from "../../contract/text.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";
 
-/** Writes values of rows and records for people, on pages and in texts. */
+/** Formats values of rows and records for people. */
 
-/** The names of apps by UUID, bundle ID or package name. */
+/** App names by UUID, bundle ID or package name. */
 export type AppNames = Readonly<Record<string, string>>;
 
-/** Quotes texts, lists the members of lists and apps, and writes other values as JSON. */
+/** Quotes strings, lists the items of lists and apps, and writes other values as JSON. */
 export function writeValue(value: unknown, names: AppNames = {}): string {
   if (value === null || value === undefined) return "none";
   if (Array.isArray(value) && value.length === 0) return "none";
@@ -34,7 +34,7 @@ export function writeValue(value: unknown, names: AppNames = {}): string {
 /** The fields that identify an app. */
 const identifying: ReadonlySet<string> = new Set(["id", "bundle_id", "package_name"]);
 
-/** Writes an app's name and identifier, or its UUID if both are unknown. */
+/** Formats an app by name and identifier, or by its UUID if both are unknown. */
 export function writeApp(id: string, known: readonly unknown[]): string {
   const texts = known.filter((text) => typeof text === "string" && !isBlank(text));
   const [first, second] = texts.map((text) => quote(String(text)));

@@ -8,7 +8,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Leaving } from "../../contract/waiting.ts";
 import type { ReceivedCall } from "../../contract/watch.ts";
-import { nobodyToAsk, PersonAsked, type Person } from "../approval/person.ts";
+import { noPerson, PersonAsked, type Person } from "../approval/person.ts";
 import { canTakeTasks, type JobTask } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/run-template.ts";
@@ -43,7 +43,7 @@ export async function answerCall(
   const { context } = call;
   const answer =
     context === undefined
-      ? run(call, { ...nobodyToAsk, client: nameClient(call.caller) }, () => {}, options)
+      ? run(call, { ...noPerson, client: nameClient(call.caller) }, () => {}, options)
       : runAsking(call, context, options);
   // Runs in the background, after the call has started.
   void keyContext.explore();

@@ -27,8 +27,8 @@ type CheckCall = Pick<ToolCall, "ask" | "keyContext" | "signal">;
 const { links, iosApps, androidApps, shortLinks } = contract;
 
 /**
- * Rejects before the approval what the API would reject after it: with the API's own messages, all
- * at once. After the approval, only a change in the meantime can make the request fail.
+ * Rejects a request before the approval if the API would reject it afterwards. Reports all problems
+ * at once, with the API's own messages.
  */
 export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Promise<void> {
   const { endpoint } = act;
@@ -36,14 +36,13 @@ export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Pr
   const denial = await findDenial(act, call);
   if (denial !== undefined) throw fail(unauthorized(denial));
   const problems = await listProblems(act, call);
-  const isRefused = (problem: FieldProblem) => isEveryServers(problem, call);
-  // List all problems, so that one correction fixes everything.
+  const isRefused = (problem: FieldProblem) => isRuleOfAllServers(problem, call);
   if (problems.some(isRefused)) throw fail(validationFailed(problems));
 }
 
 /**
- * The error if the key or the pricing plan does not allow the request. Only the embedded service
- * shows enough about a key.
+ * Returns the error message if the key or the pricing plan does not allow the request. Only the
+ * embedded service reveals enough about a key.
  */
 async function findDenial(
   act: Act,
@@ -64,11 +63,12 @@ async function findDenial(
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
   const { endpoint, kind, before, changes } = act;
   if (endpoint.effect === "destroy") return [];
-  // A record that was deleted under earlier rules is restored unchanged if its names are free.
+  // A deleted record may violate newer rules. It is restored unchanged if its unique values are
+  // free.
   if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);
   if (kind.name === "link") return listLinkProblems(act, call);
   const whole = before ? { ...before, ...changes } : changes;
-  // Only the embedded service rejects an invalid value that stays unchanged.
+  // Only the embedded service also validates unchanged fields.
   const isWhole = before === null || (before && call.keyContext.checksConditions);
   const problems = checkRecord(kind.name, whole).filter(({ field }) => isWhole || field in changes);
   const taken = (await listTaken(act, changes, call)).filter(
@@ -96,10 +96,7 @@ function isRestore(endpoint: Endpoint): boolean {
   return [links.restore, iosApps.restore, androidApps.restore].some((each) => each === endpoint);
 }
 
-/**
- * The fields that are unique for each kind. A path must also differ from the short paths of other
- * links.
- */
+/** The unique fields of each kind. A path must also differ from the short paths of other links. */
 const uniqueFields: Readonly<Record<string, readonly string[]>> = {
   link: ["path", "shortened_path"],
   ios_app: ["bundle_id"],
@@ -107,7 +104,7 @@ const uniqueFields: Readonly<Record<string, readonly string[]>> = {
   project: ["subdomain", "custom_domain"],
 };
 
-/** Finds the fields whose value another record has. */
+/** Finds fields whose value belongs to another record. */
 async function listTaken(
   { kind, id }: Act,
   fields: JsonObject,
@@ -117,15 +114,15 @@ async function listTaken(
   for (const field of uniqueFields[kind.name] ?? []) {
     const value = fields[field];
     if (typeof value !== "string" || isBlank(value)) continue;
-    // If the lookup fails, the server itself will reject a value that is taken.
-    const ids = await readIfPossible(listHolders(kind, field, value, call));
-    if (ids?.some((holder) => holder !== id) === true) problems.push(takenFault(field));
+    // If the lookup fails, the server itself rejects a taken value.
+    const ids = await readIfPossible(listIdsWithValue(kind, field, value, call));
+    if (ids?.some((other) => other !== id) === true) problems.push(takenFault(field));
   }
   return problems;
 }
 
 /** Lists the ids of the records with this value. */
-async function listHolders(
+async function listIdsWithValue(
   kind: ResourceKind,
   field: string,
   value: string,
@@ -140,7 +137,8 @@ async function listHolders(
 async function listAtPath(path: string, call: CheckCall): Promise<readonly unknown[]> {
   const { checksConditions, known } = call.keyContext;
   if (checksConditions && known.linkHost !== undefined) {
-    // The embedded service finds a link by any of its short paths, but shows only one.
+    // A link may have several short paths, but the API returns only one, so the service resolves
+    // the URL.
     const url = writeAddress(known.linkHost, path);
     return [(await call.ask(shortLinks.resolve, { url })).id];
   }
@@ -159,8 +157,10 @@ function normalizeHost(host: unknown): string {
   return typeof host === "string" ? host.trim().toLowerCase() : "";
 }
 
-/** Whether all servers have this rule. Remote servers share only the rules of the specification. */
-function isEveryServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
+/**
+ * Whether all servers enforce this rule. Remote servers share only the rules of the specification.
+ */
+function isRuleOfAllServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
   const isTaken = message === takenFault(field).message;
   const isAny = isTaken || isForeignFault(message) || specifiedFields.has(field);
   return keyContext.checksConditions || isAny;
@@ -178,7 +178,7 @@ const specifiedFields: ReadonlySet<string> = new Set([
   "android_app",
 ]);
 
-/** Checks apps and projects. A link's rules are checked together with its path. */
+/** Validates apps and projects. Links are validated together with their path. */
 function checkRecord(kind: string, fields: JsonObject): readonly FieldProblem[] {
   const checks = { ios_app: checkIosApp, android_app: checkAndroidApp, project: checkProject };
   return checks[kind as keyof typeof checks](fields).problems;

@@ -15,14 +15,14 @@ import { templateAdditions } from "../templates/run-template.ts";
 import { makeTool, type EndpointAddition, type SharedDescription, type Tool } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
 
-/** Makes one tool for each endpoint of the contract. */
+/** Creates one tool per endpoint of the contract. */
 export function deriveTools(): readonly Tool[] {
   return listToolEndpoints().map(deriveTool);
 }
 
 /**
- * Descriptions that help a model choose: what the tool does, and when to use it. Other tools have
- * the summary of their endpoint.
+ * Descriptions that help a model to choose a tool. All other tools use the summary of their
+ * endpoint.
  */
 const descriptions: Readonly<Record<string, string>> = {
   list_links: "List links, filtered, sorted and paged.",
@@ -95,7 +95,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   });
 }
 
-/** Only the first tool with these fields describes them. */
+/** Only the first tool with the same fields describes them. */
 function findDescribedFields({ tool, body }: Endpoint): SharedDescription | undefined {
   const first = listToolEndpoints().find(
     (endpoint) =>
@@ -104,14 +104,14 @@ function findDescribedFields({ tool, body }: Endpoint): SharedDescription | unde
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** Only the first list describes the filters, but each names its own fields. */
+/** Only the first list describes its filters in full. */
 function findDescribedFilters({ tool, list }: Endpoint): SharedDescription | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
   return hasFilters && tool !== first ? { what: "Filters", tool: first } : undefined;
 }
 
-/** Whether a body contains all fields of another one, with identical schemas. */
+/** Whether a body contains all fields of another body, with identical schemas. */
 function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
   return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
 }
@@ -124,26 +124,24 @@ function describeResult(
   const { response, list, method, effect } = endpoint;
   if (method === "DELETE") return { deleted: otherRow };
   if (own !== undefined) return { ...own, problems };
-  // Every other response is an object.
   if (!(response instanceof z.ZodObject)) return {};
   const name = nameResult(endpoint, kind);
   if (name === undefined || list !== undefined) {
-    // The response is the result: its rows and, if there are pages, `meta`.
+    // For a list, the result has the rows and, if there are pages, `meta`.
     const pages = list === undefined ? {} : { meta: z.looseObject({}), next: z.string() };
     return { ...describeList(response, kind), ...pages, problems };
   }
   if (effect !== "read") return { [name]: written, problems };
-  // Two tools read links, and only one needs to describe them.
+  // Two tools return a link, and only one of them describes it.
   const isDescribed = endpoint !== contract.shortLinks.resolve;
   return { [name]: isDescribed ? describeShown(response) : otherRow, problems };
 }
 
 function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
-  // The response contains a list of resources and `meta`.
   const lists = Object.entries(shape).filter(([, member]) => member instanceof z.ZodArray);
   const rows = z.array(kind.name === "link" ? linkRow : otherRow);
   return Object.fromEntries(lists.map(([name]) => [name, rows]));
 }
 
-/** The tool that reads a single one describes its members. */
+/** The short schema of a row, because the tool that reads a single record describes it. */
 const otherRow = z.looseObject({ id: z.unknown() });

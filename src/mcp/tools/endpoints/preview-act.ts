@@ -16,7 +16,7 @@ import type { ToolCall } from "../tool.ts";
 import { listVisits } from "../visits.ts";
 import { readAffected, type Act } from "./act.ts";
 
-/** Writes the question that a person reads before they approve a write. */
+/** Writes the question that a person reads before approving a write. */
 export async function previewAct(act: Act, call: PreviewCall): Promise<Question> {
   const { endpoint, kind, before, registered } = act;
   const [first] = registered;
@@ -28,23 +28,22 @@ export async function previewAct(act: Act, call: PreviewCall): Promise<Question>
 
 type PreviewCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
-/** The target of a preview, and what happens to it. */
 type ActSubject = Pick<Act, "kind" | "id" | "before" | "changes" | "affected">;
 
-/** Long enough for every address, domain and identifier that the API accepts. */
+/** No URL, domain or identifier in the API is longer. */
 const mostCharacters = limits.web_address_characters;
 
-/** Joins the questions about a link and the apps that it registers. */
-function addApps(preview: Question, brought: readonly Question[]): Question {
-  if (brought.length === 0) return preview;
-  const [title, ...more] = [...brought, preview].map((each) => each.title);
+/** Merges the questions about a link and the apps that it registers. */
+function addApps(preview: Question, registrations: readonly Question[]): Question {
+  if (registrations.length === 0) return preview;
+  const [title, ...more] = [...registrations, preview].map((each) => each.title);
   const rest = more.map((text) => text.charAt(0).toLowerCase() + text.slice(1));
-  const apps = brought.length === 1 ? "app" : `${brought.length} apps`;
+  const apps = registrations.length === 1 ? "app" : `${registrations.length} apps`;
   return {
     ...preview,
     title: [title, ...rest].join(", and "),
     button: `${preview.button} and register ${apps}`,
-    facts: [...brought.flatMap(({ facts }) => facts), ...preview.facts],
+    facts: [...registrations.flatMap(({ facts }) => facts), ...preview.facts],
   };
 }
 
@@ -80,9 +79,9 @@ async function previewDeletion(act: ActSubject, call: PreviewCall): Promise<Ques
   };
 }
 
-/** Words that say whether a deleted resource can be restored. */
+/** Describes whether a deleted resource can be restored. */
 type ReturnText = {
-  /** The end of the title, if it cannot be restored. */
+  /** Added to the title if the resource cannot be restored. */
   readonly ending: string;
   readonly fact: Fact;
 };
@@ -90,23 +89,23 @@ type ReturnText = {
 export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownKey): ReturnText {
   const name = "undo";
   if (kind === "project") return { ending: " permanently", fact: { name, text: "not possible" } };
-  const comesAlong = bringsBack[kind];
-  if (binDays === undefined || comesAlong === undefined) {
+  const outcome = restoreOutcomes[kind];
+  if (binDays === undefined || outcome === undefined) {
     const lost = kind === "link" ? " and no clicks" : "";
     const text = `only creates it again, with a new ID${lost}`;
     return { ending: " permanently", fact: { name, text } };
   }
-  return { ending: "", fact: { name, text: `possible for ${binDays} days, ${comesAlong}` } };
+  return { ending: "", fact: { name, text: `possible for ${binDays} days, ${outcome}` } };
 }
 
-/** What is restored for each kind, and what may prevent that. */
-const bringsBack: Readonly<Record<string, string>> = {
+/** What is restored for each kind of resource, and what may prevent that. */
+const restoreOutcomes: Readonly<Record<string, string>> = {
   link: "with its clicks and short path, unless another link takes its path",
   ios_app: "unless another app takes its bundle ID; its links then open it again",
   android_app: "unless another app takes its package name; its links then open it again",
 };
 
-/** Writes what changes, the target's other facts, and what a link's visitors will see. */
+/** Describes the changes, the target's other properties, and what a link's visitors will see. */
 async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Question> {
   const { kind, before, changes } = act;
   const record = before ?? {};
@@ -128,7 +127,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
       ...kept.filter((fact) => fact.kind === "address"),
       ...(isNew ? [] : describeMove(changes, call)),
       ...kept.filter((fact) => fact.kind !== "address"),
-      // The destination is unknown if the key may not read the link.
+      // If the key may not read the link, its destination is unknown.
       ...(isLink && before !== undefined
         ? listVisits(record, changes, apps, call.keyContext.known)
         : []),
@@ -137,7 +136,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
   };
 }
 
-/** Writes the title, in the user's own words if only one thing changes. */
+/** Writes the title. If only one field changes, uses the user's words for it. */
 function writeHeadline(act: ActSubject): Pick<Question, "title" | "button"> {
   const { label } = act.kind;
   if (act.before === null) return { title: `Create a ${label}`, button: `Create ${label}` };
@@ -168,14 +167,14 @@ function describeChange(before: Act["before"], name: string, value: unknown, app
   };
 }
 
-/** Says that the old address will return an error page. */
+/** Warns that the old URL will return an error page. */
 function describeMove({ path }: JsonObject, call: PreviewCall): readonly Fact[] {
   if (!isFilled(path)) return [];
   const old = { name: "old address", text: "visitors will get a 404 page" };
   return [...describeAddress(path, call, "new address"), old];
 }
 
-/** Names the target, but not by its id, which people do not know. */
+/** Names the target without its id, which people do not know. */
 function nameTarget({ kind, before }: ActSubject): string {
   const name = kind.names.map((field) => before?.[field]).find(isFilled);
   const named = name === undefined ? "that this API key cannot read" : quote(name);
@@ -209,20 +208,20 @@ function describeAddress(
   return [{ name, kind: "address", address, ...describeHost(address) }];
 }
 
-/** Describes the host of an address, or of a domain for addresses. */
+/** Describes the host of a URL or domain. */
 function describeHostOf(name: string, value: unknown): Pick<Fact, "note" | "warnings"> {
   if (typeof value !== "string") return {};
   return describeHost(name === "custom_domain" ? `https://${value}` : value);
 }
 
-/** The host in its ASCII form, and what may be misleading about it. */
+/** Returns the host in ASCII, and warnings about misleading characters. */
 function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
   const { ascii, warnings } = showAddress(address) ?? {};
   if (ascii === undefined) return {};
   return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
 }
 
-/** Lists what else changes with this target. */
+/** Lists what else the change affects. */
 async function listAffected(
   { kind, before, affected: known }: ActSubject,
   call: PreviewCall,
@@ -233,7 +232,7 @@ async function listAffected(
     return [all, { name: "links", text: writeValue(record["links_count"]) }];
   }
   if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
-  // Without the right to list links the number is omitted.
+  // Without permission to list links, the count is unknown.
   const affected = known ?? (await readIfPossible(readAffected(kind, record, call)));
   return [{ name: "links that open this app", text: writeAffected(affected) }];
 }
@@ -253,7 +252,7 @@ function isFilled(value: unknown): value is string {
   return typeof value === "string" && !isBlank(value);
 }
 
-/** The lines that an association file gains and loses; none if it stays unchanged. */
+/** Lists the lines that the association file gains and loses, or nothing if it stays unchanged. */
 export function describeAssociation(
   kind: ResourceKind,
   before: JsonObject | undefined,
@@ -278,7 +277,7 @@ export function describeAssociation(
 type AppAssociationFile = {
   readonly name: string;
   readonly list: (app: JsonObject) => readonly string[];
-  /** Describes the app's fields that the operating system ignores. */
+  /** Warns about values that the operating system ignores. */
   readonly findWarning: (app: JsonObject) => string | undefined;
 };
 

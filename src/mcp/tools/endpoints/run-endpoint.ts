@@ -31,7 +31,7 @@ async function read(endpoint: Endpoint, given: JsonObject, call: ToolCall): Prom
     ? { ...given, id: await findTarget(findKind(endpoint), String(given["id"]), call) }
     : given;
   const body: unknown = await call.ask(endpoint, input);
-  // The response is an object that was read with the endpoint's schema.
+  // The endpoint's schema has validated the response.
   return presentRead(endpoint, input, body as JsonObject, call);
 }
 
@@ -45,7 +45,7 @@ export async function presentRead(
   const isOfLinks = findKind(endpoint).name === "link";
   const rows = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
   const apps = await readAppsOf(isOfLinks ? rows : [], call);
-  // Each row also shows the fields of the filters and the sort order.
+  // Each row also contains the fields of the filters and the sort order.
   const asked = [...filters, ...(sort ? [sort] : [])].map(({ field }) => field);
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
@@ -96,25 +96,27 @@ function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {
   return Object.fromEntries(known.map((name) => [name, record[name]]));
 }
 
-/** What a writing tool is about to do, which a person may have to approve. */
+/** A prepared write, which a person may have to approve. */
 export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
-  /** The requests to come. Their rate limits are checked before a person is asked. */
+  /** The requests that will be sent. Their rate limits are checked before a person is asked. */
   readonly endpoints: readonly Endpoint[];
-  /** When a person is asked: always, only after the key has made many overwrites, or never. */
+  /** When to ask a person: always, after many unapproved overwrites of the key, or never. */
   readonly asks: "always" | "after_many" | "never";
-  /** Reads the state again, for a server that does not check conditions. */
+  /** Reads the state again, for servers that do not check preconditions. */
   readonly readState: () => Promise<unknown>;
-  /** Writes the question. Throws if the API would reject the request afterwards. */
+  /** Writes the question. Throws if the API would reject the request after the approval. */
   readonly describe: () => Promise<Question>;
   readonly carryOut: () => Promise<Result>;
 };
 
 type ApprovalCall = Pick<ToolCall, "approve" | "approveOverwrite" | "keyContext">;
 
-/** The most attempts on a target that keeps changing while a person approves the act. */
+/** The maximum number of attempts if the target keeps changing before the write. */
 const mostTries = 4;
 
-/** Prepares an act, has it approved, and carries it out on what was shown. */
+/**
+ * Prepares a write, requests approval if needed, and writes only if the target is still as shown.
+ */
 export async function actAsShown<Result>(
   prepare: () => Promise<PreparedAct<Result>>,
   call: ApprovalCall,
@@ -123,7 +125,7 @@ export async function actAsShown<Result>(
     try {
       return await actOnce(prepare, call);
     } catch (error) {
-      // The target has changed since it was shown, so the call starts again with the new state.
+      // The target has changed since it was shown, so the call restarts with the new state.
       if (!isChanged(error) || tries === mostTries) throw error;
     }
   }
@@ -147,8 +149,8 @@ async function actOnce<Result>(
   };
   if (asks === "after_many") return approveOverwrite(request, carryOut);
   await approve(await request());
-  // For a server without conditions, the target is read again just before the request. A later
-  // change is not noticed.
+  // A server without preconditions cannot detect changes, so the target is read again just before
+  // the request. Later changes go unnoticed.
   const isStale = !keyContext.checksConditions && digestOf(await readState()) !== digestOf(state);
   if (isStale) throw refuseChanged(tool);
   return carryOut();

@@ -7,12 +7,12 @@ import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
 import type { TargetRecord } from "../targets.ts";
 
-/** The history's name for the project's only template, whose versions have different ids. */
+/** The id of the template in the history, because each version has a different id. */
 export const templateId = "page_template";
 
 /**
- * Describes the effect of a write: the changed fields of an updated record, or else the whole
- * record.
+ * Describes the effect of a write: the changed fields of an updated record, or the whole record
+ * that was created or deleted.
  */
 export function describeEffect(
   resource: ResourceKind,
@@ -28,7 +28,7 @@ export function describeEffect(
     const unknown = listShown(resource).filter((name) => before[name] === undefined);
     return { ...target, before: keep(before), after, ...(unknown.length > 0 && { unknown }) };
   }
-  // A field that the response omits may be unchanged.
+  // A field that the response omits may be unchanged, so it is not recorded.
   const changed = Object.keys({ ...keep(before), ...keep(after) }).filter(
     (name) => after[name] !== undefined && !isSame(before[name], after[name]),
   );
@@ -46,7 +46,7 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
 }
 
-/** Leaves out members that no call can write, and times, which change with every write. */
+/** Drops read-only fields, and times, which change with every write. */
 export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
   const kept = listShown(resource).filter((field) => record[field] !== undefined);
   return pick(record, kept);
@@ -54,11 +54,10 @@ export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObjec
 
 function listShown({ name, show }: ResourceKind): readonly string[] {
   if (name === templateId) return ["body", "css", "live"];
-  // The response for every resource is an object.
   return Object.keys((show.response as z.ZodObject).shape).filter(isLasting);
 }
 
-/** A template's draft and live version, as far as they are known. */
+/** The draft and the live version of a template, if known. */
 export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
   const live = live_version && { body: live_version.body, css: live_version.css };
   const members = Object.entries({ body, css, live });

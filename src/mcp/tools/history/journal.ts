@@ -27,22 +27,21 @@ import { showFields } from "./show-change.ts";
 
 const { links, shortLinks } = contract;
 
-/** A change that is about to begin. `effects` are the additional effects of its requests. */
+/** A new change. `effects` are side effects of its requests, such as detached links. */
 type NewChange = ChangeTarget & {
   readonly effects: readonly Effect[];
   readonly note?: string | undefined;
   readonly undoes?: string;
 };
 
-/** One request of a change. */
 export type JournalStep = {
-  /** The effect in the history until the response arrives. */
+  /** The effect to record until the response arrives. */
   readonly intended: Effect;
   readonly send: () => Promise<unknown>;
   readonly describe: (body: unknown) => Promise<StepOutcome>;
 };
 
-/** The effects of a request, and other updates of the change in the history. */
+/** The actual effects of a request, and other updates of the history entry. */
 type StepOutcome = Partial<Omit<ChangeEnd, "state">> & Pick<ChangeEnd, "effects">;
 
 type JournaledChange = { readonly change: Change; readonly bodies: readonly unknown[] };
@@ -50,8 +49,8 @@ type JournaledChange = { readonly change: Change; readonly bodies: readonly unkn
 type JournalCall = Pick<ToolCall, "ask" | "keyContext" | "tool" | "writer" | "report">;
 
 /**
- * Records a change in the history before and after each request. If the process is killed in
- * between, the change stays marked as begun, so that the history is complete.
+ * Records a change in the history before and after each request. After a crash in between, the
+ * entry stays marked as begun, so no change is missing.
  */
 export async function journal(
   { effects, ...begun }: NewChange,
@@ -74,10 +73,11 @@ export async function journal(
   for (const [index, step] of steps.entries()) {
     if (index > 0) await history.note(change, { effects: [...done, step.intended] });
     const body = await step.send().catch(async (error: unknown) => {
-      // This request changed nothing, but earlier ones did.
+      // This request changed nothing, but earlier requests may have.
       if (isRefused(error)) {
-        const noted = index === 0 ? history.drop(change) : history.note(change, { effects: done });
-        await noted.catch(report);
+        const recorded =
+          index === 0 ? history.drop(change) : history.note(change, { effects: done });
+        await recorded.catch(report);
       }
       throw error;
     });
@@ -87,7 +87,7 @@ export async function journal(
       done.push(...own);
       outcome = rest;
     } catch (error) {
-      // The request succeeded, and its intended effect stays in the history.
+      // The request succeeded, so its intended effect stays in the history.
       if (index < steps.length - 1 || isUndo) throw error;
       report(error);
       return { change, bodies };
@@ -95,7 +95,7 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // An undo that is not recorded as done could be repeated.
+  // If an undo is not recorded as done, it could be repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
@@ -103,21 +103,21 @@ export async function journal(
 /** The target of a write, and what is known about it before. */
 type WriteTarget = {
   readonly kind: ResourceKind;
-  /** Omitted if it is about to be created. */
+  /** Undefined if the write creates the record. */
   readonly id?: string | undefined;
-  /** Null if none exists, undefined if the key may not read it. */
+  /** Null if the record does not exist, undefined if the key may not read it. */
   readonly before: TargetRecord;
   readonly condition?: WriteCondition | undefined;
-  /** The apps that the write also registers. */
+  /** The apps that the write registers in addition. */
   readonly registered?: readonly NewApp[];
 };
 
 export type JournaledWrite = {
-  /** What the server returned; a deletion returns nothing. */
+  /** The server's response. A deletion returns nothing. */
   readonly body: JsonObject;
-  /** The id and the changes of this history entry, for the result. */
+  /** The id and the changed fields of the history entry. */
   readonly change: JsonObject;
-  /** The apps that the write also registered, if they could be read. */
+  /** The additionally registered apps, if they could be read. */
   readonly registered: readonly JsonObject[];
 };
 
@@ -147,7 +147,7 @@ export async function journalWrite(
   const describe = async (body: unknown): Promise<StepOutcome> => {
     if (isDeletion) return { effects: [describeEffect(kind, id, before, null)] };
     registered = await readRegistered(known, body, call);
-    // Every response except a deletion's is an object, read with the endpoint's schema.
+    // The endpoint's schema has validated the response, which is an object except for deletions.
     const response = { body: body as JsonObject, sent, intended, registered };
     return describeResponse(endpoint, known, response, keyContext);
   };
@@ -156,18 +156,17 @@ export async function journalWrite(
     [{ intended, send: () => ask(endpoint, input, condition), describe }],
     call,
   );
-  // A created record needs no list of changes, because the request and the response contain all of
-  // it.
+  // For a created record, the request and the response already contain all fields.
   const fields = before === null ? undefined : showFields(change, keyContext);
   return {
-    // One request has one response, an object read with the endpoint's schema.
+    // The endpoint's schema has validated the only response.
     body: bodies[0] as JsonObject,
     change: { id: change.id, ...(fields && { fields }) },
     registered: registered.map(({ record }) => record),
   };
 }
 
-/** An app that was registered with a link. */
+/** An app that was registered together with a link. */
 type RegisteredApp = {
   readonly kind: ResourceKind;
   readonly id: string;
@@ -189,14 +188,14 @@ function describeResponse(
 ): StepOutcome {
   const isTemplate = kind.name === templateId;
   const id = isTemplate ? templateId : body["id"];
-  // The written record is unknown, so an undo has to find it.
+  // Without an id, an undo has to search for the record.
   if (typeof id !== "string") return { effects: [intended] };
   const target = nameTarget(kind, id, isTemplate ? {} : body);
   const apps = registered.map((app) => describeEffect(app.kind, app.id, null, app.record));
   if (endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, body, linkHost)) {
     return { ...target, effects: apps, note: "A link's short path cannot be removed." };
   }
-  // A field that the response omits has the value that was sent.
+  // Fields that the response omits are assumed to have the sent value.
   const { shape } = kind.show.response as z.ZodObject;
   const shown = Object.entries(sent).filter(([name]) => name in shape);
   const record = isTemplate ? readTemplateRecord(body) : body;
@@ -204,7 +203,7 @@ function describeResponse(
   return { ...target, effects: [...apps, describeEffect(kind, id, before, after)] };
 }
 
-/** The target's name for people. */
+/** Names the target for people. */
 function nameTarget(
   { name: kind, names, key }: ResourceKind,
   id: string | null,
@@ -218,7 +217,7 @@ function nameTarget(
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
 }
 
-/** Leaves out an app that may have existed before, because undo must not delete it. */
+/** Omits apps that may have existed before, because an undo must not delete them. */
 async function readRegistered(
   { kind: { name }, registered = [] }: WriteTarget,
   written: unknown,
@@ -235,27 +234,27 @@ async function readRegistered(
 }
 
 /**
- * Whether shortening created the link. If the link existed, its new short path cannot be
- * distinguished from an older one.
+ * Whether shortening created the link. Otherwise its new short path cannot be distinguished from an
+ * older one.
  */
 function isMadeByShortening(
   { url }: JsonObject,
   link: JsonObject,
   linkHost: string | undefined,
 ): boolean {
-  // Shortening a link's own address creates no link.
+  // Shortening the URL of an existing link creates no link.
   if (isOwnLinkAddress(String(url), linkHost)) return false;
   return link["clicks"] === 0 && typeof url === "string" && link["url"] === url.trim();
 }
 
 /**
- * The links that lose an app when it is deleted. The embedded service restores them itself. On a
+ * The links that lose an app by its deletion. The embedded service restores them itself. On a
  * remote server, undo registers the app again and sets it on each link.
  */
 
 type DetachedLinks = { readonly detached: readonly Effect[]; readonly note?: string };
 
-/** One page of a list, the most clicked links first. */
+/** The number of links on one page, most clicked first. */
 const mostDetached = 100;
 
 async function listDetached(
@@ -264,11 +263,11 @@ async function listDetached(
   id: string | null,
   { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
 ): Promise<DetachedLinks> {
-  if (kind.name === "project") return { detached: [], note: projectNoted };
+  if (kind.name === "project") return { detached: [], note: projectNote };
   const filter = appFilters[kind.name];
   if (filter === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
   const value = app?.[kind.key ?? ""];
-  if (typeof value !== "string") return { detached: [], note: noneNoted };
+  if (typeof value !== "string") return { detached: [], note: linksUnread };
   const filters = [{ field: filter, condition: "eq", value } as const];
   const sort = { field: "clicks", direction: "desc" } as const;
   const page = await ask(links.index, { filters, sort, limit: mostDetached }).catch(
@@ -278,7 +277,7 @@ async function listDetached(
       throw error;
     },
   );
-  if (page === undefined) return { detached: [], note: noneNoted };
+  if (page === undefined) return { detached: [], note: linksUnread };
   // A server that ignores filters returns all links, so the rows are also compared here.
   const field = `${kind.name}_id`;
   const own = page.links.filter((link) => link[field] === id);
@@ -292,15 +291,15 @@ async function listDetached(
     listUnreadRows(page).length === 0 && page.links.every((link) => link[field] !== undefined);
   const { count, next } = page.meta;
   if (isRead && typeof next !== "number") return { detached };
-  if (!isRead || typeof count !== "number") return { detached, note: someNoted };
+  if (!isRead || typeof count !== "number") return { detached, note: linksPartlyUnread };
   return {
     detached,
     note: `${count} links opened this app. Undo adds the app back to ${mostDetached} of them.`,
   };
 }
 
-const someNoted =
+const linksPartlyUnread =
   "Not all links that opened this app could be read. Undo adds the app back only to some of them.";
-const noneNoted =
+const linksUnread =
   "The links that opened this app could not be read. Undo does not add the app back to them.";
-const projectNoted = "A deleted project cannot be restored.";
+const projectNote = "A deleted project cannot be restored.";

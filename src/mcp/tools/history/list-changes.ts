@@ -14,7 +14,7 @@ import { findTarget } from "../targets.ts";
 import { makeTool, readAny, type ToolCall, type Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
 
-/** The tool that lists changes, so that a person can look them up and undo them. */
+/** The tool that lists changes, to look them up and undo them. */
 
 const perPage = 20;
 
@@ -38,7 +38,7 @@ export function createListChanges(): Tool {
   });
 }
 
-/** The tool's arguments, and the kind, which the console uses. */
+/** The tool's arguments. Only the console sets `kind`. */
 type ChangeQuery = {
   readonly target?: string;
   readonly kind?: string;
@@ -66,7 +66,7 @@ async function listChanges(
   };
 }
 
-/** Names the key's own job by its progress. */
+/** Describes the key's own jobs by their current progress. */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);
@@ -74,8 +74,8 @@ async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> 
 }
 
 /**
- * Finds a target by its current or earlier name, even after its deletion. The history is searched
- * first. It does not contain short addresses, so their link is looked up.
+ * Resolves a current or earlier name of a target, even a deleted one. Searches the history first.
+ * It contains no short paths, so their links are looked up.
  */
 async function readTarget(given: string, history: History, call: ToolCall): Promise<string> {
   const { readers } = call.keyContext;
@@ -84,7 +84,7 @@ async function readTarget(given: string, history: History, call: ToolCall): Prom
     listLinkHosts(call.keyContext.known),
   );
   const candidates = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
-  // A text that no database can store is no name.
+  // Text that cannot be stored is not a name in the history.
   const names = candidates.filter((name) => isStorable(name));
   for (const name of names) if ((await history.count(readers, { target: name })) > 0) return name;
   for (const kind of targetKinds) {
@@ -98,12 +98,12 @@ async function readTarget(given: string, history: History, call: ToolCall): Prom
 const { links, iosApps, androidApps } = contract;
 const targetKinds = [links.show, iosApps.show, androidApps.show].map(findKind);
 
-/** A target that no longer exists has no current name. */
+/** A deleted target has no current name. */
 function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/** The access to the history: any right to write is enough, because other keys have no changes. */
+/** Any permission to write gives access to the history, because other keys have no changes. */
 export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

@@ -17,18 +17,18 @@ import { describeTemplate, readState, type TemplateState } from "../templates/te
 import type { ToolCall } from "../tool.ts";
 import { describeEffect, templateId } from "./describe-effect.ts";
 
-/** A request of an undo, prepared like a call of its endpoint's tool. */
+/** A request of an undo, with the checks and the preview of its endpoint's tool. */
 export type StepAct = UndoStep & { readonly act: Act };
 
-/** The requests that undo a change from the current state. */
+/** The requests that undo a change, starting from the current state. */
 export type PlannedUndo = {
   readonly change: Change;
   readonly steps: readonly StepAct[];
-  /** Whether it is unknown if this change was ever made. */
+  /** Whether it is unknown if the change took effect. */
   readonly isDoubtful: boolean;
-  /** Parts of it that cannot be undone. */
-  readonly lacking: readonly string[];
-  /** The current template, if the change is about the template. */
+  /** Why parts of the change cannot be undone. */
+  readonly notRestored: readonly string[];
+  /** The current template, for a change of the template. */
   readonly template: TemplateState | undefined;
 };
 
@@ -41,14 +41,14 @@ export async function planUndo(
 ): Promise<PlannedUndo> {
   const { effects, note, realm } = change;
   const isDoubtful = change.state === "begun";
-  // Keys and operator settings are not resources of the API.
+  // Changes of keys and operator settings are not API resources.
   const isForeign = findKindNamed(change.kind) === undefined;
   if (note !== null && (effects.length === 0 || isForeign)) throw refuseUndo(note);
   const template = change.kind === templateId ? await readState(call) : undefined;
-  const follow = async (id: string) => history.findSuccessor(realm, id);
+  const resolveId = async (id: string) => history.findSuccessor(realm, id);
   const hasBin = call.keyContext.known.binDays !== undefined;
   const steps: StepAct[] = [];
-  const lacking: string[] = [];
+  const notRestored: string[] = [];
   for (const effect of effects.toReversed()) {
     const kind = findKindNamed(effect.kind);
     const read = async ({ id }: Effect) =>
@@ -60,16 +60,16 @@ export async function planUndo(
     const isUnknown = isDoubtful || (effect.id === null && effect.before === null);
     const known =
       isUnknown && kind !== undefined ? await settleEffect(kind, effect, read, call) : effect;
-    const current = await followIds(known, follow);
+    const current = await resolveIds(known, resolveId);
     const now = await read(current);
     const plan =
       template === undefined ? planStep(current, now, hasBin) : planTemplate(known, now ?? {});
     if ("steps" in plan) for (const step of plan.steps) steps.push(await addAct(step, call));
-    // The main target must be restored, but a part that came with it may be lost.
+    // The main target must be restored, but side effects may remain.
     else if (effect.kind === change.kind) throw refuseUndo(plan.why);
-    else lacking.push(plan.why);
+    else notRestored.push(plan.why);
   }
-  return { change, steps, isDoubtful, lacking, template };
+  return { change, steps, isDoubtful, notRestored, template };
 }
 
 async function addAct(step: UndoStep, call: UndoCall): Promise<StepAct> {
@@ -89,31 +89,32 @@ async function addAct(step: UndoStep, call: UndoCall): Promise<StepAct> {
   return { ...step, act };
 }
 
-type FollowId = (id: string) => Promise<string>;
+type ResolveId = (id: string) => Promise<string>;
 
 /**
- * Follows ids: a record that was deleted and created again has a new id, and so does a link's app.
+ * Replaces outdated ids. A record that was deleted and created again has a new id, and so does a
+ * link's app.
  */
-async function followIds(effect: Effect, follow: FollowId): Promise<Effect> {
+async function resolveIds(effect: Effect, resolveId: ResolveId): Promise<Effect> {
   const { id, before, after } = effect;
   return {
     ...effect,
-    id: id === null ? null : await follow(id),
-    ...(before !== undefined && { before: before && (await followApps(before, follow)) }),
-    after: after && (await followApps(after, follow)),
+    id: id === null ? null : await resolveId(id),
+    ...(before !== undefined && { before: before && (await resolveApps(before, resolveId)) }),
+    after: after && (await resolveApps(after, resolveId)),
   };
 }
 
-async function followApps(record: JsonObject, follow: FollowId): Promise<JsonObject> {
-  const followed: Record<string, unknown> = { ...record };
+async function resolveApps(record: JsonObject, resolveId: ResolveId): Promise<JsonObject> {
+  const resolved: Record<string, unknown> = { ...record };
   for (const app of appFields) {
     const id = record[`${app}_id`];
-    if (typeof id === "string") followed[`${app}_id`] = await follow(id);
+    if (typeof id === "string") resolved[`${app}_id`] = await resolveId(id);
   }
-  return followed;
+  return resolved;
 }
 
-/** Finds out from the current record whether a change without a response was made. */
+/** Determines from the current record whether a change without a response took effect. */
 async function settleEffect(
   kind: ResourceKind,
   effect: Effect,
@@ -139,7 +140,6 @@ async function settleEffect(
   return describeEffect(kind, id, before, now);
 }
 
-/** Explains why a change cannot be undone, in sentences for the user. */
 export function refuseUndo(
   message: string,
   next = "Tell the user that this cannot be undone.",
@@ -158,8 +158,8 @@ function refuseUnmade(): ToolFailure {
 const { save, publish, unpublish } = contract.pageTemplate;
 
 /**
- * Restores the template: first the live version, because publishing replaces the draft, and then
- * the draft, which can be emptied but not deleted. `now` omits what the key may not read.
+ * Restores the live version first, because publishing replaces the draft. Then restores the draft,
+ * which can be emptied but not deleted. `now` omits what the key may not read.
  */
 function planTemplate({ id, before, after, ...effect }: Effect, now: JsonObject): UndoSteps {
   const kind = findKindNamed(effect.kind);
@@ -173,17 +173,17 @@ function planTemplate({ id, before, after, ...effect }: Effect, now: JsonObject)
   const lost = describeLost(edited, now, wanted);
   const steps: UndoStep[] = [];
   let current = now;
-  const go = (endpoint: UndoStep["endpoint"], input: JsonObject, next: JsonObject) => {
+  const addStep = (endpoint: UndoStep["endpoint"], input: JsonObject, next: JsonObject) => {
     steps.push({ kind, id, lost, endpoint, input, now: current, wanted: next });
     current = next;
   };
   const live = wanted["live"] as JsonObject | null;
   if (!isSame(live, now["live"])) {
-    if (live === null) go(unpublish, {}, { ...current, live });
-    else go(publish, live, { ...current, ...live, live });
+    if (live === null) addStep(unpublish, {}, { ...current, live });
+    else addStep(publish, live, { ...current, ...live, live });
   }
   const { body, css } = wanted;
   const isDraft = isSame(body, current["body"]) && isSame(css, current["css"]);
-  if (!isDraft) go(save, { body, css }, { ...current, body, css });
+  if (!isDraft) addStep(save, { body, css }, { ...current, body, css });
   return { steps };
 }

@@ -12,7 +12,7 @@ import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/write-value.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
-/** A change in another result. The schema of list_changes describes its members. */
+/** The short schema for other tools, because list_changes describes the properties. */
 export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
 type ChangedFields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
@@ -20,10 +20,10 @@ type ReadRights = Pick<KeyContext, "access" | "key_print">;
 
 const mostCharacters = 200;
 const mostName = 60;
-/** Deleting an app detaches many links. */
+/** Limits the side effects to show, because deleting an app may detach many links. */
 const mostOthers = 20;
 
-/** Writes a change for an assistant, without what the key may not read. */
+/** Formats a change for an assistant, without what the key may not read. */
 export function showChange(change: Change, readable: ReadRights): JsonObject {
   const { id, at, tool, client, target_id, kind, name, note, undoes, undone_by } = change;
   const readableEffects = listReadable(change, readable);
@@ -49,12 +49,12 @@ export function showChange(change: Change, readable: ReadRights): JsonObject {
   };
 }
 
-/** Names who made a change, if it was another key. */
+/** Names the author of a change by another key. */
 function nameWriter({ key_print }: Change): string {
   return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
 
-/** The target's changed fields, from before the first step to after the last one. */
+/** The changed fields of the target, with values from before the first and after the last step. */
 export function showFields(change: Change, readable: ReadRights): ChangedFields {
   const own = listReadable(change, readable).filter((effect) => isOfTarget(effect, change));
   const fields: Record<string, ChangedFields[string]> = {};
@@ -79,7 +79,7 @@ function listFields({ before, after }: Effect): ChangedFields {
     const to = after?.[name] ?? null;
     return [name, { from: shortenIn(from), to: shortenIn(to) }] as const;
   });
-  // Empty fields of a created or deleted record are left out.
+  // Omits empty fields of a created or deleted record.
   const isWhole = !before || after === null;
   return Object.fromEntries(
     members.filter(([, { from, to }]) => !isWhole || !isUnset(from) || !isUnset(to)),
@@ -111,7 +111,7 @@ function shorten(text: string, most: number): string {
 const lately_ms = 60 * 60_000;
 const mostRecentFields = 5;
 
-/** Adds a change of the last hour to the question, because the person may not know it yet. */
+/** Adds a change of the last hour to the question, because the person may not know about it. */
 export async function addRecent(
   request: ApprovalRequest,
   keyContext: KeyContext,
@@ -126,14 +126,14 @@ export async function addRecent(
 
 function describeRecent(change: Change, keyContext: KeyContext): Question["recent"] {
   const { at, kind, state, effects } = change;
-  // A created or deleted target has no earlier values, and a begun change may never be made.
+  // Created and deleted targets have no earlier values, and a begun change may never take effect.
   const isUpdate = effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostRecentFields);
   if (!isUpdate || state !== "done" || fields.length === 0) return undefined;
   const values = fields.map(([name, { from }]) => describeValue(writeWords(name), from));
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : values.join(", ");
   const isOwn = change.key_print === keyContext.key_print;
-  // The console saves the first draft on its own before it asks about publishing.
+  // The console saves a first draft itself before it asks about publishing.
   if (isOwn && kind === "page_template" && was === "empty") return undefined;
   const by = isOwn ? "this key" : nameWriter(change);
   return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };

@@ -38,7 +38,7 @@ import { readAnyWrite } from "./list-changes.ts";
 import { planUndo, refuseUndo, type StepAct, type PlannedUndo } from "./plan-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
 
-/** The tool that undoes a change, with the same requests and rules as any caller. */
+/** The tool that undoes a change. Its requests follow the same rules as any other call. */
 
 const name = "undo";
 const linkKind = findKind(contract.links.show);
@@ -114,7 +114,7 @@ function undo(change: Change, history: History, call: ToolCall): Promise<Change>
       state: describeState(planned),
       readState: async () => describeState(await planUndo(change, history, call)),
       endpoints: planned.steps.map(({ endpoint }) => endpoint),
-      asks: losesData(planned) ? "always" : overwrites ? "after_many" : "never",
+      asks: needsApproval(planned) ? "always" : overwrites ? "after_many" : "never",
       describe: async () => {
         await refuseInvalidUndo(planned, call);
         return previewUndo(planned, call);
@@ -124,22 +124,22 @@ function undo(change: Change, history: History, call: ToolCall): Promise<Change>
   }, call);
 }
 
-/** Requires the operator's permission and the key's right for each request. */
+/** Throws unless the operator and the key's permissions allow each request. */
 function requireRights({ steps }: PlannedUndo, { keyContext }: ToolCall): void {
   for (const { endpoint, kind, now } of steps) {
     requireRight({ tool: name, endpoint }, keyContext);
-    // Restoring creates a record, also with a request that has no tool.
+    // Restoring counts as creating a record, because some restore endpoints have no tool.
     requireAct((now === null && endpointsOf[kind.name]?.create) || endpoint, keyContext);
   }
 }
 
-/** Checks the destinations of restored links, because restoring requests do not contain them. */
+/** Checks the destinations of restored links, because restore requests do not contain them. */
 async function refuseForeignSteps({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   if (template !== undefined) {
     for (const { input } of steps) await refuseForeignPage(input, template, call);
   }
   const problems = steps.flatMap(({ kind, now, wanted }) =>
-    // A link's record has a link's fields, with null for empty ones.
+    // The record of a link has the same fields as a request, with null for empty ones.
     kind === linkKind
       ? call.keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {})
       : [],
@@ -148,10 +148,10 @@ async function refuseForeignSteps({ steps, template }: PlannedUndo, call: ToolCa
 }
 
 /**
- * Whether the undo needs approval: one of its requests does, a later change would be lost, or the
- * current state is unknown.
+ * An undo needs approval if one of its requests does, if it would overwrite a later change, or if
+ * the current state is unknown.
  */
-function losesData({ steps, isDoubtful }: PlannedUndo): boolean {
+function needsApproval({ steps, isDoubtful }: PlannedUndo): boolean {
   return (
     isDoubtful ||
     steps.some(({ act, now, lost }) => {
@@ -160,7 +160,7 @@ function losesData({ steps, isDoubtful }: PlannedUndo): boolean {
   );
 }
 
-/** The approval is valid only for this state: every target, and what is sent. */
+/** The approved state: every target, and the requests. */
 function describeState({ steps }: PlannedUndo): unknown {
   return steps.map(({ endpoint, input, now }) => [
     endpoint.tool,
@@ -169,7 +169,7 @@ function describeState({ steps }: PlannedUndo): unknown {
   ]);
 }
 
-/** Sends the requests one after another. If one fails, another undo of the change does the rest. */
+/** Sends the requests one by one. After a failure, undoing the change again does the rest. */
 async function carryOut(
   { change, steps, template }: PlannedUndo,
   history: History,
@@ -177,18 +177,18 @@ async function carryOut(
 ): Promise<Change> {
   const { realm } = call.writer;
   const { kind, target_id, target_key, name: called } = change;
-  const follow = async (id: string) => history.findSuccessor(realm, id);
+  const resolveId = async (id: string) => history.findSuccessor(realm, id);
   let condition = template && describeCondition(template);
   let done = 0;
   const journalStep = (step: StepAct): JournalStep => {
     const { endpoint, now, wanted } = step;
-    const isAnew = endpoint === endpointsOf[step.kind.name]?.create;
+    const isCreation = endpoint === endpointsOf[step.kind.name]?.create;
     const describe = (id: string | null, after: JsonObject | null) =>
       describeEffect(step.kind, id, now, after);
     return {
-      intended: describe(isAnew ? null : step.id, wanted),
+      intended: describe(isCreation ? null : step.id, wanted),
       send: async () => {
-        const input = await followChosenApps(step.input, follow);
+        const input = await resolveChosenApps(step.input, resolveId);
         const shown = template === undefined && now ? { shown: now } : condition;
         const body: unknown = await call.ask(endpoint, input, shown);
         done += 1;
@@ -196,7 +196,6 @@ async function carryOut(
       },
       describe: async (body) => {
         if (template !== undefined) {
-          // All endpoints that write the template return it.
           const written = body as WrittenTemplate;
           const live_id = written.live_version?.id ?? null;
           condition = {
@@ -205,9 +204,9 @@ async function carryOut(
           return { effects: [describe(step.id, { ...wanted, ...readTemplateRecord(written) })] };
         }
         const made = isJsonObject(body) ? body : {};
-        const id = isAnew ? readId(made) : step.id;
-        if (isAnew && id !== null) await history.noteSuccessor(realm, step.id, id);
-        const current = target_id && (await follow(target_id));
+        const id = isCreation ? readId(made) : step.id;
+        if (isCreation && id !== null) await history.noteSuccessor(realm, step.id, id);
+        const current = target_id && (await resolveId(target_id));
         return { effects: [describe(id, wanted && { ...wanted, ...made })], target_id: current };
       },
     };
@@ -216,7 +215,7 @@ async function carryOut(
     const begun = { kind, target_id, target_key, name: called, effects: [], undoes: change.id };
     return (await journal(begun, steps.map(journalStep), call)).change;
   } catch (error) {
-    throw done > 0 && isRefused(error) ? explainHalf(error, change) : error;
+    throw done > 0 && isRefused(error) ? explainPartial(error, change) : error;
   }
 }
 
@@ -224,29 +223,29 @@ function readId({ id }: JsonObject): string | null {
   return typeof id === "string" ? id : null;
 }
 
-/** Replaces the id of an app that an earlier step has registered again. */
-async function followChosenApps(
+/** Replaces the id of an app that an earlier step registered again. */
+async function resolveChosenApps(
   input: JsonObject,
-  follow: (id: string) => Promise<string>,
+  resolveId: (id: string) => Promise<string>,
 ): Promise<JsonObject> {
-  const followed: Record<string, unknown> = { ...input };
+  const resolved: Record<string, unknown> = { ...input };
   for (const app of appFields) {
     const choice = input[app];
     const id = isJsonObject(choice) ? readId(choice) : null;
-    if (id !== null) followed[app] = { id: await follow(id) };
+    if (id !== null) resolved[app] = { id: await resolveId(id) };
   }
-  return followed;
+  return resolved;
 }
 
-/** Explains that a step was rejected after earlier steps had changed something. */
-function explainHalf({ failure }: ToolFailure, { id }: Change): ToolFailure {
+/** Explains that a step was rejected after earlier steps succeeded. */
+function explainPartial({ failure }: ToolFailure, { id }: Change): ToolFailure {
   const next =
     `Tell the user that only part of the change was undone. To undo the rest, call ${name} with ` +
     `change_id ${id}. ${failure.next}`;
   return new ToolFailure({ ...failure, effect: "done", next });
 }
 
-/** Makes a plan to restore many links, which a person sees before it is applied. */
+/** Plans the undo of a job, which a person sees before it is applied. */
 async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonObject> {
   const { keyContext, signal } = call;
   const { bulk } = keyContext;
@@ -266,14 +265,13 @@ async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonO
 
 const { links, pageTemplate } = contract;
 const { unpublish } = pageTemplate;
-/** An app's deletion may have removed it from many links. */
+/** Deleting an app may have detached many links. */
 const mostShown = 20;
 
 type UndoPreviewCall = Pick<ToolCall, "ask" | "askFree" | "keyContext" | "apps">;
 
-/** Writes the question about an undo. */
 async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Question> {
-  const { change, steps, isDoubtful, lacking } = undo;
+  const { change, steps, isDoubtful, notRestored } = undo;
   const previews = [];
   for (const step of steps.slice(0, mostShown)) previews.push(await previewStep(step, undo, call));
   const losses = await Promise.all(steps.map((step) => describeLosses(step, call)));
@@ -288,7 +286,7 @@ async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Qu
     ...(isDoubtful ? [{ name: "uncertain", text: doubt }] : []),
     ...losses.flat(),
     ...(change.note === null ? [] : [{ name: "note", text: change.note }]),
-    ...[...new Set(lacking)].map((text) => ({ name: "not restored", text })),
+    ...[...new Set(notRestored)].map((text) => ({ name: "not restored", text })),
     ...previews.flatMap(({ title: text, facts: each }, index) => [
       { name: previews.length === 1 ? "action" : `step ${index + 1}`, text },
       ...each,
@@ -305,14 +303,14 @@ async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Qu
   };
 }
 
-/** Describes the undone change in words instead of its tool's name. */
+/** Describes the undone change in words, because people do not know the tool's name. */
 function nameAct({ tool, effects }: Change): string {
   const [verb = ""] = tool.split("_");
   const isCreation = verb === "upsert" && effects[0]?.before === null;
   return isCreation ? "creation" : (nouns[verb] ?? "change");
 }
 
-/** The words by the first part of the tool's name. */
+/** The words for changes, by the first part of the tool's name. */
 const nouns: Readonly<Record<string, string>> = {
   create: "creation",
   shorten: "creation",
@@ -347,7 +345,7 @@ async function previewStep(
   return previewWrite(endpoint, input, template, call);
 }
 
-/** Throws before the approval if the API would reject one of the requests. */
+/** Throws before the approval if the API would reject one of the requests afterwards. */
 async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   for (const step of steps) {
     if (template === undefined) await refuseInvalid(await readAct(step, steps, call), call, name);
@@ -360,11 +358,11 @@ async function readAct(
   steps: readonly StepAct[],
   call: ToolCall,
 ): Promise<Act> {
-  // A request that restores from the bin has only an id.
+  // A restore request contains only an id.
   if (now === null) return { ...act, changes: wanted ?? {} };
   if (endpoint.body !== links.create.body) return act;
   const { missing } = await settleApps(input, call);
-  // An app that an earlier step creates again gets a new id.
+  // An app that an earlier step creates again gets a new id, so the old id is not missing.
   const isMade = (name: string) =>
     steps.some((each) => each.kind.name === name && each.now === null);
   return { ...act, missing: missing.filter(({ name }) => !isMade(name)) };

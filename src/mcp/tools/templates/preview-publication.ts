@@ -17,12 +17,12 @@ import {
   type TemplateText,
 } from "./template-state.ts";
 
-/** Writes the questions before the page of all links changes, or its draft is replaced. */
+/** Writes the approval questions for changes of the page template. */
 
 const { pageTemplate, links } = contract;
 const now = "Now";
 const then = "After approval";
-/** Limited, because the approval stores the pages. */
+/** Limited, because the approval stores the rendered pages. */
 const mostFrameCharacters = 200_000;
 
 export async function previewWrite(
@@ -49,7 +49,7 @@ async function previewPublication(
   call: TemplateCall,
 ): Promise<Question> {
   const after = { ...draft, ...pickText(given) };
-  const seen = await findSeen(live, after, call);
+  const seen = await findVisibleTexts(live, after, call);
   const changes = describeChanges(seen.now, seen.next);
   return {
     title: "Publish this page for all links in the project",
@@ -67,7 +67,7 @@ async function previewUnpublication(
   { live }: TemplateState,
   call: TemplateCall,
 ): Promise<Question> {
-  const seen = await findSeen(null, {}, call);
+  const seen = await findVisibleTexts(null, {}, call);
   return {
     title: "Unpublish the project's page: all links will show the default page",
     button: "Unpublish page",
@@ -110,13 +110,13 @@ function describeLive(live: TemplateState["live"], { keyContext }: TemplateCall)
   const { published_at } = live;
   if (typeof published_at !== "string") return "A version is published, but its date is unknown.";
   const at = parseTime(published_at);
-  // A remote server's time may be any text.
+  // A remote server may return any text as time.
   const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
   return `This version was published on ${time}.`;
 }
 
 /**
- * Describes the changes in both texts line by line. If the old text is unknown, every line is new.
+ * Describes the changes in both texts line by line. Without a known old text, every line is new.
  */
 export function describeChanges(
   before: ReadText | null | undefined,
@@ -133,21 +133,18 @@ export function describeChanges(
   });
 }
 
-/** The texts that visitors see before and after, as far as they are known. */
-export type SeenTexts = {
+/** The texts that visitors see before and after the change, if known. */
+export type VisibleTexts = {
   readonly now: ReadText | null | undefined;
   readonly next: Partial<TemplateText>;
 };
 
-/**
- * Finds the texts that visitors see. The embedded service shows its starter template if nothing is
- * published or the body is empty.
- */
-export async function findSeen(
+/** The embedded service shows its starter template if nothing is published or the body is empty. */
+export async function findVisibleTexts(
   live: TemplateState["live"],
   after: Partial<TemplateText>,
   { keyContext }: Pick<ToolCall, "keyContext">,
-): Promise<SeenTexts> {
+): Promise<VisibleTexts> {
   if (!keyContext.checksConditions) return { now: live, next: after };
   const { fillBody } = await import("../../../template/link-page.ts");
   const fill = (text: ReadText) => (isText(text) ? fillBody(text) : text);
@@ -186,7 +183,7 @@ async function drawFrame(
 }
 
 async function countLinks({ ask }: TemplateCall): Promise<Fact> {
-  // The number is optional for the decision.
+  // The question works without the number of links.
   const page = await readIfPossible(ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };

@@ -19,7 +19,7 @@ import {
 import { actAsShown } from "../endpoints/run-endpoint.ts";
 import { journalWrite } from "../history/journal.ts";
 import type { EndpointAddition, ToolCall } from "../tool.ts";
-import { describeChanges, findSeen, previewWrite } from "./preview-publication.ts";
+import { describeChanges, findVisibleTexts, previewWrite } from "./preview-publication.ts";
 import {
   describeCondition,
   describeTemplate,
@@ -36,14 +36,12 @@ import {
   type TemplateState,
 } from "./template-state.ts";
 
-/** The tools for the page template. Each project has one template, which has no id. */
-
 const { save, publish, preview, version, versions } = contract.pageTemplate;
 
 const linkIds = describeIds(findKind(contract.links.show));
 const [usual] = platforms;
 
-/** Views are HTML from the server that some clients show in a frame (MCP Apps, SEP-1865). */
+/** Views are HTML that some clients show in a frame (MCP Apps, SEP-1865). */
 export const viewExtension = "io.modelcontextprotocol/ui";
 export const viewType = "text/html;profile=mcp-app";
 
@@ -55,7 +53,7 @@ export const templateView = {
   mimeType: viewType,
 } as const;
 
-/** Adds an address where a person can look at the page, because a model cannot see it. */
+/** Adds a URL where a person can look at the page, because a model cannot see it. */
 const previewAddition: EndpointAddition = {
   fields: {
     link_id: z.string().optional().describe(linkIds),
@@ -75,12 +73,12 @@ export const templateAdditions: readonly (readonly [Endpoint, EndpointAddition])
   [preview, previewAddition],
 ];
 
-/** Saves, publishes, unpublishes or restores exactly what was shown. */
+/** Saves, publishes, unpublishes or restores the template, only if it is still as shown. */
 function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
   return actAsShown(async () => {
     const state = await readState(call);
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
-    const input = endpoint === publish ? settleText(given, state, call) : given;
+    const input = endpoint === publish ? chooseText(given, state, call) : given;
     if (endpoint.body !== undefined) await refuseForeignPage(input, state, call);
     const asks = state.isAbsent ? "never" : "after_many";
     // The endpoint's schema has checked the arguments.
@@ -89,7 +87,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
       tool: endpoint.tool,
       args: given,
       target,
-      // The approval is valid only for this version and this draft.
+      // The approval covers only this live version and this draft.
       state,
       readState: () => readState(call),
       endpoints: [endpoint],
@@ -103,8 +101,8 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
   }, call);
 }
 
-/** The exact text to publish. A draft that is saved after the question is not published. */
-function settleText(
+/** Returns the exact text to publish. A draft that is saved after the question is not published. */
+function chooseText(
   given: JsonObject,
   { draft, isAbsent }: TemplateState,
   call: ToolCall,
@@ -126,7 +124,7 @@ function settleText(
   return { ...given, ...text };
 }
 
-/** Whether the draft may be read. That uses the tool that saves it. */
+/** Reading the draft uses the tool that saves it, so that tool must be offered. */
 function isSaveOffered({ keyContext }: ToolCall): boolean {
   return keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
 }
@@ -146,29 +144,28 @@ async function carryOut(
     before: describeTemplate(state),
     condition: describeCondition(state),
   };
-  // All endpoints that write the template return it.
   const { body, change } = await journalWrite(endpoint, input, known, call);
   return leaveOutTexts(presentBody(endpoint, body), change);
 }
 
-/** Reads a version of the template by its id, or by a word such as `draft`. */
+/** Reads a version of the template by its id, or by a name such as `draft`. */
 async function readVersion(
   endpoint: Endpoint,
   { id }: JsonObject,
   call: ToolCall,
 ): Promise<JsonObject> {
   const text = await readText(String(id), call);
-  // For an empty body, it is unknown what a remote server shows.
-  const note = call.keyContext.checksConditions ? describeLack(text) : undefined;
+  // What a remote server shows for an empty body is unknown.
+  const note = call.keyContext.checksConditions ? describeEmptyText(text) : undefined;
   return presentBody(endpoint, { ...text, ...(note !== undefined && { note }) });
 }
 
 async function readText(id: string, call: ToolCall): Promise<object> {
   switch (id) {
     case "draft":
-      return { id, ...(await orStarter(askDraft(call), call)) };
+      return { id, ...(await adviseStarterIfMissing(askDraft(call), call)) };
     case "live":
-      return orStarter(askLive(call), call);
+      return adviseStarterIfMissing(askLive(call), call);
     case "starter":
       return { id, ...(await readStarter(call)) };
     default:
@@ -176,16 +173,22 @@ async function readText(id: string, call: ToolCall): Promise<object> {
   }
 }
 
-/** Explains an empty body, which does not mean an empty page. */
-function describeLack({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
+/** Explains an empty body, because it does not mean an empty page. */
+function describeEmptyText({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
   if (body !== "") return undefined;
   return css === ""
     ? "The text is empty, so previews show the starter: read it with id starter."
     : "Without a body, the page is the starter with this css added: read it with id starter.";
 }
 
-/** The text, or the starter template if there is none. A remote server's starter is unknown. */
-async function orStarter<Text>(reading: Promise<Text>, { keyContext }: ToolCall): Promise<Text> {
+/**
+ * If the text does not exist, the error points to the starter template. A remote server's starter
+ * is unknown.
+ */
+async function adviseStarterIfMissing<Text>(
+  reading: Promise<Text>,
+  { keyContext }: ToolCall,
+): Promise<Text> {
   return reading.catch((error: unknown) => {
     if (!keyContext.checksConditions || !isNotFound(error)) throw error;
     const next = "Links show the default page: read it with id starter.";
@@ -193,7 +196,7 @@ async function orStarter<Text>(reading: Promise<Text>, { keyContext }: ToolCall)
   });
 }
 
-/** Reads the draft like `readState`, but throws every failure. */
+/** Reads the draft like `readState`, but throws all errors. */
 async function askDraft(call: ToolCall) {
   if (!isSaveOffered(call)) throw refuseDraft();
   await call.ask(versions, {});
@@ -236,7 +239,7 @@ async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonO
   // The schema has checked the argument.
   const device = platform as PreviewPlatform;
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
-  // The result of this endpoint has these members.
+  // The schema of this endpoint guarantees these properties.
   const { html, ...unread } = presentBody(preview, body as JsonObject) as RenderedPage;
   if (call.showsViews) call.extras.views.push(await drawView(asked, device, html, call));
   const preview_url = await openInBrowser(html, call);
@@ -249,7 +252,7 @@ async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonO
 
 type RenderedPage = { readonly html: string; readonly problems?: readonly CallProblem[] };
 
-/** The address of the page; undefined if no process listens, or if the page is too long to save. */
+/** Returns the page's URL; undefined if no process listens, or if the page is too long to save. */
 async function openInBrowser(html: string, { keyContext }: ToolCall): Promise<string | undefined> {
   const origin = (await keyContext.readListening())?.url;
   if (origin === undefined) return undefined;
@@ -258,7 +261,7 @@ async function openInBrowser(html: string, { keyContext }: ToolCall): Promise<st
   return token === undefined ? undefined : origin + previewPath + token;
 }
 
-/** The additional data for a view. */
+/** Returns the additional data for the view. */
 async function drawView(
   asked: JsonObject,
   device: PreviewPlatform,
@@ -280,7 +283,7 @@ type ShownChange = { readonly name: string; readonly text: string };
 
 async function compareWithLive(given: JsonObject, call: ToolCall): Promise<readonly ShownChange[]> {
   const { live, draft } = await readState(call);
-  const seen = await findSeen(live, { ...draft, ...pickText(given) }, call);
+  const seen = await findVisibleTexts(live, { ...draft, ...pickText(given) }, call);
   return describeChanges(seen.now, seen.next).map((fact) => {
     return { name: fact.name, text: writeFactText(fact) };
   });

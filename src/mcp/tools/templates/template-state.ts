@@ -9,12 +9,12 @@ import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failur
 import type { ToolCall } from "../tool.ts";
 
 export type TemplateText = { readonly body: string; readonly css: string };
-/** The parts of the text that could be read. */
+/** The parts of the template's text that could be read. */
 export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
-/** The current template, as far as it can be read. */
+/** The current template, to the extent that it could be read. */
 export type TemplateState = {
-  /** Null if links show the default page, undefined if that is unknown. */
+  /** Null if links show the default page, undefined if unknown. */
   readonly live: ReadTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
   /** Whether the project has no template yet. */
@@ -30,26 +30,26 @@ const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: fa
 export async function readState(call: TemplateCall): Promise<TemplateState> {
   const { ask, keyContext } = call;
   try {
-    // The draft is read with an empty save, which would create a template where none exists. So the
-    // versions are read first.
+    // The draft is read with an empty save, which would create a missing template. So the versions
+    // are read first.
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
     if (found === undefined) return unknown;
     const live = await readLive(found, call).catch((error: unknown) => {
-      if (isNotFound(error) || isStrange(error)) return undefined;
+      if (isNotFound(error) || isForeignResponse(error)) return undefined;
       throw error;
     });
     return { live, draft: await readDraft(call), isAbsent: false };
   } catch (error) {
     if (isChanged(error)) return nothing;
-    if (isStrange(error)) return unknown;
+    if (isForeignResponse(error)) return unknown;
     if (!isNotFound(error)) throw error;
-    // A remote server's 404 may only mean that it lacks this endpoint.
-    const isSaid = keyContext.checksConditions || /template/i.test(readAnswer(error.message));
-    return isSaid ? nothing : unknown;
+    // A remote server's 404 may only mean that the endpoint does not exist.
+    const isCertain = keyContext.checksConditions || /template/i.test(readAnswer(error.message));
+    return isCertain ? nothing : unknown;
   }
 }
 
-/** Reads the live version; undefined if an unreadable version may be the live one. */
+/** Reads the live version. Returns undefined if it may be among unreadable versions. */
 export async function readLive(
   found: CallAnswer<typeof pageTemplate.versions>,
   { ask }: Pick<ToolCall, "ask">,
@@ -62,8 +62,8 @@ export async function readLive(
   return isRead ? null : undefined;
 }
 
-/** Whether the response was not the API's, such as a server's error page for unknown addresses. */
-function isStrange(error: unknown): boolean {
+/** Whether the response did not come from the API, such as an error page for unknown URLs. */
+function isForeignResponse(error: unknown): boolean {
   return error instanceof ToolFailure && error.failure.code === "bad_response";
 }
 
@@ -72,8 +72,8 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * Reads the draft with an empty save, because the API shows it only in that response. A condition
- * prevents the first save. The key or the operator may not allow it.
+ * Reads the draft with an empty save, because only that response contains it. A precondition
+ * prevents creating a template. The key or the operator may not allow saving.
  */
 async function readDraft({ askFree, keyContext }: TemplateCall): Promise<TemplateText | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
@@ -81,7 +81,7 @@ async function readDraft({ askFree, keyContext }: TemplateCall): Promise<Templat
   return saved && isText(saved) ? { body: saved.body, css: saved.css } : undefined;
 }
 
-/** Describes the template for the history, without what the key may not read. */
+/** Describes the template for the history, except for what the key may not read. */
 export function describeTemplate({ draft, live }: TemplateState): JsonObject {
   return {
     ...draft,
@@ -107,12 +107,12 @@ export function describeCondition({
   isAbsent,
 }: TemplateState): WriteCondition | undefined {
   if (isAbsent) return "absent";
-  // The key may not read the live version, so it was not shown.
+  // Without access to the live version, nothing was shown that could be compared.
   if (live === undefined) return undefined;
   return { shown: describeTemplateState(draft, live?.id ?? null) };
 }
 
-/** A page may keep a forbidden address only if links show the same page already. */
+/** Rejects forbidden hosts, unless links already show exactly this page. */
 export async function refuseForeignPage(
   { body }: JsonObject,
   { live }: TemplateState,
@@ -121,7 +121,7 @@ export async function refuseForeignPage(
   if (body !== live?.body) refuseForeign(await keyContext.checkPage(body));
 }
 
-/** Rejects before the approval what the API would reject after it. */
+/** Throws before the approval if the API would reject the page afterwards. */
 export async function refuseUnpublishable(
   text: Partial<TemplateText>,
   { askFree, keyContext }: ToolCall,
@@ -131,13 +131,13 @@ export async function refuseUnpublishable(
   try {
     await askFree(preview, text);
   } catch (error) {
-    // If the preview fails for another reason, publishing may still succeed.
+    // For other errors of the preview, publishing may still succeed.
     if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
     throw error;
   }
 }
 
-/** Leaves out the texts, which are long and already known to the caller. */
+/** Omits the texts, which are long and already known to the caller. */
 export function leaveOutTexts(
   { page_template, ...rest }: JsonObject,
   change: JsonObject,
@@ -158,7 +158,7 @@ function dropTexts({ body: _body, css: _css, live_version, ...rest }: JsonObject
 export const platforms = ["ios", "android", "desktop"] as const;
 export type PreviewPlatform = (typeof platforms)[number];
 
-/** The user agents for previews. The API renders a page for one user agent. */
+/** The user agents for previews, because the API renders one page per user agent. */
 export const userAgents: Readonly<Record<PreviewPlatform, string>> = {
   ios:
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 " +

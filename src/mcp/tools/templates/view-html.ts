@@ -3,8 +3,8 @@ import { tokens, themedTokens } from "../../../look/tokens.ts";
 import { viewData } from "../../results/tool-result.ts";
 
 /**
- * The view of `preview_template`: an HTML document that loads nothing. It exchanges JSON-RPC with
- * the client (MCP Apps), and shows the page in a frame without scripts.
+ * The view of `preview_template`: an HTML document without external resources. It exchanges
+ * JSON-RPC messages with the client (MCP Apps), and shows the page in a frame without scripts.
  */
 
 const style = `${tokens}${themedTokens}${base}${controls}
@@ -44,7 +44,7 @@ const markup = `
 <p id="state" role="status">Waiting for the page…</p>
 `;
 
-/** Written for old browsers, because no build step translates it. */
+/** Plain JavaScript for old browsers, because no build step compiles it. */
 const script = `
 "use strict";
 const find = (name) => document.getElementById(name);
