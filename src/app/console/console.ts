@@ -1,4 +1,4 @@
-import { nobodyListens, printKey, type KeyContext } from "../../mcp/access/key-context.ts";
+import { noListeners, printKey, type KeyContext } from "../../mcp/access/key-context.ts";
 import { createRequireApproval } from "../../mcp/approval/require-approval.ts";
 import { once } from "../../mcp/schemas/once.ts";
 import type { SignInOptions } from "../../console/sign-in.ts";
@@ -84,8 +84,7 @@ function createIdentify(
     if (caller === undefined) return undefined;
     const print = printKey(caller.key);
     const keyContext =
-      contexts.get(print) ??
-      assistant.createKeyContext({ ...caller, via: "console" }, nobodyListens);
+      contexts.get(print) ?? assistant.createKeyContext({ ...caller, via: "console" }, noListeners);
     contexts.delete(print);
     contexts.set(print, keyContext);
     const [oldest] = contexts.size > mostKeys ? contexts.keys() : [];

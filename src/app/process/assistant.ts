@@ -8,7 +8,7 @@ import { messages } from "../../contract/messages.ts";
 import type { WatchCall } from "../../contract/watch.ts";
 import {
   createKeyContext,
-  nobodyListens,
+  noListeners,
   printKey,
   type KeyContext,
   type SaveFile,
@@ -259,7 +259,7 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
     report: String,
   });
   const known = await readKnownKey(config, deployment, key);
-  const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
+  const keyContext = assistant.createKeyContext({ key, known }, noListeners);
   // Explores the current access, because the remembered access may be outdated.
   await keyContext.explore(0);
   await assistant.close();
@@ -327,7 +327,7 @@ function createFindOwner(
     const isOther = own === undefined && printKey(key) !== job.key_print;
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
-    const { access, call, linkHost } = createContext({ key, known }, nobodyListens);
+    const { access, call, linkHost } = createContext({ key, known }, noListeners);
     // No record contains the ID of the request that applied the plan.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };

@@ -7,30 +7,30 @@ import type { Scope } from "../../contract/rights.ts";
 import type { KnownTool, LearnedAccess } from "./remote-access.ts";
 import { ToolFailure, explainEnd, type FailedCall } from "../results/tool-failure.ts";
 
-/** Decides for each endpoint whether a key may use it, as far as is known. */
+/** Decides whether a key may use an endpoint, as far as is known. */
 
-/** `since` is the time of the remote server's response. */
+/** What is known about a key's access. `since` is the time of the remote server's response. */
 export type AccessState =
   | { readonly state: "granted"; readonly since?: string }
   | {
       readonly state: "denied";
       readonly reason: string;
-      /** Set if the operator's settings deny it, and not the server. */
+      /** Set if the operator's settings, and not the server, deny access. */
       readonly isDeclared?: true;
       readonly since?: string;
     }
-  /** The reason is the last error of a call. Other calls of the endpoint may succeed. */
+  /** `reason` is the error of the last call. Other calls to the endpoint may succeed. */
   | { readonly state: "unknown"; readonly reason?: string; readonly since?: string };
 
 export type Access = {
-  /** The kind of key. Assumed to be `project` until more is known. */
+  /** The kind of key, `project` until more is known. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => AccessState;
-  /** Whether a request to a remote server could show more than is known. */
+  /** Whether a request to a remote server could reveal more about the access. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
-  /** Whether the key belongs to a remote server, so that only its responses show what it may do. */
+  /** Whether the key belongs to a remote server, whose responses are the only information. */
   readonly canLearn: () => boolean;
-  /** Sets what the embedded service knows about the key. */
+  /** Sets the key's properties in the embedded service. */
   readonly setFacts: (facts: KeyFacts) => void;
   /** Records that the embedded service rejects every call with the key. */
   readonly setRefusal: (reason: string) => void;
@@ -38,9 +38,9 @@ export type Access = {
 
 export type AccessOptions = {
   readonly hasKey: boolean;
-  /** The scopes from the operator's settings, which override everything learned. */
+  /** The scopes from the operator's settings. They take precedence over everything learned. */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether this list is probed. The denial of any other list would never be checked again. */
+  /** Whether this list is probed. Otherwise a learned denial would never be checked again. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   /** Why the embedded service rejects every call with the key. */
@@ -49,7 +49,7 @@ export type AccessOptions = {
   readonly onChange: () => void;
 };
 
-/** The first can be read with a project's key, and the second with a master key. */
+/** Lists that every valid key can read: a project key the first, and a master key the second. */
 const keyLists: readonly Endpoint[] = [contract.links.index, contract.projects.index];
 
 export function createAccess({ hasKey, scopes, learned, ...options }: AccessOptions): Access {
@@ -58,7 +58,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     (list) => options.isProbed(list) && denyUndeclared(list, scopes) === undefined,
   );
   const canLearn = () => hasKey && facts === undefined && refusal === undefined;
-  const isOtherKind = ({ auth }: Endpoint) => {
+  const isForOtherKind = ({ auth }: Endpoint) => {
     const kinds = learned.listKinds();
     return kinds.size === 1 && !kinds.has(auth);
   };
@@ -66,11 +66,11 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
   function readLearned(endpoint: Endpoint): AccessState {
     const known = learned.find(endpoint);
     if (known?.state === "denied") return describe(known);
-    if (isOtherKind(endpoint)) return denyOtherKind(endpoint);
+    if (isForOtherKind(endpoint)) return denyOtherKind(endpoint);
     if (known?.state === "granted") return describe(known);
     const implied = learned.findImplied(endpoint);
     if (implied !== undefined) return describe(implied);
-    // An endpoint that only Waypost has. A server is known to have it only after a response.
+    // Other servers lack Waypost's own endpoints, so these need a successful response first.
     if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
     if (scopes !== undefined && endpoint.scope) return { state: "granted" };
     return known === undefined ? { state: "unknown" } : describe(known);
@@ -95,10 +95,10 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     },
     isWorthAsking: (endpoint) => {
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
-      // Declared scopes decide all endpoints with a scope. They do not decide whether the server
-      // has the endpoint, or whether the key is valid, which one list shows.
+      // Declared scopes decide the access to endpoints with a scope. Whether a server has Waypost's
+      // own endpoints, and whether the key is valid, still has to be learned.
       const isSettled = scopes !== undefined && endpoint.scope && !endpoint.ours;
-      return !(isSettled && !keyLists.includes(endpoint)) && !isOtherKind(endpoint);
+      return !(isSettled && !keyLists.includes(endpoint)) && !isForOtherKind(endpoint);
     },
     setFacts: (next) => {
       if (refusal === undefined && JSON.stringify(facts) === JSON.stringify(next)) return;
@@ -114,7 +114,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
   };
 }
 
-/** The server's message if it rejected all these lists because the key is invalid. */
+/** Returns the server's message if it rejected all these lists because the key is invalid. */
 function findInvalid(lists: readonly Endpoint[], learned: LearnedAccess): string | undefined {
   const reasons = lists.map((list) => {
     const known = learned.find(list);
@@ -135,7 +135,7 @@ function denyUndeclared(
   scopes: readonly Scope[] | undefined,
 ): AccessState | undefined {
   if (scopes === undefined) return undefined;
-  // Only a project's key has scopes, so declared scopes rule out a master key.
+  // Only project keys have scopes, so declared scopes exclude a master key.
   if (auth === "master") return { state: "denied", reason: messages.master_required };
   if (scope === undefined || hasScope({ scopes }, scope)) return undefined;
   const reason = `The operator's WAYPOST_SCOPES excludes ${scope}.`;
@@ -149,11 +149,11 @@ function denyOtherKind({ auth }: Endpoint): AccessState {
 
 type AccessRights = {
   readonly access: Access;
-  /** Whether the operator allows the action of this endpoint, in any tool. */
+  /** Whether the operator allows the endpoint's action in any tool. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
 };
 
-/** Throws if the operator allows no tool to do what this endpoint does. */
+/** Throws if the operator has excluded the endpoint's action. */
 export function requireAct(endpoint: Endpoint, { isActAllowed }: AccessRights): void {
   if (isActAllowed(endpoint)) return;
   throw refuseUnchosen(endpoint.tool, ", and this call would do what that tool does");
@@ -173,7 +173,7 @@ export function refuseWriting(tool: string): ToolFailure {
   );
 }
 
-/** Throws if the key is known to lack the right. Nothing is sent. */
+/** Throws without sending a request if the key is known to lack the permission. */
 export function requireRight(
   asked: Required<FailedCall>,
   { access }: Pick<AccessRights, "access">,
@@ -185,8 +185,7 @@ export function requireRight(
 type DeniedState = AccessState & { readonly state: "denied" };
 
 /**
- * The error of a denied call, which is not sent: the server's expected response, or the operator's
- * setting.
+ * The error for a call that is not sent: the server's expected response, or the operator's setting.
  */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));

@@ -22,53 +22,53 @@ import {
   type LearnedAccess,
 } from "./remote-access.ts";
 
-/** What all keys on one server share. */
+/** Shared by all keys of one server. */
 type SharedContext = {
-  /** The plans and jobs of all keys. Each key sees only its own. */
+  /** Plans and jobs. Each key can access only its own. */
   readonly bulk: Bulk;
   /** The server's address. */
   readonly origin: string;
-  /** Whether the server rejects a write if its target has changed since it was shown. */
+  /** Whether the server checks preconditions, and so rejects a write if its target has changed. */
   readonly checksConditions: boolean;
-  /** The user's time zone. Without it, times stay in UTC. */
+  /** The user's time zone. UTC by default. */
   readonly timeZone?: TimeZone | undefined;
   readonly clock: Clock;
   readonly sleep: Sleep;
-  /** Reads files of the project's own hosts as any visitor would. */
+  /** Fetches public files from the project's own hosts, as visitors would. */
   readonly publicFiles: PublicFiles;
   /** The history of changes by all keys. */
   readonly openHistory: () => Promise<History>;
-  /** Previews for the browser, below the address from `readListening`. */
+  /** Previews for the browser, under the URL from `readListening`. */
   readonly openPreviews: () => Promise<Previews>;
-  /** Writes a file for a client on the same machine; undefined if that fails. */
+  /** Writes a file for a client on the same machine. Returns undefined on failure. */
   readonly saveFile?: SaveFile | undefined;
-  /** Whether the operator allows the action of this endpoint, in any tool. */
+  /** Whether the operator allows the endpoint's action in any tool. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /**
-   * Reads the address of links and pages; undefined if no process listens. The next `renew` updates
-   * `known` accordingly.
+   * Returns the current URL of links and pages, or undefined if no process listens. The next
+   * `renew` updates `known` accordingly.
    */
   readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
 
-/** What one key may do and how its calls are sent. All calls with the key share it. */
+/** The access of one key, and how to send its calls. All calls with the key share it. */
 export type KeyContext = SharedContext &
   DestinationLimits &
   Exploration & {
     readonly access: Access;
     /**
-     * Calls the API, and learns from each response what the key may do. Throws for an address that
-     * the operator does not allow.
+     * Calls the API, and learns from each response what the key may do. Throws for a destination
+     * that the operator does not allow.
      */
     readonly call: Client["call"];
     readonly requireBudget: Client["requireBudget"];
-    /** The project, or else the server. Keys of one realm may see each other's changes. */
+    /** The project's id, or else the server. Keys of one realm may see each other's changes. */
     readonly realm: string;
-    /** Which changes the key may see: its own, or all of the project's. */
+    /** Which changes the key may read: its own, or all changes in the realm. */
     readonly readers: Readers;
-    /** Whether the server's ids may have another format than UUIDs. */
+    /** Whether ids other than UUIDs are valid, as on a remote server. */
     readonly takesAnyId: boolean;
-    /** Whether deleted links and apps are kept in a bin. */
+    /** Whether deleted links and apps can be restored from a bin. */
     readonly keepsBin: boolean;
     /** The host of the project's links, if known. */
     readonly linkHost: string | undefined;
@@ -76,20 +76,21 @@ export type KeyContext = SharedContext &
     readonly key_print: string;
     /** The key's id in the embedded service; empty for a remote server's key. */
     readonly key_id: string;
-    /** As of the last `renew`. */
+    /** The key's properties as of the last `renew`. */
     readonly known: KnownKey;
     /** Whether the operator and the key allow the endpoint's tool, as far as is known. */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /**
-     * Records that a client has the current list of tools. From now on, clients are notified of
+     * Records that a client has read the list of tools. From then on, clients are notified of
      * changes.
      */
     readonly noteListed: () => void;
     /**
-     * Returns a note about link addresses if a result shows some, unless the note was shown before.
+     * Returns a note about link URLs for a result that contains some, unless it repeats the last
+     * note.
      */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
-    /** Reads the key's current access from the embedded service. */
+    /** Updates the key's properties from the embedded service. */
     readonly renew: () => Promise<void>;
   };
 
@@ -103,33 +104,31 @@ export type KeyContextOptions = SharedContext &
     readonly client: Client;
     readonly key: string | undefined;
     readonly scopes: readonly Scope[] | undefined;
-    /**
-     * The hosts that the operator of this server allows links to redirect to; omitted, any host.
-     */
+    /** The hosts that the operator allows as destinations. By default, any host. */
     readonly destinations?: readonly string[] | undefined;
-    /** Whether this configuration has the endpoint's tool. */
+    /** Whether the configuration offers the endpoint's tool. */
     readonly isOffered: (endpoint: Endpoint) => boolean;
-    /** A note about the addresses of links, if there is one. */
+    /** Describes a problem with link URLs, if one exists. */
     readonly describeAddresses?: (() => string | undefined) | undefined;
-    /** Reads the key again from the embedded service; undefined for a deleted key. */
+    /** Reads the key again. Returns undefined for a deleted key. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
-    /** Whether requests may find out what the key may do on a remote server. */
+    /** Whether to send requests only to learn what the key may do on a remote server. */
     readonly probe: "on" | "off";
-    /** Where the results are stored; undefined if nothing is learned. */
+    /** Where learned access is stored; undefined if nothing is stored. */
     readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
 
-/** Called when the list of tools may have changed. */
+/** Callbacks for changes to the list of tools. */
 export type VisibleListeners = {
-  /** The key's known access has changed. */
+  /** Called after the key's known access has changed. */
   readonly onChange: () => void;
-  /** Either a client has the current list, or no client has one. */
+  /** Called if a client has read the current list, or if no client has read any list. */
   readonly onListed: () => void;
 };
 
-/** For a key without clients in this process. */
-export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
+/** For a key that has no clients in this process. */
+export const noListeners: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
   const { client, key, scopes, destinations, isOffered, lookUp, onChange, ...shared } = options;
@@ -150,7 +149,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     onChange,
   });
   let isListed = false;
-  // Before the first list, changes need no notification.
+  // Changes before the first list need no notification.
   const notify = () => (isListed ? onChange() : onListed());
   const probes = probe === "off" ? [] : listProbes(isOffered);
   const readRealm = () => known.projectId ?? origin;
@@ -169,7 +168,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       onListed();
     },
     key_print,
-    // Only Waypost's own service is known to use UUIDs.
+    // Only Waypost's own service is certain to use UUIDs.
     takesAnyId: !options.checksConditions,
     get keepsBin() {
       return known.binDays !== undefined;
@@ -190,7 +189,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     get known() {
       return known;
     },
-    takeAddressNote: sayOnce(options.describeAddresses),
+    takeAddressNote: describeOnce(options.describeAddresses),
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();
@@ -202,20 +201,20 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   };
 }
 
-/** Sends only allowed writes, and learns from their responses. */
+/** Sends only allowed writes, and learns from all responses. */
 function limitCalls(
   send: Client["call"],
   requireAllowed: DestinationLimits["requireAllowed"],
   learn: <Answer>(endpoint: Endpoint, calling: Promise<Answer>) => Promise<Answer>,
 ): Client["call"] {
   return async (endpoint, input, signal, asked) => {
-    // `Input` is an object of named fields.
+    // The cast is safe, because `Input` is always an object.
     if (endpoint.effect !== "read") requireAllowed(endpoint, input as JsonObject, asked?.condition);
     return learn(endpoint, send(endpoint, input, signal, asked));
   };
 }
 
-/** Notes what the response of a remote server shows about the key. */
+/** Records what the response of a remote server reveals about the key. */
 async function learnFrom<Answer>(
   endpoint: Endpoint,
   calling: Promise<Answer>,
@@ -237,12 +236,12 @@ async function learnFrom<Answer>(
   }
 }
 
-/** The same is not said twice in a row. */
-function sayOnce(describe: () => string | undefined = () => undefined) {
+/** Does not repeat the same text twice in a row. */
+function describeOnce(describe: () => string | undefined = () => undefined) {
   let said: string | undefined;
-  return (isTime: () => boolean): string | undefined => {
+  return (isNeeded: () => boolean): string | undefined => {
     const text = describe();
-    if (text === undefined || text === said || !isTime()) return undefined;
+    if (text === undefined || text === said || !isNeeded()) return undefined;
     said = text;
     return text;
   };

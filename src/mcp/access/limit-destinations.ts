@@ -19,15 +19,15 @@ import {
 import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
 
 /**
- * The hosts that an assistant's links may redirect to: those of the operator (WAYPOST_DESTINATIONS)
- * and, in the embedded service, those of the project.
+ * The hosts to which an assistant's links may redirect: those from the operator
+ * (WAYPOST_DESTINATIONS) and, in the embedded service, those from the project.
  */
 export type DestinationLimits = {
-  /** The problems of new addresses in a link's fields. Existing addresses are allowed. */
+  /** Finds forbidden URLs in the fields of a link. Existing URLs are allowed. */
   readonly checkDestinations: CheckDestinations;
-  /** The same for the text of a page. */
+  /** Finds forbidden URLs in the text of a page template. */
   readonly checkPage: (body: unknown) => Promise<readonly TextProblem[]>;
-  /** Throws if the input of a call has a new address of another host. */
+  /** Throws if a call would add a URL on a host that is not allowed. */
   readonly requireAllowed: (
     endpoint: Endpoint,
     input: JsonObject,
@@ -37,7 +37,7 @@ export type DestinationLimits = {
 
 const { links, shortLinks } = contract;
 const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
-/** The API rejects a larger body, which would also take long to search. */
+/** A longer text is not searched, because that takes long and the API rejects it anyway. */
 const longestBody = 2 ** 17;
 
 export function limitDestinations(
@@ -57,7 +57,7 @@ export function limitDestinations(
       return rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
     },
     requireAllowed: (endpoint, input, condition) => {
-      // Addresses that the link already has may stay.
+      // Existing URLs of the link may stay.
       const before = typeof condition === "object" ? condition.shown : {};
       refuseForeign(checkFields(pickAddresses(endpoint, input, readKnown()), before));
     },
@@ -66,21 +66,21 @@ export function limitDestinations(
 
 /** The fields of a write that contain destinations. */
 function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: KnownKey): LinkFields {
-  // The fields were checked by the tool's schema or by the plan.
+  // The fields were validated by the tool's schema or by the plan.
   const fields = input as LinkFields;
   const { url } = fields;
   if (endpoint === shortLinks.create) return isOwnLinkAddress(url ?? "", linkHost) ? {} : { url };
   return linkWrites.has(endpoint) ? fields : {};
 }
 
-/** Throws the error that the service would return. */
+/** Throws the same error as the service. */
 export function refuseForeign(problems: readonly TextProblem[]): void {
   if (problems.length === 0) return;
   const messages = problems.map(({ message }) => message.replace(/\.$/, ""));
   throw new Problem(422, toSentence(messages), { problems });
 }
 
-/** A field that violates both lists is reported once. */
+/** Reports a field that violates both lists only once. */
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);

@@ -11,26 +11,26 @@ import { readAnswer } from "../../contract/server-answer.ts";
 import type { ExpiringValues } from "../../state/expiring-values.ts";
 
 /**
- * Remembers for a day what the responses of a remote server have shown about a key. It is stored
- * for later processes if the data folder is available.
+ * Remembers for a day what responses of a remote server revealed about a key. Stores it for later
+ * processes if the data folder is available.
  */
 export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
-  /** The denial of another endpoint that also applies to this one. */
+  /** Finds a denial of another endpoint that also applies to this endpoint. */
   readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
-  /** The kinds of endpoint that the key works with. */
+  /** The kinds of endpoint that work with the key. */
   readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
   readonly noteGranted: (endpoint: Endpoint) => void;
   /** Records a response that decides nothing and would not change if repeated. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
-   * Learns from the message of a 401. `isPlain` means that the request had no special fields, so
-   * every call would be rejected.
+   * Learns from the message of a 401. With `isPlain`, the request had no special fields, so every
+   * call would be rejected.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /** Makes all other denials unknown, because the key was changed. */
+  /** Resets all other denials to unknown, because the key has changed. */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
-  /** Loads what other processes have learned, once. */
+  /** Loads what other processes have learned. Runs only once. */
   readonly recall: () => Promise<void>;
   /** Saves what was learned since the last save. */
   readonly write: () => Promise<void>;
@@ -39,7 +39,7 @@ export type LearnedAccess = {
 export type KnownTool = {
   readonly tool: string;
   /**
-   * `settled`: the response did not decide it, and the endpoint is not probed again for a day.
+   * `settled`: the response decided nothing, and the endpoint is not probed again for a day.
    * `open`: the key itself was rejected, or only one of several calls.
    */
   readonly state: "granted" | "denied" | "settled" | "open";
@@ -48,7 +48,7 @@ export type KnownTool = {
   readonly at: number;
 };
 
-/** Where it is stored. A process that only reads passes a `save` without effect. */
+/** The storage. Read-only processes pass a `save` that does nothing. */
 export type KeptAccess = Pick<ExpiringValues, "find" | "save">;
 
 export type LearnedOptions = {
@@ -65,7 +65,7 @@ const holds_ms = 24 * 60 * 60_000;
 const noted_ms = 60 * 60_000;
 const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoint]));
 
-type Lesson = { readonly endpoint: Endpoint; readonly known: KnownTool };
+type LearnedEndpoint = { readonly endpoint: Endpoint; readonly known: KnownTool };
 
 export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
   const { now } = options;
@@ -74,7 +74,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
 
   function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
-    // A time in the future was recorded before the clock was set back.
+    // A time in the future was recorded before the clock was set back, so it is ignored.
     const age_ms = now() - (known?.at ?? 0);
     return age_ms >= 0 && age_ms < holds_ms ? known : undefined;
   }
@@ -83,7 +83,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     return ["granted", "denied"].includes(find(endpoint)?.state ?? "");
   }
 
-  function list(state: KnownTool["state"]): readonly Lesson[] {
+  function list(state: KnownTool["state"]): readonly LearnedEndpoint[] {
     return [...byTool.values()].flatMap((endpoint) => {
       const known = find(endpoint);
       return known?.state === state ? [{ endpoint, known }] : [];
@@ -93,7 +93,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
   function learn({ tool }: Endpoint, state: KnownTool["state"], reason: string | null): void {
     const before = learned.get(tool);
     const isSame = before?.state === state && before.reason === reason;
-    // Saved again after an hour, so that it is known for a day after it was last confirmed.
+    // An unchanged result is saved only once an hour, and stays valid for a day after that.
     if (isSame && Math.abs(now() - before.at) < noted_ms) return;
     learned.set(tool, { tool, state, reason, at: now() });
     if (state !== "open") memory.noteUnsaved();
@@ -104,7 +104,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // A 404 for an id, or for a page, counts as access but may have another cause.
+      // A 404 for an id or a page counts as access, but may have another cause.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -116,9 +116,9 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     },
     noteRefused: (endpoint, message, isPlain = false) => {
       const cause = readCause(message);
-      const isLasting = isPlain || refusesAll(endpoint, cause, message);
-      if (rightsCauses.has(cause) && isLasting) return learn(endpoint, "denied", message);
-      // One rejected call does not disprove a tool that has worked.
+      const isGeneral = isPlain || refusesAll(endpoint, cause, message);
+      if (rightsCauses.has(cause) && isGeneral) return learn(endpoint, "denied", message);
+      // A tool that has worked stays granted after a single rejected call.
       if (cause === "key_invalid" || !isDecided(endpoint)) learn(endpoint, "open", message);
     },
     doubtDenials: (others) => {
@@ -131,7 +131,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
   };
 }
 
-/** Loads and saves what processes have learned, as one value for each key and server. */
+/** Loads and saves what all processes have learned, as one value per key and server. */
 function openMemory(
   { owner, report, openMemory: open }: LearnedOptions,
   learned: Map<string, KnownTool>,
@@ -141,13 +141,13 @@ function openMemory(
   let recalling: Promise<void> | undefined;
   let writing: Promise<void> = Promise.resolve();
 
-  /** If the data folder cannot be used, each process learns for itself. */
+  /** If the data folder cannot be used, each process learns on its own. */
   async function use(isSaving: boolean): Promise<void> {
     try {
       const kept = isUsable ? await open?.() : undefined;
       if (kept === undefined) return;
       const saved = await kept.find("known_access", owner);
-      // The result of a save below.
+      // Only `save` below writes this value.
       for (const known of Object.values(saved?.value ?? {}) as readonly KnownTool[]) {
         const { at = -Infinity } = learned.get(known.tool) ?? {};
         if (at < known.at) learned.set(known.tool, known);
@@ -174,13 +174,13 @@ function openMemory(
 
 /**
  * Finds a denial that applies to the endpoint. If another endpoint with the same requirement works,
- * the server does not follow the contract, and the denial does not apply.
+ * the server deviates from the contract, and the denial does not apply.
  */
 function findImpliedIn(
-  denials: readonly Lesson[],
-  granted: readonly Lesson[],
+  denials: readonly LearnedEndpoint[],
+  granted: readonly LearnedEndpoint[],
   endpoint: Endpoint,
-): Lesson | undefined {
+): LearnedEndpoint | undefined {
   return denials.find(({ endpoint: denied, known }) => {
     const cause = readCause(known.reason ?? "");
     if (!demandsSame(denied, cause, endpoint)) return false;
@@ -188,17 +188,17 @@ function findImpliedIn(
   });
 }
 
-/** The rights that a valid key may lack. */
+/** The reasons for which a valid key may be denied. */
 const rightsCauses: ReadonlySet<Cause> = new Set([
   "scope_missing",
   "role_required",
   "plan_required",
 ]);
 
-/** Whether the other endpoint also requires what the key lacks for the first one. */
+/** Whether the other endpoint needs the same permission that the key lacks. */
 function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   const { scope, role, plan } = denied;
-  // The specification does not define a scope for upsert, so servers may differ.
+  // The specification defines no scope for upserts, so servers may differ.
   if (cause === "scope_missing") {
     const isKnown = denied.overwrite_scope === undefined && other.overwrite_scope === undefined;
     return scope !== undefined && other.scope === scope && isKnown;
@@ -208,7 +208,7 @@ function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   return hasRole({ role: other.role }, role) && (writesLinks(denied) || !writesLinks(other));
 }
 
-/** Whether every call of the endpoint would be rejected like this, with any fields. */
+/** Whether every call of the endpoint would be rejected, regardless of its fields. */
 function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean {
   if (!demandsSame(endpoint, cause, endpoint)) return false;
   const named = listNamedScopes(message);
@@ -220,28 +220,28 @@ function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean 
 }
 
 /**
- * The specification defines no role for links, so a role that is missing for apps does not hide
- * them.
+ * The specification defines no role for links, so a missing role for apps must not hide the tools
+ * for links.
  */
 function writesLinks({ role, path }: Endpoint): boolean {
   return role !== undefined && /^\/(short_)?links\b/.test(path);
 }
 
-/** Finds out what a key may do at a remote server, by requests that change nothing. */
+/** Learns what a key may do on a remote server, with requests that change nothing. */
 export type Exploration = {
   /**
-   * Loads what was learned within a day, and sends requests for the rest in parallel. With an age,
-   * it also repeats requests that are at least this old. Errors are reported and not thrown,
-   * because most callers do not wait.
+   * Loads what was learned within a day, and probes the rest in parallel. With `age_ms`, also
+   * repeats probes that are at least this old. Reports errors instead of throwing them, because
+   * most callers do not wait.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
-  /** The same before listing tools, but waits for at most 1.5 seconds. */
+  /** Like `explore` before listing tools, but waits for at most 1.5 seconds. */
   readonly exploreForList: () => Promise<void>;
 };
 
 type ExplorationOptions = {
   readonly learned: LearnedAccess;
-  /** Decides which endpoints are probed. */
+  /** Decides which endpoints to probe. */
   readonly access: {
     readonly canLearn: () => boolean;
     readonly isWorthAsking: (endpoint: Endpoint) => boolean;
@@ -256,9 +256,9 @@ type ExplorationOptions = {
 
 type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
 
-/** Counted from a client's first message, so that its list of tools is in time. */
+/** Limits the delay of a client's first list of tools. */
 const longestWait_ms = 1500;
-/** A probe without a result is repeated after this time, along with a later call. */
+/** A later call repeats a probe without a result after this time. */
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
@@ -285,14 +285,14 @@ export function createExploration(options: ExplorationOptions): Exploration {
     const denied = due.filter(({ endpoint }) => learned.find(endpoint)?.state === "denied");
     for (const { endpoint } of due) askedAt.set(endpoint.tool, clock.monotonic());
     await Promise.all(due.map((probe) => send(probe, options)));
-    // If a denied endpoint works again, the key was changed, and other denials may be outdated too.
-    const isHealed = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
-    if (isHealed) learned.doubtDenials(due.map(({ endpoint }) => endpoint));
+    // If a denied endpoint works again, the key has changed, and other denials may be outdated.
+    const isRestored = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
+    if (isRestored) learned.doubtDenials(due.map(({ endpoint }) => endpoint));
   }
 
   async function start(age_ms?: number): Promise<void> {
     if (running !== undefined) return running;
-    // Returns early, because this runs with every call.
+    // Most calls have nothing to probe.
     if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return;
     const end = new AbortController();
     running = runRound(age_ms)
@@ -326,11 +326,11 @@ export function createExploration(options: ExplorationOptions): Exploration {
 }
 
 /**
- * Probes read lists with one row and an id that does not exist, or send a `PATCH` without fields to
- * this id.
+ * Probes read lists with one row, and an id that does not exist. Endpoints that write get a `PATCH`
+ * without fields for this id.
  */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
-  // Starts with a letter, because a server with numeric ids may parse 3f… as the number 3.
+  // The id starts with a letter, because a server with numeric ids may parse 3f… as 3.
   const id = `f${randomUUID().slice(1)}`;
   return listEndpoints().flatMap((endpoint): readonly Probe[] => {
     const { method, auth, params, list } = endpoint;
@@ -354,13 +354,13 @@ async function send(
     if (!(error instanceof CallFailure)) throw error;
     const { code, message, facts } = error;
     if (code === "bad_response") learned.noteSettled(endpoint, message);
-    // Only a 503 has a waiting time, and may succeed later.
+    // A 503 includes a waiting time, and may succeed later.
     if (code !== "overloaded" || facts.retry_after_s !== undefined) return;
     learned.noteSettled(endpoint, describeProbe(message));
   }
 }
 
-/** Only a 401 about scope, role or plan denies the endpoint. */
+/** Only a 401 about the scope, role or plan means that the endpoint is denied. */
 function noteRefusal(
   endpoint: Endpoint,
   { status, message }: Problem,
@@ -368,14 +368,14 @@ function noteRefusal(
 ): void {
   const isVague = readCause(message) === "unauthorized";
   if (status === 401 && !isVague) return learned.noteRefused(endpoint, message, true);
-  // The key was accepted, and only the id or the fields were rejected. A list has neither.
+  // The server accepted the key and rejected only the id or the fields. Lists have neither.
   const isAccepted = endpoint.list === undefined && endpoint.ours !== true;
   if (isAccepted && (status === 404 || status === 422)) return learned.noteGranted(endpoint);
-  const said = describeProbe(`The server answered with status ${status}: ${message}`);
-  return learned.noteSettled(endpoint, said);
+  const reason = describeProbe(`The server answered with status ${status}: ${message}`);
+  return learned.noteSettled(endpoint, reason);
 }
 
-/** Why a probe decided nothing. */
+/** Explains why a probe decided nothing. */
 function describeProbe(sentence: string): string {
   return `When Waypost checked, ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
 }

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { ExpiringValues } from "../../state/expiring-values.ts";
 
-/** Stores previews of links' pages for a short time, so that a person can open them. */
+/** Stores preview pages for a short time, so that a person can open them. */
 export type Previews = {
-  /** Stores a page and returns the token of its address; undefined if the page is too long. */
+  /** Stores a page and returns the token for its URL. Returns undefined if the page is too long. */
   readonly save: (owner: string, html: string) => Promise<string | undefined>;
   readonly find: (token: string) => Promise<string | undefined>;
 };

@@ -18,7 +18,7 @@ import { nameClient, type CallingClient } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * A tool call, with what its client can do: ask a person, show views, accept tasks and follow
+ * A tool call, and its client's abilities to ask a person, show views, accept tasks and follow
  * progress.
  */
 export type ClientCall = {
@@ -28,7 +28,7 @@ export type ClientCall = {
   readonly leaving: Leaving;
   readonly requestId: string;
   readonly meta: ReceivedCall["meta"];
-  /** Omitted for a read-only tool, which asks no one and reports no progress. */
+  /** Undefined for a read-only tool, which asks no one and reports no progress. */
   readonly context?: ServerContext;
 };
 
@@ -37,7 +37,7 @@ export async function answerCall(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { keyContext } = options;
-  // Addresses in the result must name the current listener.
+  // URLs in the result must name the current listener.
   await keyContext.readListening();
   await keyContext.renew();
   const { context } = call;
@@ -45,12 +45,12 @@ export async function answerCall(
     context === undefined
       ? run(call, { ...noPerson, client: nameClient(call.caller) }, () => {}, options)
       : runAsking(call, context, options);
-  // Runs in the background, after the call has started.
+  // Learns more about the key in the background.
   void keyContext.explore();
   return answer;
 }
 
-/** Runs the tool, and asks the person if it needs approval. */
+/** Runs the tool again after each question to the person. */
 async function runAsking(
   call: ClientCall,
   context: ServerContext,
@@ -83,7 +83,7 @@ async function run(
   options: ServerOptions,
 ): Promise<CallToolResult> {
   let task: JobTask | undefined;
-  // In earlier revisions a call cannot return a task.
+  // Before revision 2026-07-28, a call cannot return a task.
   const takesTasks = isModern && canTakeTasks(capabilities);
   const result = await callTool(call.tool, call.given, {
     ...options,
@@ -96,20 +96,21 @@ async function run(
   return task === undefined ? result : answerTask(task);
 }
 
-/** Progress grows only slightly, because no one knows how long the person needs. */
+/** Progress increases only slightly, because the remaining time is unknown. */
 function describeWaiting(seconds: number): Progress {
   const message = "Waiting for an answer on the approval page";
   return { progress: seconds / 1000, message };
 }
 
-/** The SDK's types omit results of extensions, but it sends them unchanged. */
+/** The SDK's types lack results of extensions, but it sends them unchanged. */
 function answerTask(task: JobTask): CallToolResult {
   const result: unknown = { resultType: "task", ...task };
   return result as CallToolResult;
 }
 
 /**
- * Reports progress if the client sent a token. Errors are ignored, because the client may be gone.
+ * Reports progress if the client sent a token. Ignores errors, because the client may have
+ * disconnected.
  */
 function prepareProgress(
   progressToken: ProgressToken | undefined,
@@ -117,7 +118,7 @@ function prepareProgress(
 ): TellProgress {
   let last = -1;
   return (progress) => {
-    // Progress may only grow, but a tool starts again after a person has answered.
+    // Progress must not decrease, but the tool restarts after a person has answered.
     if (progressToken === undefined || progress.progress <= last) return;
     last = progress.progress;
     const params = { progressToken, ...progress };
@@ -125,7 +126,7 @@ function prepareProgress(
   };
 }
 
-/** Whether the client shows HTML from servers in a frame (the MCP Apps extension). */
+/** Whether the client can show HTML in a frame (MCP Apps). */
 function canShowViews({ extensions }: ClientCapabilities): boolean {
   const apps: object = extensions?.[viewExtension] ?? {};
   return "mimeTypes" in apps && Array.isArray(apps.mimeTypes) && apps.mimeTypes.includes(viewType);

@@ -16,15 +16,15 @@ import type { QuestionReply } from "./client-memory.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * Asks the person who uses the client, with a form or a page, during one call. In revision
- * 2026-07-28 the call ends with the question, and the client repeats it with the answer. In earlier
- * revisions the server asks while the call waits.
+ * Asks the user of the client, with a form or a page, during one call. In revision 2026-07-28, the
+ * question ends the call, and the client repeats the call with the answer. In earlier revisions,
+ * the server asks while the call waits.
  */
 export type Dialogue = {
   readonly readPerson: () => Person;
   /**
-   * Asks the question. A result must be returned to the client. Without one, the tool runs again
-   * and reads the new `Person`.
+   * Asks the question. If this returns a result, the client must get it. Otherwise the tool runs
+   * again and reads the new `Person`.
    */
   readonly ask: (asked: PersonAsked) => Promise<InputRequiredResult | undefined>;
 };
@@ -35,9 +35,9 @@ type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "cli
 
 type WaitingApproval = PersonAsked["waiting"];
 
-/** After so many questions in one call, the answer counts as no: the target keeps changing. */
+/** After this many questions in one call, the target keeps changing, so the answer counts as no. */
 const mostQuestions = 3;
-/** Most clients and proxies give up on a call after a minute. */
+/** Most clients and proxies time out after a minute. */
 const patience_ms = 50_000;
 
 export async function openDialogue(
@@ -51,12 +51,12 @@ export async function openDialogue(
   const { capabilities, info, isModern } = caller;
   const client = asking.clients.recall(key_print, info);
   const begun = clock.monotonic();
-  const brought = readReply(context);
+  const firstReply = readReply(context);
   let questions = 0;
   let person: Person = {
     canAnswer: canShowForm(capabilities),
     canOpen: capabilities.elicitation?.url !== undefined,
-    answer: brought && (await hear(brought)),
+    answer: firstReply && (await readPersonAnswer(firstReply)),
     waited: undefined,
     client: nameClient(caller),
   };
@@ -77,7 +77,7 @@ export async function openDialogue(
       const isLast = (questions += 1) > mostQuestions;
       const answer = isLast
         ? ({ token: id, said: "no" } as const)
-        : await hear(await askLegacy(waiting, context));
+        : await readPersonAnswer(await askLegacy(waiting, context));
       person = { ...person, answer };
       if (page === undefined || answer.said !== "opened") return undefined;
       client.noteOpened(id);
@@ -85,45 +85,42 @@ export async function openDialogue(
     },
   };
 
-  async function hear(reply: QuestionReply): Promise<PersonAnswer> {
-    // A client that ends a call also closes its question, which the person may have seen.
-    const isShown = await client.hear(reply, signal.aborted);
+  async function readPersonAnswer(reply: QuestionReply): Promise<PersonAnswer> {
+    // A client that ends a call also closes its question, so a person may have seen it.
+    const isShown = await client.noteReply(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // A client that is still waiting after the first period is more patient than most.
+    // A client that waits longer than the first period gets another one.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
-    // This result makes the client repeat the call on its own.
+    // With this result, the client repeats the call by itself.
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(id, context);
-    // The tool runs again, because the target may have changed in the meantime. It then also reads
-    // the decision.
+    // The tool runs again to read the decision, and because the target may have changed.
     const waited = isDecided ? id : undefined;
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
   }
 }
 
-/** Without a form there is no one to ask. */
+/** Without forms, the client cannot ask a person. */
 function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
-  // Before the protocol had URLs, an empty object meant that forms are supported.
+  // Before the protocol supported URLs, an empty object meant support for forms.
   return elicitation.form !== undefined || elicitation.url === undefined;
 }
 
 const formName = "approval";
 const pageName = "approval_page";
 
-/**
- * The format of an approval's id. Any other value is not ours, and is neither looked up nor stored.
- */
+/** The format of an approval's id. Other values are ignored. */
 const approvalId = /^[\w-]{27}$/;
 
-/** The answer in a repeated call (2026-07-28). */
+/** Reads the answer in a repeated call (2026-07-28). */
 function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const { inputResponses = {} } = mcpReq;
   const state = mcpReq.requestState();
@@ -131,7 +128,7 @@ function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const to = pageName in inputResponses ? "page" : "form";
   const said = inputResponses[to === "page" ? pageName : formName];
   if (said !== undefined) return { to, token, said, action: readAction(said) };
-  // A state without an answer: the call is waiting for the page.
+  // A state without an answer means that the call is waiting for the page.
   return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
 }
 
@@ -149,8 +146,8 @@ function askModern(waiting: WaitingApproval): InputRequiredResult {
 }
 
 /**
- * Asks during the call. If the client disconnects, sends an invalid form or does not respond, the
- * reply has no answer.
+ * Asks during the call. The reply has no answer if the client disconnects, sends an invalid form or
+ * does not respond.
  */
 async function askLegacy(
   waiting: WaitingApproval,
@@ -159,7 +156,7 @@ async function askLegacy(
   const { id: token, page } = waiting;
   const to = page === undefined ? "form" : "page";
   const { id: relatedRequestId, signal } = mcpReq;
-  // The question expires with its approval. Over HTTP it travels in the response to the call, so
+  // The question expires with its approval. Over HTTP, it is sent in the response to the call, so
   // the client needs no other stream.
   const options = { timeout: limits.approval_ms, signal, relatedRequestId };
   try {
@@ -168,18 +165,18 @@ async function askLegacy(
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : undefined;
     const failure = code === timeoutCode ? "timeout" : "error";
-    // A broken connection and our own timeout do not show how the client treats questions.
+    // A broken connection or our own timeout reveals nothing about how the client treats questions.
     const isClients = signal.aborted || code !== undefined;
     return { to, token, said: undefined, ...(isClients && { failure }) };
   }
 }
 
-/** The code that the official SDKs use for a timeout. */
+/** The error code for a timeout in the official SDKs. */
 const timeoutCode = -32001;
 
 /**
- * Some clients of earlier revisions close the question on this notification. A failure does not
- * matter, because a disconnected client needs no notification.
+ * Some clients of earlier revisions close the question after this notification. Failures are
+ * ignored, because a disconnected client needs no notification.
  */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
@@ -212,14 +209,14 @@ function buildParams({
   };
 }
 
-/** Only an accepted form with its box ticked approves. */
+/** Only an accepted form with a ticked box approves. */
 function readAnswer({ to, token, said, action }: QuestionReply): PersonAnswer {
   if (to === "form") {
     const count = typedCount.safeParse(said).data?.content.count;
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
     return { token, said: action === "accept" ? "unticked" : "no" };
   }
-  // Closing the question or a browser that does not start is not an answer.
+  // Closing the question, or a browser that does not open, is not an answer.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 

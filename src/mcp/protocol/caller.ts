@@ -8,12 +8,12 @@ import {
 } from "@modelcontextprotocol/server";
 import { isBlank } from "../../contract/text.ts";
 
-/** The client that makes a call, as it describes itself. */
+/** The client of a call, as it describes itself. */
 export type CallingClient = {
   readonly capabilities: ClientCapabilities;
-  /** Its name and version, which is all that identifies it without sessions. */
+  /** The client's name and version, its only identification without sessions. */
   readonly info: Implementation | undefined;
-  /** Whether it uses revision 2026-07-28, and not an earlier one. */
+  /** Whether the client uses revision 2026-07-28 instead of an earlier one. */
   readonly isModern: boolean;
 };
 
@@ -24,7 +24,7 @@ type RequestEnvelope = {
 
 export function readCaller(
   server: Server,
-  // The SDK has validated the envelope, but its types omit these members.
+  // The SDK has validated the envelope, but its types lack these properties.
   envelope: (ServerContext["mcpReq"]["envelope"] & RequestEnvelope) | undefined,
 ): CallingClient {
   if (envelope === undefined) {
@@ -35,12 +35,12 @@ export function readCaller(
   return { capabilities, info: envelope[CLIENT_INFO_META_KEY], isModern: true };
 }
 
-/** A longer name would not help a person. */
+/** Longer names are cut. */
 const mostNamed = 80;
 
 /**
- * The client's name for itself. It is untrusted, so it is quoted when shown. It is stored with each
- * change, so characters that a database rejects are removed.
+ * The name that the client declares. It is untrusted, so it is quoted when shown. It is stored with
+ * each change, so characters that cannot be stored are removed.
  */
 export function nameClient({ info }: CallingClient): string | undefined {
   const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);

@@ -5,54 +5,56 @@ import type { State } from "../../state/state.ts";
 import { digestOf } from "../../text/digest.ts";
 
 /**
- * Remembers between calls which clients answer questions without showing them to a person, and
- * which approval pages a client has opened. It also works without sessions.
+ * Remembers between calls, also without sessions, which clients answer questions without showing
+ * them to a person, and which approval pages a client has opened.
  */
 export type ClientMemory = {
   readonly recall: (key_print: string, info: Implementation | undefined) => KnownClient;
 };
 
-/** One client of one key, identified by its name and version. */
+/** A client of a key, identified by its name and version. */
 type KnownClient = {
-  /** Records that a question is sent now, with this token. */
+  /** Records that a question with this token is sent. */
   readonly noteAsked: (question: unknown, token: string) => void;
   /**
-   * Returns whether a person saw the question of this reply. `isEnded` says that the call has
-   * ended, and its question with it. A client that shows no questions is remembered.
+   * Returns whether a person saw the question. `isEnded` means that the call has ended, which
+   * closed the question. Remembers clients that show no questions.
    */
-  readonly hear: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
+  readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether the client answers questions without showing them. `repeated` is a form question of a
-   * 2026-07-28 call. If the same question was asked before and had no answer for as long as clients
-   * wait, the form was not shown. There is no other sign of that.
+   * Whether the client answers questions without showing them. `repeated` is a form of a 2026-07-28
+   * call. If the same form was sent before and never answered, the client did not show it. There is
+   * no other sign of that.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
-  /** Records that the client has opened an approval's page, so that it is not asked again. */
+  /**
+   * Records that the client has opened an approval's page, so that it is not asked to open it
+   * again.
+   */
   readonly noteOpened: (approval: string) => void;
   readonly hasOpened: (approval: string) => boolean;
 };
 
-/** A client's reply to a question. `said` is undefined if the client failed to answer. */
+/** A client's reply to a question. `said` is undefined if there is no answer. */
 export type QuestionReply = {
   readonly to: "form" | "page";
   readonly token: string;
   readonly said: unknown;
   readonly action?: "accept" | "decline" | "cancel" | undefined;
   /**
-   * Why there is no answer: the client returned an error or ended the call, or reported a timeout.
+   * Why there is no answer: the client returned an error, ended the call, or reported a timeout.
    */
   readonly failure?: "error" | "timeout";
 };
 
 const unseen_ms = 300;
-/** After this time the client is tried again, because it may be able to show questions now. */
+/** After this time, the client may be able to show questions, so it is asked again. */
 const hides_ms = 60 * 60_000;
-/** These clients cancel after a minute, but most start to count earlier than the server. */
-const givenUp_ms = 45_000;
+/** Clients time out after about a minute, but may start counting before the server does. */
+const clientTimeout_ms = 45_000;
 
 /**
- * Without its note, a question may be repeated, or an automatic answer counts as a person's
- * decision.
+ * If a note is dropped, a question may be repeated, or an automatic answer may count as a person's.
  */
 const mostNotes = 5000;
 
@@ -62,7 +64,7 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /** Keyed by what happened and to which client, question or approval. The latest is last. */
+  /** By event and client, question or approval. The latest note is last. */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {
@@ -72,7 +74,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     if (first !== undefined) notes.delete(first);
   }
 
-  /** Infinity for anything that this process has not noted. */
+  /** Returns Infinity without a note in this process. */
   function readAge(name: string): number {
     return clock.monotonic() - (notes.get(name)?.at ?? -Infinity);
   }
@@ -80,14 +82,14 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
   function wasLeftOpen(question: string): boolean {
     const age = readAge(question);
     const { token = "" } = notes.get(question) ?? {};
-    return age >= givenUp_ms && age <= limits.approval_ms && !notes.has(`answered ${token}`);
+    return age >= clientTimeout_ms && age <= limits.approval_ms && !notes.has(`answered ${token}`);
   }
 
   function recall(key_print: string, info: Implementation | undefined): KnownClient {
     const client = digestOf([key_print, info?.name, info?.version]);
     const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
 
-    /** Stored in the database, because each stdio session is a new process. */
+    /** Stores the client in the database, because each stdio session is a new process. */
     async function noteHidden(): Promise<void> {
       const { kept } = await openState();
       await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });
@@ -98,13 +100,13 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
         note(`asked ${token}`);
         note(nameQuestion(question), token);
       },
-      hear: async ({ to, token, said, action, failure }, isEnded) => {
+      noteReply: async ({ to, token, said, action, failure }, isEnded) => {
         const age = readAge(`asked ${token}`);
         note(`answered ${token}`);
-        // The age is infinite for a question of another process.
-        const isLate = age >= givenUp_ms && age < Infinity;
-        const isGivenUp = isLate && (action === "cancel" || failure !== undefined);
-        if (to === "form" && (failure === "timeout" || isGivenUp)) {
+        // The age is infinite if another process asked the question.
+        const isLate = age >= clientTimeout_ms && age < Infinity;
+        const hasTimedOut = isLate && (action === "cancel" || failure !== undefined);
+        if (to === "form" && (failure === "timeout" || hasTimedOut)) {
           await noteHidden();
           return false;
         }

@@ -5,7 +5,7 @@ import { nameVisible } from "../tools/toolbox.ts";
 import { refuseParams } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** Serves prompts: instructions for longer tasks that a user starts by name. */
+/** Serves prompts: instructions for longer tasks, which users start by name. */
 
 type Prompt = {
   readonly name: string;
@@ -156,7 +156,7 @@ const prompts: readonly Prompt[] = [
   },
 ];
 
-/** Offers a prompt to keys that can call all its tools. */
+/** A key sees a prompt only if it can use all of the prompt's tools. */
 export function servePrompts(server: Server, { toolbox, keyContext }: ServerOptions): void {
   const listOffered = () => {
     const names = nameVisible(toolbox, keyContext);
@@ -191,7 +191,7 @@ function checkArguments({ arguments: known }: Prompt, given: PromptArguments): v
   if (missing !== undefined) throw refuseParams(`The argument ${missing.name} is required.`);
 }
 
-/** Quotes the user's text in full, because a shortened address would be a wrong one. */
+/** Quotes the user's text in full, because a shortened URL would be wrong. */
 function cite(text: string): string {
   return quote(text, limits.web_address_characters);
 }

@@ -7,7 +7,7 @@ import {
   type Failure,
 } from "../results/tool-failure.ts";
 
-/** Wraps a request handler, so that clients see no details of unexpected errors. */
+/** Wraps a request handler to hide the details of unexpected errors from clients. */
 export type HideErrors = <Args extends readonly unknown[], Result>(
   answer: (...args: Args) => Result | Promise<Result>,
 ) => (...args: Args) => Promise<Result>;
@@ -19,7 +19,7 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
       try {
         return await answer(...args);
       } catch (error) {
-        // Protocol errors are written for the client.
+        // Protocol errors are meant for the client.
         if (error instanceof ProtocolError) throw error;
         const outage = readOutage(error);
         if (outage !== undefined) throw wrapFailure(refuseForNow("it", outage).failure);
@@ -29,8 +29,8 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
 }
 
 /**
- * Explains an outage during a request that changes something and may be repeated: its effect is
- * unknown. Other errors stay as they are.
+ * Explains an outage during a request that changes something and may be repeated. Its effect is
+ * unknown. Other errors stay unchanged.
  */
 export function explainActed(method: string, error: unknown): unknown {
   const acted = { hasBegun: true, endpoint: undefined };
@@ -39,7 +39,7 @@ export function explainActed(method: string, error: unknown): unknown {
   return failure === undefined ? error : wrapFailure(failure);
 }
 
-/** Puts a tool's error into an error of the protocol. */
+/** Wraps the failure of a tool in a protocol error. */
 function wrapFailure(error: Failure): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, error.message, { error });
 }

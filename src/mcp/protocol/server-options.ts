@@ -8,7 +8,10 @@ import type { RequireApproval } from "../approval/require-approval.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
 import type { ClientMemory } from "./client-memory.ts";
 
-/** What one MCP server needs: a key's tools and approvals, and what all connections share. */
+/**
+ * The dependencies of an MCP server: a key's tools and approvals, and state that all connections
+ * share.
+ */
 export type ServerOptions = {
   readonly toolbox: Toolbox;
   readonly keyContext: KeyContext;

@@ -29,17 +29,19 @@ const manyLinks = "To change more than a few links, make one plan instead of man
 const unfinishedJob =
   "This key has an unfinished job: tell the user. Applying its plan again resumes it.";
 
-/** A model does not know the user's time zone or the date. */
+/** Models know neither the user's time zone nor the date. */
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
   const here = `The user's time zone is ${zone.name}, where this session began on ${today}.`;
   return `All times are UTC, including in filters. ${here}`;
 }
 
-/** Runs for each tool call that the SDK has accepted. */
+/** Called for each tool call that the SDK has accepted. */
 export type OnCall = (server: Server, context: ServerContext) => void;
 
-/** Creates the server for one client connection, with the tools, resources and prompts of a key. */
+/**
+ * Creates the server for one client connection, with the tools, resources and prompts of its key.
+ */
 export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   const { toolbox, keyContext, version } = options;
   const { timeZone } = keyContext;
@@ -59,10 +61,9 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // ask-person.ts asks clients of earlier revisions, because it must also see questions that
-    // fail.
+    // ask-person.ts asks clients of earlier revisions, because it must also detect failed
+    // questions.
     inputRequired: { legacyShim: false },
-    // ask-person.ts checks the form and accepts only a ticked box.
     jsonSchemaValidator: { getValidator: () => acceptAll },
   });
   const hideErrors = createErrorHider(options.report);
@@ -74,7 +75,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
     keyContext.noteListed();
     return { tools };
   };
-  // A client has connected. Its first response should not wait for this.
+  // Learning about the key must not delay the first response to the client.
   setImmediate(() => void keyContext.explore());
   server.setRequestHandler("tools/list", hideErrors(listTools));
   server.setRequestHandler(
@@ -100,7 +101,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   return server;
 }
 
-/** Accepts every form, because ask-person.ts checks the answers. */
+/** Accepts every form, because ask-person.ts validates the answers. */
 function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> {
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }
@@ -117,7 +118,7 @@ export function describeTools(tools: readonly Tool[]) {
         " ",
       ),
       annotations,
-      // Both are object schemas, made from z.strictObject and z.looseObject.
+      // Both are object schemas, because they come from z.strictObject and z.looseObject.
       inputSchema: tool.inputSchema(isTerse) as { type: "object" },
       outputSchema: tool.outputSchema() as { type: "object" },
       ...(view !== undefined && { _meta: { ui: { resourceUri: view } } }),
@@ -126,8 +127,8 @@ export function describeTools(tools: readonly Tool[]) {
 }
 
 /**
- * A tool that settings leave out gets a result that says why, because models do not see errors of
- * the protocol.
+ * For an excluded tool, returns a result that explains why, because models do not see protocol
+ * errors.
  */
 function refuseTool({ suggest, explainLeftOut }: Toolbox, name: string): CallToolResult {
   const refusal = explainLeftOut(name);

@@ -12,7 +12,7 @@ import { readCaller } from "./caller.ts";
 import { explainActed, refuseParams, type HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** Serves the protocol's task methods. Each task is a job that applies a plan. */
+/** Serves the protocol's task methods. A task is a job that applies a plan. */
 
 const params = z.object({ taskId: z.string() });
 
@@ -23,7 +23,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
     "tasks/get": async (job) => {
       const task = describeTask(job);
       if (task.status !== "completed") return task;
-      // The result of the call, as if it had waited for the job.
+      // The result that the call would have returned after waiting for the job.
       return { ...task, result: toCallResult({ job: await showJobPage(job, bulk) }) };
     },
     "tasks/cancel": async (job) => {
@@ -47,7 +47,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
   }
 }
 
-/** The error that the tasks extension requires (-32021, SEP-2663), whichever method was called. */
+/** The error that the tasks extension requires for all its methods (-32021, SEP-2663). */
 function refuseUndeclared(): MissingRequiredClientCapabilityError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
   return new MissingRequiredClientCapabilityError({ requiredCapabilities });

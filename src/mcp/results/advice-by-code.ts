@@ -5,7 +5,7 @@ import { contract } from "../../contract/index.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { messages } from "../../contract/messages.ts";
 
-/** The codes of failed calls, each with advice on what the assistant should do next. */
+/** The error codes of failed calls, with advice for the assistant. */
 
 type AdviceContext = {
   readonly tool: string;
@@ -14,7 +14,7 @@ type AdviceContext = {
   readonly retry?: "now" | "later" | "never";
   /** The error message, if the service rejected the call. */
   readonly message?: string;
-  /** The fields that are wrong. */
+  /** The invalid fields. */
   readonly fields?: readonly (string | undefined)[] | undefined;
 };
 
@@ -69,7 +69,7 @@ const advice = {
 } satisfies Readonly<Record<string, string | ((context: AdviceContext) => string)>>;
 
 export type ToolFailureCode = keyof typeof advice;
-// Object.keys types every key as a text.
+// The cast is needed, because Object.keys returns strings.
 export const codes = Object.keys(advice) as readonly ToolFailureCode[];
 
 export function advise(code: ToolFailureCode, context: AdviceContext): string {
@@ -78,7 +78,7 @@ export function advise(code: ToolFailureCode, context: AdviceContext): string {
 }
 
 /**
- * Values that only an app's developer knows must come from the user, because an assistant would
+ * Values that only the developer of an app knows must come from the user, because assistants would
  * invent them.
  */
 function writeCorrection(what: string, fields: AdviceContext["fields"] = []): string {
@@ -87,7 +87,7 @@ function writeCorrection(what: string, fields: AdviceContext["fields"] = []): st
     : `Correct the ${what} named in \`problems\``;
 }
 
-/** The scope in the error message, which may differ from the endpoint's own. */
+/** The scope in the error message may differ from the endpoint's scope. */
 function nameScope({ endpoint, message = "" }: AdviceContext): string {
   const [named = endpoint?.scope] = listNamedScopes(message);
   return named ?? "for this";
@@ -104,13 +104,13 @@ function adviseNotFound({ endpoint, tool, message }: AdviceContext): string {
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet. Save a draft first.";
   }
-  // Without an id, the wrong value is another argument.
+  // Without an id, another argument must be wrong.
   return endpoint?.params === undefined
     ? "Check the argument: nothing matches it."
     : "Look up the right id, or ask the user for it.";
 }
 
-/** Advises the assistant to check the effect first, so that nothing is done twice. */
+/** Advises to check the effect first, so that nothing is done twice. */
 function adviseUnknown({ endpoint, tool, retry }: AdviceContext): string {
   if (retry === "later") {
     return endpoint?.overwrites === true

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
 import { unwrap } from "../../contract/fields.ts";
 
-/** One problem of a call, with its place in the arguments or the file. */
+/** A problem with a call, and its position in the arguments or the file. */
 export const problemSchema = z.object({
   field: z.string().optional(),
   line: z.int().optional(),
@@ -13,10 +13,7 @@ export const problemSchema = z.object({
 });
 export type CallProblem = z.output<typeof problemSchema>;
 
-/**
- * Finds the field of a problem that has none, by looking for names of the endpoint's fields in its
- * message.
- */
+/** Finds the field of a problem without one, by searching the message for field names. */
 export function placeProblem(
   endpoint: Endpoint | undefined,
   problem: CallProblem,
@@ -26,8 +23,8 @@ export function placeProblem(
 }
 
 /**
- * Splits the message of a 422 into problems, each with its field. A part starts where a field's
- * name follows a comma or an "and". Other sentences stay whole.
+ * Splits the message of a 422 into problems. A new problem starts where a field's name follows a
+ * comma or an "and". Messages without field names stay whole.
  */
 function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
   const parameter = findParameter(endpoint, sentence);
@@ -43,15 +40,14 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
   });
 }
 
-/** A message about a query parameter has only one problem, and starts with the parameter's name. */
+/** A message about a query parameter starts with its name and contains only one problem. */
 function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {
   const names = Object.keys(endpoint?.query?.shape ?? {});
   return names.find((name) => sentence.startsWith(`${name} `));
 }
 
 /**
- * The fields of an endpoint by their names in messages. It includes the fields of apps, because a
- * link can create one.
+ * Maps the names in messages to fields, including those of apps, because a link can create an app.
  */
 function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
@@ -70,7 +66,7 @@ function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string>
   return labels;
 }
 
-/** Messages use either form: `ios_app` is "Ios app" or "iOS app". */
+/** Messages spell `ios_app` as "Ios app" or "iOS app". */
 function nameField(field: string): ReadonlySet<string> {
   const label = humanize(field);
   return new Set([label, label.replace(/^Ios\b/, "iOS").replace(/\burl\b/i, "URL")]);

@@ -2,8 +2,8 @@ import type { ClientCapabilities } from "@modelcontextprotocol/server";
 import type { Job } from "../../state/jobs.ts";
 
 /**
- * The protocol's extension for calls that take long. A client with this extension gets a job as a
- * task and polls the task instead of calling a tool repeatedly.
+ * The protocol extension for long calls. Clients that support it get a job as a task and poll the
+ * task instead of calling a tool repeatedly.
  */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
@@ -13,7 +13,7 @@ export type JobTask = {
   readonly statusMessage: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** Null means no limit. Jobs are kept for a month, longer than a client polls one. */
+  /** Null means unlimited. Jobs are stored for a month, longer than clients poll. */
   readonly ttlMs: null;
   readonly pollIntervalMs: number;
 };
@@ -38,7 +38,7 @@ export function describeTask({ id, state, counts, created_at, updated_at }: Job)
 const statuses = {
   running: "working",
   done: "completed",
-  // Completed as a task, because its result says how to resume the job.
+  // The result of an interrupted job explains how to resume it, so the task is completed.
   interrupted: "completed",
   cancelled: "cancelled",
 } as const;

@@ -8,20 +8,17 @@ import { isBlank } from "../../contract/text.ts";
 import { listUnread } from "../../contract/server-answer.ts";
 import type { CallProblem } from "./call-problem.ts";
 
-/**
- * Writes the response of an endpoint as the result of its tool. Links have full addresses, and the
- * names of their apps instead of ids.
- */
+/** Converts API responses to tool results. Links get full URLs, and app names instead of ids. */
 
-/** The known apps of links, by their ids. */
+/** The apps of links, by id. */
 export type KnownApps = ReadonlyMap<string, JsonObject>;
 
 export type PresentationContext = {
   readonly linkHost: string | undefined;
   readonly apps: KnownApps;
-  /** The fields in a list's filters and sort order. */
+  /** The fields of a list's filters and sort order. */
   readonly asked?: readonly string[];
-  /** The fields that a write has sent. */
+  /** The fields that a write contained. */
   readonly sent?: readonly string[];
 };
 
@@ -39,10 +36,10 @@ export function presentBody(
   };
 }
 
-/** Enough to see what is wrong with a whole page. */
+/** Enough to show what is wrong with a whole page. */
 const mostProblems = 20;
 
-/** The values that could not be read, each with its place. */
+/** Lists values that could not be read, with their position. */
 function listProblems(body: JsonObject): readonly CallProblem[] {
   const unread = listUnread(body);
   const problems = unread.slice(0, mostProblems).map(({ row: _row, ...problem }) => problem);
@@ -60,7 +57,7 @@ function presentRead(
   const name = nameResult(endpoint, kind);
   if (name === undefined) return pickMembers(endpoint, body);
   if (endpoint.type !== undefined) return { [name]: body };
-  // A write may have succeeded although its response could not be read.
+  // A write may succeed although its response could not be read.
   if (typeof body["id"] !== "string") return {};
   if (kind.name !== "link") return { [name]: dropEmpty(body) };
   const isWritten = reading.sent !== undefined;
@@ -68,7 +65,7 @@ function presentRead(
 }
 
 /**
- * Members that a remote server adds are dropped, because they could be confused with members of a
+ * Drops properties that a remote server adds, because they could be confused with properties of the
  * result.
  */
 function pickMembers({ response }: Endpoint, body: JsonObject): JsonObject {
@@ -76,7 +73,7 @@ function pickMembers({ response }: Endpoint, body: JsonObject): JsonObject {
   return Object.fromEntries(known.map((name) => [name, dropIn(body[name])]));
 }
 
-/** The rows in the body of a list. The client has read them with the endpoint's schema. */
+/** The client has validated the rows with the endpoint's schema. */
 export function readListRows({ list }: Endpoint, body: JsonObject): readonly JsonObject[] {
   return body[list?.name ?? ""] as readonly JsonObject[];
 }
@@ -92,7 +89,7 @@ function presentPage(
   const shown = rows.map((row) => (isOfLinks ? presentLinkRow(row, reading) : dropEmpty(row)));
   // The client adds `meta` to every list.
   const counted = pickMeta(body["meta"] as ReceivedMeta);
-  const next = describeRest(endpoint.tool, counted);
+  const next = describeNextPage(endpoint.tool, counted);
   return {
     ...(isOfLinks && linkHost !== undefined && { address: describeAddress(linkHost) }),
     [endpoint.list?.name ?? ""]: shown,
@@ -101,13 +98,16 @@ function presentPage(
   };
 }
 
-/** A remote server may send more members, whose meaning is unknown. */
+/** Drops unknown properties of a remote server, because their meaning is unknown. */
 function pickMeta(given: ReceivedMeta): ReceivedMeta {
   const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
   return dropEmpty(Object.fromEntries(known));
 }
 
-function describeRest(tool: string, { page, last, count, next }: ReceivedMeta): string | undefined {
+function describeNextPage(
+  tool: string,
+  { page, last, count, next }: ReceivedMeta,
+): string | undefined {
   if (typeof next === "number") {
     const pages = typeof last === "number" ? `Page ${page} of ${last}` : `Page ${page}`;
     return `${pages}: call ${tool} with page ${next} for more.`;
@@ -118,7 +118,7 @@ function describeRest(tool: string, { page, last, count, next }: ReceivedMeta): 
     : undefined;
 }
 
-/** A row in a list of links. Only its id is always present. */
+/** A link in a list. Only its id is always present. */
 export const linkRow = z
   .looseObject({
     id: z.string(),
@@ -135,13 +135,13 @@ export const linkRow = z
 export const appFields = ["ios_app", "android_app"] as const;
 type AppField = (typeof appFields)[number];
 
-/** The field that identifies an app of each kind. */
+/** The identifying field by kind of app. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 
-/** Where the link redirects visitors: the first of these fields that is set. */
+/** The first of these fields with a value is the link's destination. */
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
-/** A row in a list of links, with the fields that the list was filtered or sorted by. */
+/** Formats a link in a list, including the fields that the list was filtered or sorted by. */
 function presentLinkRow(
   link: JsonObject,
   { linkHost, apps, asked = [] }: PresentationContext,
@@ -151,7 +151,7 @@ function presentLinkRow(
   const known = { ...link, ...nameIdentifiers(link, apps) };
   return dropEmpty({
     ...pick(link, ["id", "name", "path"]),
-    ...(isSpelled(path, linkHost) ? {} : writeAddresses({ path }, linkHost)),
+    ...(isUnencoded(path, linkHost) ? {} : writeAddresses({ path }, linkHost)),
     destination,
     ...pick(link, ["clicks"]),
     ...nameApps(link, apps),
@@ -162,7 +162,7 @@ function presentLinkRow(
   });
 }
 
-/** A written link: like a row in a list, with its addresses and the fields that were sent. */
+/** Formats a written link like a row of a list, with its URLs and the sent fields. */
 function presentWrittenLink(
   link: JsonObject,
   { linkHost, apps, sent = [] }: PresentationContext,
@@ -190,21 +190,21 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
-/** One link, with all fields that are set. */
+/** Formats a single link with all fields that have a value. */
 function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext): JsonObject {
-  // If the server returns whole apps, they replace the names. The id comes first, because V8 needs
-  // much longer to spread a large object into a small one.
+  // Complete apps from the server replace the names. The id comes first, because V8 is slow to
+  // spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
 
-/** Describes once, for the whole list, how an address consists of host and path. */
+/** Describes the pattern of all URLs once per list. */
 function describeAddress(linkHost: string): string {
   return `${linkHost}/{path}`;
 }
 
-/** Whether the address is exactly the host and the path, without any encoding. */
-function isSpelled(path: unknown, linkHost: string | undefined): boolean {
+/** Whether the URL is exactly host and path, without percent-encoding. */
+function isUnencoded(path: unknown, linkHost: string | undefined): boolean {
   return (
     typeof path === "string" &&
     linkHost !== undefined &&
@@ -225,7 +225,7 @@ function writeAddresses(
   };
 }
 
-/** Each app by its name if known, else by its id, which is all that the response contains. */
+/** Names each app, or returns its id if the name is unknown. */
 function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   const named: Record<string, unknown> = {};
   for (const field of appFields) {
@@ -237,7 +237,7 @@ function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   return named;
 }
 
-/** The identifiers of the link's apps, by the names of the filters that search for them. */
+/** The identifiers of the link's apps, by filter name. */
 function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   const named = appFields.flatMap((field) => {
     const key = appKeys[field];
@@ -247,7 +247,7 @@ function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** A server may return a link with its apps in it. */
+/** Some servers include the apps in the link. */
 function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject | undefined {
   const nested = link[field];
   if (isJsonObject(nested)) return nested;
@@ -256,27 +256,27 @@ function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject
 }
 
 /**
- * Drops the empty and false members of a record, because a model pays for every word. Items of a
- * list stay, because their position matters.
+ * Drops empty and false properties, because models pay for every word. Items of lists stay, because
+ * their position matters.
  */
 export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
   const kept: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(record)) {
     const value = dropIn(given, levels - 1);
-    // Setting `__proto__` would change the object's prototype.
+    // Assigning `__proto__` would change the object's prototype.
     if (!isEmpty(value) && name !== "__proto__") kept[name] = value;
   }
   return kept;
 }
 
-/** Does the same inside any value. */
+/** Drops empty properties inside any value. */
 function dropIn(value: unknown, levels = mostLevels): unknown {
   if (levels === 0) return value;
   if (Array.isArray(value)) return value.map((item) => dropIn(item, levels - 1));
   return isJsonObject(value) ? dropEmpty(value, levels) : value;
 }
 
-/** Responses of the API have fewer levels, but a remote server's own fields may have more. */
+/** API responses have fewer levels, but other fields of a remote server may have more. */
 const mostLevels = 8;
 
 function isEmpty(value: unknown): boolean {

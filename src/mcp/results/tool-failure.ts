@@ -36,14 +36,14 @@ const failureSchema = z.object({
       expires_at: z.string(),
     })
     .optional(),
-  /** One sentence: what to do now. */
+  /** The next step for the assistant, as one sentence. */
   next: z.string(),
 });
 export type Failure = z.output<typeof failureSchema>;
 
 const changedStatus = 412;
 
-/** With these codes, the key may not read, but it may still write. */
+/** After these errors of a read, a write may still be allowed. */
 const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "scope_missing",
   "role_required",
@@ -51,7 +51,7 @@ const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "unauthorized",
 ]);
 
-/** Returns undefined if the key may not read. It may still write. */
+/** Returns undefined if the key may not read. It may still be allowed to write. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
@@ -61,7 +61,7 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
-/** Returns undefined if reading failed and the call can continue without the value. */
+/** Returns undefined if reading failed, for values that a call can do without. */
 export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   return reading.catch((error: unknown) => {
     if (error instanceof ToolFailure) return undefined;
@@ -69,7 +69,7 @@ export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Va
   });
 }
 
-/** Can be thrown anywhere in a tool. The assistant gets its failure unchanged. */
+/** An error that the assistant gets unchanged. Can be thrown anywhere in a tool. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly failure: Failure;
@@ -80,12 +80,12 @@ export class ToolFailure extends Error {
   }
 }
 
-/** Whether the target has changed since the assistant read it. Nothing was written. */
+/** Whether nothing was written because the target has changed. */
 export function isChanged(error: unknown): boolean {
   return isRefused(error) && error.failure.status === changedStatus;
 }
 
-/** Whether the call certainly changed nothing. */
+/** Whether the call is certain to have changed nothing. */
 export function isRefused(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.failure.effect === "none";
 }
@@ -106,23 +106,23 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
   });
 }
 
-/** Used if the history cannot record a change: then the change is not sent. */
+/** If the history cannot record a change, the change is not sent. */
 export function refuseUnnoted(tool: string, message: string): ToolFailure {
   const retry = message === messages.store_full ? "later" : "now";
   const next = advise("internal", { tool, message, retry });
   return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
-/** Used if the database does not respond before a call has sent anything. */
+/** For a database that does not respond before anything was sent. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
-  // Whether our own record was saved does not matter here.
+  // It does not matter whether Waypost's own record was saved.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
   return new ToolFailure({ code: "overloaded", message, ...facts, next });
 }
 
-/** What a call has done so far. After it has begun, a later failure leaves its effect unknown. */
+/** The progress of a call. Once `hasBegun` is set, a later failure leaves the effect unknown. */
 export type CallEffect = { hasBegun: boolean; endpoint: Endpoint | undefined };
 
 type CalledTool = {
@@ -131,8 +131,8 @@ type CalledTool = {
 };
 
 /**
- * Explains the failure of a call during which the database stopped responding; undefined for any
- * other error. A call that only read data or wrote records of its own has changed nothing.
+ * Explains a database outage during a call. Returns undefined for other errors. A call that only
+ * read data, or wrote only Waypost's own records, has changed nothing.
  */
 export function explainOutage(
   error: unknown,
@@ -148,13 +148,15 @@ export function explainOutage(
   return { code, message: messages.store_went_away, effect: "unknown", retry, next };
 }
 
-/** The tool that was called, and the endpoint that it used, if any. */
+/** The called tool, and the endpoint that it used, if any. */
 export type FailedCall = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
 };
 
-/** Explains a rejected call or a failed connection. Other errors stay as they are. */
+/**
+ * Converts a rejected call or a failed connection to a ToolFailure. Other errors stay unchanged.
+ */
 export function explainEnd(call: FailedCall, error: unknown): unknown {
   if (error instanceof Problem) return new ToolFailure(explainProblem(call, error));
   if (!(error instanceof CallFailure)) return error;
@@ -175,7 +177,7 @@ function explainProblem(call: FailedCall, problem: Problem): Failure {
     message,
     ...(problems && { problems }),
     effect: "none",
-    // A different call with the same host would also be rejected.
+    // Every other call with this host would also be rejected.
     retry: isFixable && !isForeign ? "now" : "never",
     next: isForeign ? adviceOnHosts : advise(code, { ...call, message, fields }),
   };
@@ -185,7 +187,7 @@ const adviceOnHosts =
   "Tell the user that only the operator can allow another host, with WAYPOST_DESTINATIONS " +
   "or `waypost projects update --destinations`. Do not try another way.";
 
-/** A remote server's problem that has no field and only repeats the message is left out. */
+/** Omits problems of a remote server that have no field and only repeat the message. */
 function listProblems({ endpoint }: FailedCall, problem: Problem): CallProblem[] | undefined {
   const { status, message, server, problems } = problem;
   const sentences = problems ?? (status === 422 ? [{ message: readAnswer(message) }] : undefined);
@@ -217,7 +219,7 @@ function readCode(status: number, message: string): ToolFailureCode {
   }
 }
 
-/** The only details of an unexpected error that a client may see. */
+/** A client may see only this reference of an unexpected error. */
 export function describeFault(reference: string): string {
   return `Something went wrong inside Waypost (reference ${reference}).`;
 }

@@ -4,24 +4,24 @@ import { showHiddenIn } from "../../text/show-hidden.ts";
 
 type Picture = { readonly data: Uint8Array; readonly mimeType: "image/png" };
 
-/** Images and views that are shown with a result. */
+/** Images and views in addition to a result. */
 export type ResultExtras = { readonly pictures: Picture[]; readonly views: JsonObject[] };
 
-/** The member of `_meta` that only a view reads. */
+/** The property of `_meta` that only views read. */
 export const viewData = "waypost/view";
 
 /**
- * Writes a result as JSON twice, because some clients pass only the text to their model and some
- * only the structured content.
+ * Includes a result both as text and as structured content, because some clients pass only one of
+ * them to the model.
  */
 export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToolResult {
   const { pictures, views } = extras ?? { pictures: [], views: [] };
-  // The function returns an object for an object.
+  // The cast is safe, because an object stays an object.
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
-  // In the SDK's order, because results from the fast path must look the same.
+  // Uses the SDK's order of properties, so that results of the fast path are identical.
   return {
-    // Shown to the user in a view, and not read by the model.
+    // Only the view reads this data, not the model.
     ...(view !== undefined && { _meta: { [viewData]: view } }),
     content: [
       { type: "text", text: JSON.stringify(structuredContent) },

@@ -8,15 +8,15 @@ import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
 import { parseJson } from "./check-filters.ts";
 
-/** More would not help, and a hostile client could cause a million. */
+/** Limited, because a hostile client could cause a million problems. */
 const mostProblems = 20;
 
-/** Checks the names, types and enums of a tool's arguments. The API checks everything else. */
+/** Validates names, types and enums of a tool's arguments. The API validates everything else. */
 export function checkArguments(
   tool: string,
   schema: z.ZodObject,
   given: unknown,
-  /** The arguments in which null is a value for the API. */
+  /** Arguments for which null is a valid value of the API. */
   nullable: readonly string[] = [],
 ): JsonObject {
   requireFlat(tool, given);
@@ -32,7 +32,7 @@ export function checkArguments(
   throw refuseArguments(tool, problems.slice(0, mostProblems));
 }
 
-/** Protects all later code from endlessly nested values. */
+/** Rejects deeply nested values, which later code could not handle. */
 function requireFlat(tool: string, value: unknown): void {
   if (!isNestedTooDeep(value)) return;
   const message = `arguments are nested too deeply: at most ${limits.json_levels} levels`;
@@ -40,8 +40,8 @@ function requireFlat(tool: string, value: unknown): void {
 }
 
 /**
- * Some clients encode objects, lists, numbers and booleans as JSON text. A text is decoded only if
- * the schema does not allow a text.
+ * Some clients encode objects, lists, numbers and booleans as JSON strings. A string is decoded
+ * only if the schema allows no string.
  */
 function decode(
   value: unknown,
@@ -68,7 +68,7 @@ function decode(
   return value;
 }
 
-/** Whether null can be dropped: some clients send it for an omitted argument. */
+/** Some clients send null for an omitted argument. */
 function isLeftOut(field: z.core.$ZodType | undefined): boolean {
   return field instanceof z.ZodOptional && !(field.unwrap() instanceof z.ZodNullable);
 }
@@ -78,7 +78,7 @@ function takesText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString || schema instanceof z.ZodEnum;
 }
 
-/** A field by its name, which may be `constructor` or another name that every object inherits. */
+/** Ignores names such as `constructor`, which every object inherits. */
 function findMember({ shape }: z.ZodObject, name: string): z.core.$ZodType | undefined {
   return Object.hasOwn(shape, name) ? shape[name] : undefined;
 }
@@ -137,7 +137,7 @@ const typeNames: Readonly<Partial<Record<string, string>>> = {
   boolean: "true or false",
 };
 
-/** The names that are allowed at a path inside the arguments. */
+/** The allowed names at a path inside the arguments. */
 function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
   const wanted = unwrap(schema);
   const [step, ...rest] = path;
@@ -151,7 +151,7 @@ function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): rea
 function readAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inside, step) => {
     const isInside = typeof inside === "object" && inside !== null && Object.hasOwn(inside, step);
-    // TypeScript does not know that an object's own members can be read by any of their names.
+    // The cast is safe, because the object has its own property with this name.
     return isInside ? (inside as Readonly<Record<PropertyKey, unknown>>)[step] : undefined;
   }, value);
 }

@@ -11,12 +11,12 @@ import { parseTime } from "../../contract/local-time.ts";
 import { isStorable } from "../../contract/text.ts";
 
 /**
- * Checks filters before they are sent. The API ignores a filter that it cannot read, and then
- * returns everything.
+ * Checks filters before they are sent, because the API ignores an invalid filter and then returns
+ * everything.
  */
 
 /**
- * `in` takes a list, `null`, `present` and `empty` take a boolean, and every other condition one
+ * `in` takes a list; `null`, `present` and `empty` take a boolean; every other condition takes one
  * value.
  */
 export const filterValue = z.union([
@@ -28,7 +28,7 @@ export const filterValue = z.union([
 
 const booleanConditions: ReadonlySet<string> = new Set(["null", "present", "empty"]);
 
-/** Decodes a value that was encoded as JSON text, unless its condition takes a text. */
+/** Decodes a value that was sent as a JSON string, unless its condition takes a string. */
 export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
   const { condition, value } = filter;
   const takesText = condition !== "in" && !booleanConditions.has(condition);
@@ -37,7 +37,7 @@ export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter
   return decoded.success ? { ...filter, value: decoded.data } : filter;
 }
 
-/** Why the API would ignore this filter, as the end of a sentence, or undefined. */
+/** Explains why the API would ignore a filter, as the end of a sentence. */
 export function findFilterFault(
   fields: FilterFields,
   { field, condition, value }: FilterInput,
@@ -60,7 +60,7 @@ export function findFilterFault(
   return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
 }
 
-/** Some fields have a fixed set of values. Any other value is a typo. */
+/** For a field with a fixed set of values, any other value is a typo. */
 function findChoiceFault(
   field: string,
   condition: FilterInput["condition"],
@@ -74,7 +74,7 @@ function findChoiceFault(
 
 /**
  * The positions of filters that repeat a field and condition. The API would use only the last of
- * two filters, but join two lists.
+ * them, or join their lists.
  */
 export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
   const plain = filters.map(toPlainFilter);
@@ -92,7 +92,7 @@ function findValueFault(kind: FieldKind, value: string): string | undefined {
   return undefined;
 }
 
-/** Parses a text as JSON, or returns the text if it is not JSON. */
+/** Returns the text unchanged if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -9,22 +9,22 @@ import { createWriter, mapObjects } from "./json-schema.ts";
 import { once } from "./once.ts";
 
 /**
- * Builds the schema of a tool's arguments from its endpoint: one flat object of path, query and
- * body fields.
+ * Builds the schema of a tool's arguments: one flat object of the endpoint's path, query and body
+ * fields.
  */
 
 export type InputOptions = {
-  /** A few words that say what `id` can be. */
+  /** A short description of what `id` accepts. */
   readonly idText: string;
-  /** Arguments that only the tool has, or that replace those of the endpoint. */
+  /** Additional arguments of the tool, or replacements for those of the endpoint. */
   readonly own?: ToolFields;
 };
 
 export type ToolFields = Readonly<Record<string, z.ZodType>>;
 
 /**
- * The tool's arguments, with the schemas from the contract. With `isTerse`, filters are shortened
- * because another listed tool describes them.
+ * The tool's arguments with their schemas. With `isTerse`, filters are shortened, because another
+ * listed tool describes them.
  */
 export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): ToolFields {
   const { params, list, required = [] } = endpoint;
@@ -32,25 +32,25 @@ export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = 
   if (params !== undefined) fields["id"] = describeId(options.idText);
   if (list !== undefined) Object.assign(fields, buildListFields(list, isTerse));
   for (const name of listBodyFields(endpoint)) {
-    // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
+    // zod declares a more general type, but every schema here is a ZodType.
     const field = endpoint.body?.shape[name] as z.ZodType;
     fields[name] = required.includes(name) ? makeRequired(field) : field;
   }
   return { ...fields, ...options.own };
 }
 
-/** The body's fields that the tool takes as arguments. */
+/** The body fields that the tool accepts as arguments. */
 export function listBodyFields({ body, not_in_tool = [] }: Endpoint): readonly string[] {
   return Object.keys(body?.shape ?? {}).filter((name) => !not_in_tool.includes(name));
 }
 
-/** The schema that checks arguments. It rejects unknown members at every depth. */
+/** The schema that validates arguments. It rejects unknown properties at every depth. */
 export function buildInput(fields: ToolFields): z.ZodObject {
   const members = Object.entries(fields).map(([name, field]) => [name, makeStrict(field)]);
   return z.strictObject(Object.fromEntries(members));
 }
 
-/** Returns the same schema for the same text, so that its JSON Schema is written only once. */
+/** Reuses the schema for equal texts, so that its JSON Schema is generated only once. */
 function describeId(text: string): z.ZodType {
   const schema = ids.get(text) ?? z.string().describe(text);
   ids.set(text, schema);
@@ -69,7 +69,7 @@ function buildListFields(
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // Not an enum, because the filters already list the names and a model pays for every word.
+    // Not an enum, because the filters already list the names, and models pay for every word.
     issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
@@ -97,7 +97,7 @@ function describeFilters(fields: FilterFields): string {
   return `All must match. in: list; null, present, empty: boolean${texts.join("")}`;
 }
 
-/** Text from a name or address that a person remembers. */
+/** Text from a name or URL that a person remembers. */
 const searchText = once(() =>
   z
     .string()
@@ -110,8 +110,8 @@ const searchText = once(() =>
 );
 
 /**
- * The short form of filters for a tool whose filters another tool describes. Never used to check
- * arguments.
+ * The short form of filters for tools whose filters another tool describes. Only published, not
+ * used to validate.
  */
 export const shownFilters = once(() => showFilters(z.unknown()));
 
@@ -140,8 +140,8 @@ function buildFilter(filterable: FilterFields) {
 }
 
 /**
- * The contract's schemas drop unknown members, as the API does. In a tool's arguments an unknown
- * member is most likely a mistyped one. Tools share most of their fields, so each is made once.
+ * The contract's schemas drop unknown properties, as the API does. In a tool's arguments, they are
+ * most likely typos. Tools share most fields, so each strict schema is built once.
  */
 function makeStrict(schema: z.ZodType): z.ZodType {
   const made = strict.get(schema) ?? keepDescription(schema, makeInnerStrict(schema));
@@ -157,7 +157,7 @@ function makeInnerStrict(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodObject ? buildInput(schema.shape) : schema;
 }
 
-/** Makes a field required and not nullable. */
+/** Makes a field required and non-nullable. */
 function makeRequired(schema: z.ZodType): z.ZodType {
   const isLoose = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return isLoose ? keepDescription(schema, makeRequired(inner(schema))) : schema;
@@ -167,21 +167,21 @@ function keepDescription({ description }: z.ZodType, made: z.ZodType): z.ZodType
   return description === undefined ? made : made.describe(description);
 }
 
-/** zod gives the inner schema the type of its core, but every schema here is a ZodType. */
+/** zod declares a more general type, but every schema here is a ZodType. */
 function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
 
 type SchemaOptions = {
-  /** Fields that are published as required, but that only the API checks. */
+  /** Fields that are published as required, although only the API enforces that. */
   readonly needed: readonly string[] | undefined;
-  /** Whether the `shortened` fields need no description even if no other tool describes them. */
+  /** Whether the `shortened` fields are published without descriptions in any case. */
   readonly isWordless: boolean | undefined;
 };
 
 /**
- * Builds the full schema, and the short one that is listed if another tool describes the
- * `shortened` fields: without their descriptions and inner fields. Each is built at its first use.
+ * Lazily builds the full schema and the short one. The short one omits descriptions and nested
+ * fields of `shortened`, and is listed if another tool describes these fields.
  */
 export function buildBothSchemas(
   fields: (isTerse: boolean) => ToolFields,
@@ -197,7 +197,7 @@ export function buildBothSchemas(
 
 type Shorten = (schema: JsonObject) => JsonObject;
 
-/** Publishes what the API requires, so that a model need not learn it from an error. */
+/** Publishes which fields the API requires, so that models need not learn it from errors. */
 function declareNeeded(
   { type, required, ...schema }: JsonObject,
   needed: readonly string[],
@@ -206,7 +206,7 @@ function declareNeeded(
   return { type, ...(names.size > 0 && { required: [...names] }), ...schema };
 }
 
-/** Writes the JSON Schema that clients see. It is short, because a model pays for every word. */
+/** Generates the JSON Schema for clients. It is short, because models pay for every word. */
 function buildInputSchema(
   fields: ToolFields,
   shortened: readonly string[],
@@ -232,7 +232,7 @@ const writeFields = createWriter(
       jsonSchema.type = ["string", "number", "boolean", "array"];
       jsonSchema.items = { type: "string" };
     }
-    // The top level already rejects unknown members, and no list needs so many items.
+    // The top level already rejects unknown properties, and no list needs a limit.
     delete jsonSchema.additionalProperties;
     delete jsonSchema.maxItems;
   },
@@ -250,8 +250,8 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Hides null if it means the same as an empty text. It is accepted, but not published. Only an
- * object can be removed with null. A nullable schema has two types or two variants.
+ * Does not publish null where it means the same as an empty string. Only objects can be removed
+ * with null. A nullable schema has two types or two variants.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {

@@ -6,8 +6,8 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 type WrittenMembers = Readonly<Record<string, JsonObject>>;
 
 /**
- * Creates a function that writes an object's members as JSON Schema 2020-12, the default dialect.
- * Writing is slow, so each member is written once for all tools.
+ * Creates a function that converts an object's properties to JSON Schema 2020-12, the default
+ * dialect. Conversion is slow, so each property is converted once for all tools.
  */
 export function createWriter(
   override: SchemaOverride = () => {},
@@ -27,27 +27,27 @@ export function createWriter(
     );
   };
 
-  /** Writes all members in one call, because each call has a high fixed cost. */
+  /** Converts all properties in one call, because each call has a high fixed cost. */
   function writeAll(members: readonly (readonly [string, z.ZodType])[]): WrittenMembers {
     if (members.length === 0) return {};
     const { properties } = z.toJSONSchema(z.object(Object.fromEntries(members)), {
       io: "input",
       override: (context) => {
         const { jsonSchema } = context;
-        // Every integer would list JavaScript's limits.
+        // Omits the limits of JavaScript integers.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-        // Member names are always strings.
+        // Property names are always strings.
         delete jsonSchema.propertyNames;
         override(context);
       },
     });
-    // No member is `z.any()`, the only schema that is written as `true`.
+    // Only `z.any()` is converted to `true`, and no property uses it.
     return properties as WrittenMembers;
   }
 }
 
-/** Applies `change` to every object in a value, the inner ones first. */
+/** Applies `change` to every object in a value, inner objects first. */
 export function mapObjects<Value>(value: Value, change: (object: JsonObject) => JsonObject): Value {
   return mapInside(value, change) as Value;
 }
@@ -59,9 +59,7 @@ function mapInside(value: unknown, change: (object: JsonObject) => JsonObject): 
   return change(Object.fromEntries(parts) as JsonObject);
 }
 
-/**
- * Drops members without restrictions from a schema. The list of required members keeps their names.
- */
+/** Drops properties without restrictions. The list of required properties keeps their names. */
 function dropAny({ items, properties, ...schema }: JsonObject): JsonObject {
   const kept = Object.entries(properties ?? {}).filter(([, member]) => !isEmpty(member));
   return {

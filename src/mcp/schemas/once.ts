@@ -1,4 +1,4 @@
-/** Makes a value at its first use, and only once. */
+/** Computes a value lazily, only once. */
 export function once<Made>(make: () => Made): () => Made {
   let made: { readonly value: Made } | undefined;
   return () => (made ??= { value: make() }).value;

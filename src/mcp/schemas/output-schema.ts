@@ -5,42 +5,45 @@ import type { ToolFields } from "./input-schema.ts";
 import { createWriter } from "./json-schema.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
-  // Results omit empty texts, and some clients do not know this keyword.
+  // Results omit empty strings, and some clients do not support this keyword.
   delete jsonSchema.minLength;
-  // Additional members are allowed by default.
+  // Additional properties are allowed by default.
   delete jsonSchema.additionalProperties;
   if (Object.keys(jsonSchema.properties ?? {}).length === 0) delete jsonSchema.properties;
 });
 
 /**
- * Builds the JSON Schema of a tool's result: its data, or a failure, which looks the same for all
- * tools. It covers both because clients discard what the schema does not allow. It is short because
- * each tool sends its own copy.
+ * Builds the JSON Schema of a tool's result. It also covers failures, which are the same for all
+ * tools, because clients discard what the schema does not allow. It is short, because each tool
+ * sends its own copy.
  */
 export function buildOutputSchema(result: ToolFields): JsonObject {
   const names = Object.keys(result);
-  // If all members are optional, any one of them makes a valid result.
+  // If all properties are optional, any one of them makes a valid result.
   const isEither = names.every((name) => result[name]?.safeParse(undefined).success);
   return coverFailure(isEither ? names : names.slice(0, 1), writeMembers(result));
 }
 
-/** A write may succeed although its response could not be read. Then `problems` says so. */
+/**
+ * Optional, because a write may succeed although its response could not be read. `problems` then
+ * says so.
+ */
 export const written = z.looseObject({}).optional();
-/** What is wrong or could not be read. Each has a message, and some have a field and a fix. */
+/** Problems and unreadable values. Each has a message, and some have a field and a fix. */
 export const problems = z.array(z.unknown()).optional();
 
-/** Describes a resource in a result, which omits all empty and false fields. */
+/** The schema of a resource in a result, which omits all empty and false fields. */
 export function describeShown(schema: z.ZodObject): z.ZodObject {
   const members = Object.entries(schema.shape).map(([name, member]) => {
     const inner = unwrap(member);
     const shown = inner instanceof z.ZodObject ? z.looseObject({}) : inner;
-    // zod gives members the type of its core, but every schema here is a ZodType.
+    // zod declares a more general type, but every schema here is a ZodType.
     return [name, name === "id" ? member : z.optional(shown as z.ZodType)] as const;
   });
   return z.looseObject(Object.fromEntries(members)).describe("Empty and false fields left out");
 }
 
-/** The members that identify a failure for a client. */
+/** The properties by which clients recognize a failure. */
 const failure = { type: "object", required: ["code", "message", "next"] };
 
 function coverFailure(mains: readonly string[], properties: JsonObject): JsonObject {

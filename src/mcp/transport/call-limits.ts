@@ -2,57 +2,59 @@ import type { SetAlarm } from "../../contract/clock.ts";
 import type { Leaving } from "../../contract/waiting.ts";
 
 /**
- * Limits how many messages this process handles at a time, for each key and for all keys. More
- * messages wait for a while, and keys take turns. A long message counts as several, because it is
- * held in memory.
+ * Limits how many messages this process handles at a time, per key and in total. Further messages
+ * wait, and keys take turns. A long message uses several slots, because it is kept in memory.
  */
 export type CallLimits = {
-  /** Undefined if too many messages are open already. */
+  /** Returns undefined if too many messages are open. */
   readonly open: (key_print: string) => OpenCall | undefined;
-  /** How many messages are open, of all keys or of one. */
+  /** The number of open messages, in total or of one key. */
   readonly count: (key_print?: string) => number;
 };
 
 export type OpenCall = {
-  /** Waits until the message may be handled. False if that takes too long, or the client leaves. */
+  /**
+   * Waits until the message may be handled. Returns false if that takes too long or the client
+   * disconnects.
+   */
   readonly begin: (left: Leaving, bytes?: number) => Promise<boolean>;
-  /** Returns the places that a message of this size does not need. */
+  /** Releases the slots that a message of this size does not need. */
   readonly shrink: (bytes: number) => void;
-  /** Frees the places while the client is asked a question. */
-  readonly rest: () => void;
+  /** Releases the slots while the client is asked a question. */
+  readonly releaseSlots: () => void;
   readonly end: () => void;
 };
 
-const mostAtWork = 400;
-const mostAtWorkOfKey = 100;
-/** Each key may run this many, even if other keys use up the rest. */
-const alwaysOfKey = 16;
-/** Includes messages that are being handled, that wait, and that are still arriving. */
+const mostRunning = 400;
+const mostRunningPerKey = 100;
+/** Each key may always run this many, even if other keys use up all other slots. */
+const reservedPerKey = 16;
+/** Includes messages that are running, waiting or still arriving. */
 const mostOpen = 2500;
-const mostOpenOfKey = 1200;
-/** Less than the time that clients wait for a response. */
+const mostOpenPerKey = 1200;
+/** Must be shorter than the timeouts of clients. */
 const mostWait_ms = 10_000;
-/** A message takes one more place for each of these bytes. */
-export const place_bytes = 64 * 1024;
+/** A message uses one more slot for each of these bytes. */
+export const slot_bytes = 64 * 1024;
 
-type KeyLoad = { open: number; atWork: number; readonly waiting: Set<WaitingMessage> };
-type WaitingMessage = { readonly places: number; readonly letIn: () => void };
-type TotalLoad = { open: number; atWork: number };
+type KeyLoad = { open: number; running: number; readonly waiting: Set<WaitingMessage> };
+type WaitingMessage = { readonly slots: number; readonly start: () => void };
+type TotalLoad = { open: number; running: number };
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
-  /** In the order of their turns. */
+  /** The keys in the order of their turns. */
   const keys = new Map<string, KeyLoad>();
-  const all: TotalLoad = { open: 0, atWork: 0 };
+  const all: TotalLoad = { open: 0, running: 0 };
 
   return {
     open: (key_print) => {
-      const key = keys.get(key_print) ?? { open: 0, atWork: 0, waiting: new Set() };
-      const isFull = all.open >= mostOpen && key.open >= alwaysOfKey;
-      if (isFull || key.open >= mostOpenOfKey) return undefined;
+      const key = keys.get(key_print) ?? { open: 0, running: 0, waiting: new Set() };
+      const isFull = all.open >= mostOpen && key.open >= reservedPerKey;
+      if (isFull || key.open >= mostOpenPerKey) return undefined;
       keys.set(key_print, key);
       const onLeft = () => {
         if (key.open === 0) keys.delete(key_print);
-        letIn();
+        startWaiting();
       };
       return openCall(key, all, { setAlarm, onLeft });
     },
@@ -60,17 +62,17 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   };
 
   /**
-   * Starts waiting messages. A key that had its turn moves to the end and is visited again there,
-   * so that it can start another one.
+   * Starts waiting messages. Each key moves to the end after its turn, and the loop visits it again
+   * there, so that keys take turns.
    */
-  function letIn(): void {
+  function startWaiting(): void {
     for (const [key_print, key] of keys) {
-      // Short messages need not wait for a long one.
-      const next = [...key.waiting].find(({ places }) => fits(places, key, all));
+      // Short messages need not wait behind a long one.
+      const next = [...key.waiting].find(({ slots }) => fits(slots, key, all));
       if (next === undefined) continue;
       keys.delete(key_print);
       keys.set(key_print, key);
-      next.letIn();
+      next.start();
     }
   }
 }
@@ -85,44 +87,44 @@ function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks)
   return {
     begin: async (left, bytes = 0) => {
       if (held > 0) return true;
-      const places = countPlaces(bytes);
-      if (!fits(places, key, all)) return wait(places, left);
-      take(places);
+      const slots = countSlots(bytes);
+      if (!fits(slots, key, all)) return wait(slots, left);
+      take(slots);
       return true;
     },
-    shrink: (bytes) => give(held - countPlaces(bytes)),
-    rest: () => give(held),
+    shrink: (bytes) => release(held - countSlots(bytes)),
+    releaseSlots: () => release(held),
     end: () => {
       if (hasEnded) return;
       hasEnded = true;
       key.open -= 1;
       all.open -= 1;
-      give(held);
+      release(held);
     },
   };
 
-  function take(places: number): void {
-    held += places;
-    key.atWork += places;
-    all.atWork += places;
+  function take(slots: number): void {
+    held += slots;
+    key.running += slots;
+    all.running += slots;
   }
 
-  function give(places: number): void {
-    take(-places);
+  function release(slots: number): void {
+    take(-slots);
     onLeft();
   }
 
-  function wait(places: number, left: Leaving): Promise<boolean> {
+  function wait(slots: number, left: Leaving): Promise<boolean> {
     return new Promise((resolve) => {
-      const end = (hasPosition: boolean) => {
+      const end = (hasStarted: boolean) => {
         key.waiting.delete(waiting);
         left.removeEventListener("abort", giveUp);
         stop();
-        if (hasPosition) take(places);
-        resolve(hasPosition);
+        if (hasStarted) take(slots);
+        resolve(hasStarted);
       };
       const giveUp = () => end(false);
-      const waiting = { places, letIn: () => end(true) };
+      const waiting = { slots, start: () => end(true) };
       const stop = setAlarm(mostWait_ms, giveUp);
       key.waiting.add(waiting);
       left.addEventListener("abort", giveUp, { once: true });
@@ -131,12 +133,12 @@ function openCall(key: KeyLoad, all: TotalLoad, { setAlarm, onLeft }: CallHooks)
   }
 }
 
-function fits(places: number, key: KeyLoad, all: TotalLoad): boolean {
-  const ofKey = key.atWork + places;
-  if (ofKey <= alwaysOfKey) return true;
-  return ofKey <= mostAtWorkOfKey && all.atWork + places <= mostAtWork;
+function fits(slots: number, key: KeyLoad, all: TotalLoad): boolean {
+  const ofKey = key.running + slots;
+  if (ofKey <= reservedPerKey) return true;
+  return ofKey <= mostRunningPerKey && all.running + slots <= mostRunning;
 }
 
-function countPlaces(bytes: number): number {
-  return 1 + Math.floor(bytes / place_bytes);
+function countSlots(bytes: number): number {
+  return 1 + Math.floor(bytes / slot_bytes);
 }

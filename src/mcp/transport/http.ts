@@ -13,7 +13,7 @@ import { Problem } from "../../contract/problem.ts";
 import { readAtMost, readLength, type Incoming, type WithBody } from "../../network/read-body.ts";
 import { readBearer, isClientToken } from "../../text/secrets.ts";
 import { describeFault } from "../results/tool-failure.ts";
-import { createCallLimits, place_bytes, type CallLimits, type OpenCall } from "./call-limits.ts";
+import { createCallLimits, slot_bytes, type CallLimits, type OpenCall } from "./call-limits.ts";
 import {
   createConnections,
   type ConnectionOptions,
@@ -33,29 +33,28 @@ import {
 import { answerUntilEnd } from "./response-end.ts";
 import { createSessions, type McpSessions } from "./sessions.ts";
 
-/** Serves MCP over HTTP: identifies the caller, and finds the protocol revision of each request. */
+/**
+ * Serves MCP over HTTP: authenticates callers, and detects the protocol revision of each request.
+ */
 export type McpHttp = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
   readonly measure: () => ConnectionMeasures;
-  /** Ends all streams of notifications and accepts no new ones. Calls still work. */
+  /** Ends all notification streams and accepts no new ones. Calls still work. */
   readonly endListening: () => void;
   /** Ends everything. Later requests are rejected. */
   readonly close: () => Promise<void>;
 };
 
-/** The number of open sessions, streams of notifications, and running calls. */
+/** The number of open sessions, notification streams and running calls. */
 type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
 type HttpOptions = ConnectionOptions & {
   /**
-   * The caller with this bearer token, or undefined. Throws a `Problem` if the database is not
-   * available.
+   * Returns the caller with this bearer token, or undefined. Throws a `Problem` if the database is
+   * not available.
    */
   readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
-  /**
-   * The host names of this server. Other names are rejected, because a foreign web page could use
-   * one to reach this server.
-   */
+  /** The host names of this server. Other names are rejected, to prevent DNS rebinding. */
   readonly hostnames: readonly string[];
   readonly clock: Clock;
   readonly setAlarm: SetAlarm;
@@ -75,7 +74,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   return {
     fetch: async (request, _address, incoming) => {
       try {
-        return leaveConnection(await admit(request, incoming));
+        return dropConnectionHeader(await admit(request, incoming));
       } catch (error) {
         if (error instanceof Problem) return refuseForNow(error.message);
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
@@ -94,7 +93,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     },
   };
 
-  /** The body is read only after the caller is identified. */
+  /** Reads the body only after the caller is authenticated. */
   async function admit(request: Request, incoming: Incoming | undefined): Promise<Response> {
     const refusal =
       hostHeaderValidationResponse(request, hostnames) ??
@@ -142,8 +141,8 @@ async function answer(
   { request, key, call }: IdentifiedRequest,
   { sessions, connections }: HttpParts,
 ): Promise<Response> {
-  // The SDK keeps this message as long as the session or the stream.
-  if (bytes > place_bytes && (isListen(body) || isHandshake(body))) return refuseLongOpening();
+  // The SDK keeps this message as long as the session or stream.
+  if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) return refuseLongOpening();
   if (await isLegacyRequest(request, body)) {
     return sessions.fetch({ owner: key, request, body, call });
   }
@@ -162,8 +161,8 @@ type ParsedMessage = { readonly body: unknown; readonly bytes: number };
 const decoder = new TextDecoder();
 
 /**
- * Reads and parses the body. The rest of a long message is read only after it gets its places.
- * Shorter messages wait unread in their connections.
+ * Reads and parses the body. The rest of a long message is read only after it gets its slots. Until
+ * then, it stays unread in the connection.
  */
 async function readMessage(
   message: WithBody,
@@ -171,14 +170,14 @@ async function readMessage(
   call: OpenCall,
 ): Promise<ParsedMessage | Response> {
   const length = Number(readLength(message) ?? messageBytes);
-  let hasPosition: boolean | undefined;
-  const until = async () => (hasPosition = await call.begin(left, length));
+  let hasStarted: boolean | undefined;
+  const until = async () => (hasStarted = await call.begin(left, length));
   try {
-    const read = await readAtMost(message, messageBytes, { after: place_bytes, until });
-    if (hasPosition === false) return refuseCalls();
+    const read = await readAtMost(message, messageBytes, { after: slot_bytes, until });
+    if (hasStarted === false) return refuseCalls();
     if (read === undefined) return refuseTooLong("The body is longer than 4 MiB.");
-    // A message without a declared length has reserved the places of the longest one.
-    if (hasPosition === true) call.shrink(read.length);
+    // Without a declared length, the message has reserved the maximum number of slots.
+    if (hasStarted === true) call.shrink(read.length);
     return { body: JSON.parse(decoder.decode(read)), bytes: read.length };
   } catch {
     return respondWithError(400, PARSE_ERROR, "The body is not JSON.");
@@ -206,9 +205,10 @@ function explainRefusal(token: string | undefined): string {
 }
 
 /**
- * The HTTP server decides whether a connection stays open, because it closes them when it stops.
+ * The HTTP server itself decides whether a connection stays open, because it closes connections
+ * when it stops.
  */
-function leaveConnection(response: Response): Response {
+function dropConnectionHeader(response: Response): Response {
   response.headers.delete("connection");
   return response;
 }

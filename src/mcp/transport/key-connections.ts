@@ -9,16 +9,16 @@ import { refuseStopping } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import type { SessionOwner, McpSessions } from "./sessions.ts";
 
-/** The API key that a caller's calls use, and what the service knows about it. */
+/** The API key of a caller, and its properties in the service. */
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
-/** What all connections of one key share. Keys share nothing with each other. */
+/** Shared by all connections of one key, and by no other key. */
 export type KeyConnections = SessionOwner & {
-  /** Answers requests of revision 2026-07-28, which has no sessions. */
+  /** Handles requests of revision 2026-07-28, which has no sessions. */
   readonly modern: McpHttpHandler;
-  /** The open streams of notifications. Aborting a controller ends its stream. */
+  /** The open notification streams. Aborting a controller ends its stream. */
   readonly listeners: Set<AbortController>;
-  /** Reads the key's current access, and notifies the listeners of changes. */
+  /** Updates the key's access, and notifies listeners of changes. */
   readonly renew: () => Promise<void>;
 };
 
@@ -34,12 +34,12 @@ type SharedLimits = { readonly sessions: McpSessions; readonly limits: CallLimit
 
 export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
-  /** Opens a stream of notifications, which ends when the server stops. */
+  /** Opens a notification stream, which ends when the server stops. */
   readonly listen: (key: KeyConnections, open: () => Promise<Response>) => Promise<Response>;
-  /** False if too many streams are open, of this key or of all keys. */
+  /** Returns false if too many streams are open, of this key or in total. */
   readonly canListen: (key: KeyConnections) => boolean;
   readonly countListeners: () => number;
-  /** Ends all streams and accepts no new ones. */
+  /** Ends all notification streams and accepts no new ones. */
   readonly endListening: () => void;
   readonly close: () => Promise<void>;
 };
@@ -47,12 +47,12 @@ export type Connections = {
 const mostKeys = 1000;
 const mostListeners = 2500;
 const mostListenersOfKey = 1250;
-/** Another process can change a key's access while the key makes no calls here. */
+/** Polls the access of listening keys, because another process can change it. */
 const followEvery_ms = 1000;
 
 export function createConnections(options: ConnectionOptions & SharedLimits): Connections {
   const { sessions, limits } = options;
-  /** In order of use, the latest last. */
+  /** In order of use, the most recently used last. */
   const byKey = new Map<string, KeyConnections>();
   let isListeningOver = false;
   const following = setInterval(() => {
@@ -89,10 +89,7 @@ export function createConnections(options: ConnectionOptions & SharedLimits): Co
     },
   };
 
-  /**
-   * Closes the key that was unused for longest. If every key is in use, more than `mostKeys` stay
-   * open.
-   */
+  /** Closes the least recently used idle key. If no key is idle, more than `mostKeys` stay open. */
   function closeIdle(current: KeyConnections): void {
     const idle = [...byKey.values()].find((one) => one !== current && isIdle(one));
     if (idle === undefined) return;
@@ -117,7 +114,7 @@ function openConnections(
   });
   const modern = createMcpHandler(() => createServer(keyContext), {
     legacy: "reject",
-    // `canListen` limits the number.
+    // `canListen` limits the number of streams.
     maxSubscriptions: Infinity,
     onerror: onError,
   });

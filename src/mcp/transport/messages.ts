@@ -1,21 +1,23 @@
 import { isJsonObject } from "../../contract/json.ts";
 
-/** Reads what the transports need to know about a JSON-RPC message before the SDK gets it. */
+/** Reads the parts of a JSON-RPC message that transports need before the SDK handles it. */
 
 export type RpcId = string | number;
 
-/** No valid message is longer, and one of this size fits in memory. */
+/** The maximum size of a message, which fits in memory. */
 export const messageBytes = 4 * 1024 * 1024;
 
 /**
- * The id assigns a response to its request. With two open requests of one id, the responses could
- * be swapped.
+ * Responses are matched to requests by id, so two open requests with the same id could get each
+ * other's response.
  */
 export const idIsOpen =
   "Another request with this id is still running. Each request in a session needs its own id. " +
   "Nothing was done.";
 
-/** The ids of the requests in a message or a batch. A message without a method is a response. */
+/**
+ * Lists the ids of the requests in a message or batch. A message without a method is a response.
+ */
 export function listRequestIds(body: unknown): readonly RpcId[] {
   return [body].flat().flatMap((message: unknown) => {
     if (!isJsonObject(message) || typeof message["method"] !== "string") return [];
@@ -23,7 +25,7 @@ export function listRequestIds(body: unknown): readonly RpcId[] {
   });
 }
 
-/** The id of the request that a message cancels. */
+/** Returns the id of the request that a message cancels. */
 export function readCancelled(message: unknown): RpcId | undefined {
   if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return undefined;
   const { requestId } = isJsonObject(message["params"]) ? message["params"] : {};
@@ -35,8 +37,8 @@ export function isId(value: unknown): value is RpcId {
 }
 
 /**
- * Whether a message opens a session. Sessions exist in revisions before 2026-07-28, which also
- * allow a batch here.
+ * Whether a message opens a session, which only revisions before 2026-07-28 have. They also allow a
+ * batch here.
  */
 export function isHandshake(body: unknown): boolean {
   return [body].flat().some((one) => isJsonObject(one) && one["method"] === "initialize");

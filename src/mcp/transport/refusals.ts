@@ -1,12 +1,12 @@
 import { listRequestIds, type RpcId } from "./messages.ts";
 
-/** HTTP responses for requests that do not reach an MCP server. */
+/** HTTP error responses for requests that do not reach an MCP server. */
 
-/** JSON-RPC lets servers choose the meaning of this code. */
+/** JSON-RPC reserves this code for servers to define. */
 export const REFUSED = -32001;
 
 export function refuseForNow(message: string, { wait_s = 1, id }: RetryDetails = {}): Response {
-  // The same fields as in the error of a tool.
+  // The same fields as in a tool's error.
   const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: wait_s };
   const error = { code: REFUSED, message, data };
   return respond(503, { id: id ?? null, error }, { "retry-after": `${wait_s}` });
@@ -22,7 +22,7 @@ export function refuseStopping(): Response {
   return refuseForNow("Waypost is stopping.");
 }
 
-/** The client should wait longer than for a busy server, because sessions stay open for long. */
+/** Clients should wait longer than for a busy server, because sessions stay open for long. */
 export function refuseFull(body: unknown): Response {
   return refuseForNow(
     "Too many sessions are open. End the ones you do not need (DELETE with their " +
@@ -38,7 +38,7 @@ export function refuseCalls(): Response {
   return refuseForNow("Too many calls are running. Wait until some of them end.");
 }
 
-/** With this status, clients open a new session. */
+/** A 404 makes clients open a new session. */
 export function refuseUnknownSession(): Response {
   return respondWithError(404, REFUSED, "Session not found");
 }

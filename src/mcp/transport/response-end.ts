@@ -1,9 +1,9 @@
 import type { Leaving } from "../../contract/waiting.ts";
 
 /**
- * Calls `onEnd` once when a response has ended: after its last byte, or when the client or the
- * response breaks off. `hasLeft` says whether the client disconnected before the end. If `givenUp`
- * is aborted, the stream ends early, because nothing in it is needed any more.
+ * Calls `onEnd` once after the last byte of a response, or when the stream breaks. `hasLeft` is
+ * whether the client disconnected early. Aborting `givenUp` ends the stream early, because nothing
+ * in it is needed any more.
  */
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
@@ -18,7 +18,7 @@ export async function answerUntilEnd(
   }
 }
 
-/** Only a stream of events takes time. Every other response is complete already. */
+/** Only an event stream takes time. Every other response is already complete. */
 function watchEnd(
   response: Response,
   onEnd: (hasLeft: boolean) => void,
@@ -42,7 +42,7 @@ function watchEnd(
           if (hasEnded) return;
           end();
           controller.close();
-          // No one reads the rest, so errors do not matter.
+          // Nothing reads the rest, so errors do not matter.
           reader.cancel().catch(() => undefined);
         };
         if (givenUp?.aborted === true) close();
@@ -63,7 +63,7 @@ function watchEnd(
         await reader.cancel(reason);
       },
     },
-    // The buffer lets a stream end although its client reads slowly.
+    // The buffer lets a stream end even if its client reads slowly.
     { highWaterMark: 1000 },
   );
   return new Response(watched, response);

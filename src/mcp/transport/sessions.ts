@@ -13,14 +13,14 @@ import { refuseCalls, refuseFull, refuseUnknownSession, respondWithError } from 
 import { answerUntilEnd } from "./response-end.ts";
 
 /**
- * Keeps the sessions of clients that use a protocol revision before 2026-07-28. A key can use only
+ * Manages the sessions of clients with a protocol revision before 2026-07-28. A key can use only
  * its own sessions.
  */
 export type McpSessions = {
   readonly fetch: (request: SessionRequest) => Promise<Response>;
-  /** Notifies every client of the key that its list of tools has changed. */
+  /** Notifies all clients of the key that the list of tools has changed. */
   readonly notifyToolsChanged: (key_print: string) => void;
-  /** How many sessions are open, of all keys or of one. */
+  /** The number of open sessions, in total or of one key. */
   readonly count: (key_print?: string) => number;
   readonly close: () => Promise<void>;
 };
@@ -30,11 +30,11 @@ type SessionRequest = {
   readonly request: Request;
   /** The parsed body; undefined for a request without one. */
   readonly body?: unknown;
-  /** Set for a POST, which has to wait until it may be handled. */
+  /** Set for a POST, which may have to wait. */
   readonly call?: OpenCall | undefined;
 };
 
-/** The key that a session belongs to, and how to open a server for the session. */
+/** The key of a session, and how to open a server for the session. */
 export type SessionOwner = {
   readonly key_print: string;
   readonly openServer: () => { readonly server: Server; readonly fast: FastCalls };
@@ -46,30 +46,29 @@ type McpSession = {
   readonly server: Server;
   readonly fast: FastCalls;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** The running requests by their ids. One batch has several ids with the same entry. */
+  /** The running requests by id. All ids of a batch have the same entry. */
   readonly streams: Map<RpcId, RunningMessage>;
   /** The number of responses that have not ended. */
   open: number;
-  /** When the last response ended, by the monotonic clock. */
+  /** When the last response ended, on the monotonic clock. */
   usedAt: number;
 };
 
 type RunningMessage = {
   /** The requests of the message that the client has not cancelled. */
   readonly waiting: Set<RpcId>;
-  /** Ends the response. */
   readonly leave: () => void;
   readonly call: OpenCall | undefined;
 };
 
-/** A session takes 20 KB, or 50 KB while its client listens. */
-const most = 2500;
+/** A session needs 20 KB of memory, or 50 KB while its client listens. */
+const mostSessions = 2500;
 /** High, because all users behind a gateway share one key. */
-const mostOfKey = 1250;
+const mostPerKey = 1250;
 const idle_ms = 30 * 60_000;
 /**
- * At the limit, sessions that are idle for this long are closed. Their clients open new ones on
- * their own.
+ * At the limit, sessions that are idle for this long are closed. Their clients open new ones
+ * automatically.
  */
 const idleWhenFull_ms = 5 * 60_000;
 
@@ -89,7 +88,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     },
     notifyToolsChanged: (key_print) => {
       for (const { server } of listOf(key_print)) {
-        // If the client is gone, its session is closed after the idle time.
+        // If the client has disconnected, its session is closed after the idle time.
         server.sendToolListChanged().catch(() => undefined);
       }
     },
@@ -100,7 +99,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     close: async () => void (await Promise.all([...sessions.values()].map(end))),
   };
 
-  /** Only `initialize` opens a session. The transport rejects everything else. */
+  /** Only `initialize` opens a session. The transport rejects all other requests. */
   async function open(asked: SessionRequest): Promise<Response> {
     if (isHandshake(asked.body) && !hasRoom(asked.owner.key_print)) return refuseFull(asked.body);
     const id = randomUUID();
@@ -113,7 +112,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     const { server, fast } = owner.openServer();
     const usedAt = monotonic();
     const session = { id, owner, server, fast, transport, streams: new Map(), open: 0, usedAt };
-    leavePlaceWhenAsking(session);
+    releaseSlotsWhileAsking(session);
     try {
       await server.connect(transport);
       return await answer(session, asked, monotonic);
@@ -125,11 +124,11 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
   function hasRoom(key_print: string): boolean {
     endIdle(sessions.values(), idle_ms);
     const ofKey = listOf(key_print);
-    if (ofKey.length >= mostOfKey) return endIdle(ofKey, idleWhenFull_ms) > 0;
-    return sessions.size < most || endIdle(sessions.values(), idleWhenFull_ms) > 0;
+    if (ofKey.length >= mostPerKey) return endIdle(ofKey, idleWhenFull_ms) > 0;
+    return sessions.size < mostSessions || endIdle(sessions.values(), idleWhenFull_ms) > 0;
   }
 
-  /** Closes the idle sessions and returns their number. */
+  /** Closes idle sessions and returns how many. */
   function endIdle(some: Iterable<McpSession>, most_ms: number): number {
     const before = monotonic() - most_ms;
     const idle = [...some].filter(({ open, usedAt }) => open === 0 && usedAt < before);
@@ -137,7 +136,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     return idle.length;
   }
 
-  /** Removes the session before the first await, so that no new request can use it. */
+  /** Removes the session synchronously, so that no new request can use it. */
   async function end({ id, server }: McpSession): Promise<void> {
     sessions.delete(id);
     await server.close();
@@ -163,46 +162,46 @@ async function answer(
     session.open -= 1;
     session.usedAt = monotonic();
     for (const id of ids) streams.delete(id);
-    // A broken stream cannot be resumed, so no one would read the responses.
+    // A broken stream cannot be resumed, so the requests are cancelled.
     if (hasLeft || request.signal.aborted) ids.forEach((id) => cancel(session, id));
   };
   const handle = async () => {
     if (call !== undefined && ids.length > 0) {
-      if (!(await call.begin(leaving))) return leaving.aborted ? endUnheard() : refuseCalls();
+      if (!(await call.begin(leaving))) return leaving.aborted ? respondEmpty() : refuseCalls();
     }
     const reading = fast.find(body, request);
     const answered = reading && (await answerFast(reading, session.id, leaving));
     if (answered !== undefined) return answered;
-    if (leaving.aborted) return endUnheard();
+    if (leaving.aborted) return respondEmpty();
     return transport.handleRequest(request, { parsedBody: body });
   };
   const response = await answerUntilEnd(handle, onEnd, leaving);
-  // The SDK has handled these cancellations and does not answer the requests.
-  for (const message of [body].flat()) giveUp(session, readCancelled(message));
+  // The SDK has handled the cancellations, and does not respond to the requests.
+  for (const message of [body].flat()) endIfCancelled(session, readCancelled(message));
   return response;
 }
 
-/** Frees the places of a call while it waits for a person's answer. */
-function leavePlaceWhenAsking({ transport, streams }: McpSession): void {
+/** Releases the slots of a call while it waits for a person's answer. */
+function releaseSlotsWhileAsking({ transport, streams }: McpSession): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     const isQuestion = "method" in message && "id" in message;
     const asking = isQuestion ? options?.relatedRequestId : undefined;
-    if (asking !== undefined) streams.get(asking)?.call?.rest();
+    if (asking !== undefined) streams.get(asking)?.call?.releaseSlots();
     return send(message, options);
   };
 }
 
-/** Ends a response if all its requests are cancelled. Otherwise their ids would stay in use. */
-function giveUp({ streams }: McpSession, id: RpcId | undefined): void {
+/** Ends a response once all its requests are cancelled. Otherwise their ids would stay in use. */
+function endIfCancelled({ streams }: McpSession, id: RpcId | undefined): void {
   const stream = id === undefined ? undefined : streams.get(id);
   if (id === undefined || stream === undefined) return;
   stream.waiting.delete(id);
   if (stream.waiting.size === 0) stream.leave();
 }
 
-/** An empty stream, which is what the transport sends if a request gets no response. */
-function endUnheard(): Response {
+/** The transport also sends an empty stream for a request without a response. */
+function respondEmpty(): Response {
   return new Response("", { headers: { "content-type": "text/event-stream" } });
 }
 

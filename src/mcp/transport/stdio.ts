@@ -12,7 +12,7 @@ import type { FastCall, FastCalls } from "./fast-path/fast-calls.ts";
 import { type RpcId, idIsOpen, isId, messageBytes, readCancelled } from "./messages.ts";
 
 type ServeStdioOptions = StdioTransportOptions & {
-  /** Creates a server for the protocol revision that the client starts with. */
+  /** Creates a server for the client's protocol revision. */
   readonly createServer: () => Server;
   /** Resolves when the process should stop. */
   readonly stopped: Promise<unknown>;
@@ -27,13 +27,10 @@ type StdioTransportOptions = {
   readonly onRefused: (reason: string) => void;
 };
 
-/** After the input ends, running calls get this time to finish. */
+/** How long running calls may take to finish after the input ends. */
 const finishTimeout_ms = 1500;
 
-/**
- * Serves one client over standard input and output, until the input ends or the process should
- * stop.
- */
+/** Serves one client over standard input and output, until the input ends or `stopped` resolves. */
 export async function serveOverStdio(options: ServeStdioOptions): Promise<void> {
   const { input, createServer, stopped, onError } = options;
   const transport = createStdioTransport(options);
@@ -52,9 +49,9 @@ type StdioTransport = Transport & {
 };
 
 /**
- * Sends and receives JSON-RPC, one message per line. The SDK's own transport reports no error for
- * an unreadable line, ends at a line that is too long, and drops responses that are not ready when
- * the input ends.
+ * Sends and receives JSON-RPC, one message per line. The SDK's transport reports no error for an
+ * unreadable line, stops at a line that is too long, and drops pending responses when the input
+ * ends.
  */
 export function createStdioTransport(options: StdioTransportOptions): StdioTransport {
   const { input, output, fast } = options;
@@ -69,12 +66,12 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
         onTooLong: (ends) => refuse(tooLong, findIdAtEnds(ends)),
         onEnd,
       });
-      // The client no longer reads, so no error can be sent to it.
+      // The client no longer reads, so it cannot get an error.
       output.on("error", onEnd);
       return Promise.resolve();
     },
     send: (message) => {
-      // A client may reuse the id once it has the response.
+      // A client may reuse an id after its response.
       if (!("method" in message) && message.id !== undefined) requests.end(message.id);
       return write(message);
     },
@@ -97,8 +94,8 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
     const given = parse(() => JSON.parse(line));
     if (given === undefined) return refuse(notJson);
     const call = fast?.find(given);
-    if (call === undefined) return passOn(given);
-    if (requests.has(call.id)) return refuse(notAlone, call.id);
+    if (call === undefined) return passToSdk(given);
+    if (requests.has(call.id)) return refuse(duplicateId, call.id);
     void answerFast(call, given);
   }
 
@@ -106,19 +103,19 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
     const { leaving, leave } = createLeaving();
     requests.begin(id, leave);
     const result = await run(leaving).catch(() => undefined);
-    // The id may belong to another request now.
+    // The id may already belong to another request.
     if (leaving.aborted) return;
     if (result !== undefined) return transport.send({ jsonrpc: "2.0", id, result });
     requests.end(id);
-    passOn(given);
+    passToSdk(given);
   }
 
-  function passOn(given: unknown): void {
+  function passToSdk(given: unknown): void {
     const message = parse(() => parseJSONRPCMessage(given));
     if (message === undefined) return refuse(notRpc, findId(given));
     if ("method" in message && "id" in message) {
-      if (requests.has(message.id)) return refuse(notAlone, message.id);
-      // A subscription has no response until it ends, so stopping does not wait for it.
+      if (requests.has(message.id)) return refuse(duplicateId, message.id);
+      // Stopping does not wait for a subscription, because it never ends by itself.
       if (message.method !== "subscriptions/listen") requests.begin(message.id);
     }
     const cancelled = readCancelled(message);
@@ -133,10 +130,11 @@ function awaitEnd() {
   return { ended, onEnd: () => finish?.() };
 }
 
-/** Keeps the ids of requests that have no response yet. */
+/** Tracks the ids of requests without a response. */
 function trackRequests() {
   /**
-   * Each id with a function that cancels the call. It does nothing for calls that the SDK handles.
+   * Maps each id to a function that cancels the call. The function does nothing if the SDK handles
+   * the call.
    */
   const open = new Map<RpcId, () => void>();
   let onIdle: (() => void) | undefined;
@@ -168,7 +166,7 @@ function createWriting({ output, onRefused }: StdioTransportOptions) {
   let written: Promise<void> | undefined;
 
   function write(message: object): Promise<void> {
-    // The client no longer reads, so nothing has to be awaited.
+    // The client no longer reads, so the message is dropped.
     if (!isOpen || output.destroyed || output.writableEnded) return Promise.resolve();
     const line = `${JSON.stringify(message)}\n`;
     written = new Promise((resolve) => output.write(line, () => resolve()));
@@ -195,7 +193,7 @@ type LineError = { readonly code: number; readonly message: string };
 
 const notJson: LineError = { code: PARSE_ERROR, message: "The line is not JSON." };
 const notRpc: LineError = { code: INVALID_REQUEST, message: "The line is not a JSON-RPC message." };
-const notAlone: LineError = { code: INVALID_REQUEST, message: idIsOpen };
+const duplicateId: LineError = { code: INVALID_REQUEST, message: idIsOpen };
 const tooLong: LineError = {
   code: INVALID_REQUEST,
   message:
@@ -203,7 +201,7 @@ const tooLong: LineError = {
     "or ask the user to run `waypost import FILE`.",
 };
 
-/** The result, or undefined if `read` throws. */
+/** Returns undefined if `read` throws. */
 function parse<Parsed>(read: () => Parsed): Parsed | undefined {
   try {
     return read();
@@ -213,8 +211,8 @@ function parse<Parsed>(read: () => Parsed): Parsed | undefined {
 }
 
 /**
- * The id for the error response, which is null if the request has none (JSON-RPC 2.0). A message
- * without a method may be a response, and its id would name an unrelated request.
+ * Returns the id for an error response, or null if the request has none (JSON-RPC 2.0). A message
+ * without a method may be a response, whose id belongs to an unrelated request.
  */
 function findId(given: unknown): RpcId | null {
   if (typeof given !== "object" || given === null) return null;
@@ -222,22 +220,26 @@ function findId(given: unknown): RpcId | null {
   return isId(given.id) ? given.id : null;
 }
 
-/** An id without escapes, non-ASCII characters or leading zeros, so that the text is valid JSON. */
+/**
+ * Matches an id without escapes, non-ASCII characters or leading zeros, so that the text is valid
+ * JSON.
+ */
 const idText = String.raw`("[ !#-\[\]-~]{0,100}"|0|-?[1-9]\d{0,14})`;
 const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
 const idThenMethod = new RegExp(
   String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
 );
 const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
-/** Only a member of the message itself is followed by a single brace. */
+/** Only a property of the message itself is followed by a single brace. */
 const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
 
 /**
- * The id of a request that is too long to parse, at the positions where the official SDKs write it.
+ * Finds the id of a request that is too long to parse, at the positions where the official SDKs
+ * write it.
  */
 function findIdAtEnds({ head, tail }: LineEnds): RpcId | null {
   const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
-  // The pattern allows only a string or a number.
+  // The pattern matches only a string or a number.
   return found?.[1] === undefined ? null : (JSON.parse(found[1]) as RpcId);
 }
 
@@ -251,8 +253,8 @@ type LineHandlers = {
 type LineEnds = { readonly head: string; readonly tail: string };
 
 const newline = 10;
-/** How many bytes of each end of an overlong line are kept: enough to find the id. */
-const keptBytes = 512;
+/** How many bytes of each end of an overlong line are kept to find its id. */
+const endBytes = 512;
 
 /**
  * Splits a stream into lines of limited length. An overlong line is reported once and skipped. Text
@@ -273,9 +275,9 @@ function readLines(
     parts.push(part);
     if (size <= mostBytes) return;
     const known = before <= mostBytes ? Buffer.concat(parts) : Buffer.concat([tail, part]);
-    // Copied, because a slice would keep the whole buffer in memory.
-    if (before <= mostBytes) head = Buffer.from(known.subarray(0, keptBytes));
-    tail = Buffer.from(known.subarray(-keptBytes));
+    // Copies the bytes, because a slice would keep the whole buffer in memory.
+    if (before <= mostBytes) head = Buffer.from(known.subarray(0, endBytes));
+    tail = Buffer.from(known.subarray(-endBytes));
     parts = [];
   }
 
@@ -299,6 +301,6 @@ function readLines(
   }
 
   input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
-  // A terminal that disconnects causes an error on its stream, which also ends the input.
+  // A disconnected terminal causes an error on its stream, which also ends the input.
   input.on("error", onEnd);
 }

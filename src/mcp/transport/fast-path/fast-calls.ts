@@ -19,14 +19,14 @@ import type { Tool } from "../../tools/tool.ts";
 import { isId, type RpcId } from "../messages.ts";
 
 /**
- * Answers calls of read-only tools without the SDK, which validates each message against its
- * schemas eight times and so takes longer than the call. A call is answered here only if it differs
- * from one that the SDK accepted in nothing but its id, tool and arguments.
+ * Answers calls to read-only tools without the SDK, which validates each message eight times and so
+ * takes longer than the call. A call is answered here only if it differs from an accepted call in
+ * nothing but its id, tool and arguments.
  */
 export type FastCalls = {
   /** Remembers a call that the SDK has accepted. */
   readonly admit: (server: Server, context: ServerContext) => void;
-  /** Returns the call of a message; undefined if the SDK has to check it. */
+  /** Parses the call in a message. Returns undefined if the SDK has to handle it. */
   readonly find: (message: unknown, request?: Request) => FastCall | undefined;
 };
 
@@ -45,23 +45,23 @@ type ReadOnlyCall = {
 
 export function createFastCalls(options: ServerOptions): FastCalls {
   const { toolbox, version } = options;
-  /** The latest call that the SDK accepted. */
-  let admitted: { readonly kind: string; readonly readCaller: () => CallingClient } | undefined;
+  /** The last call that the SDK accepted. */
+  let accepted: { readonly kind: string; readonly readCaller: () => CallingClient } | undefined;
 
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
       const meta: JsonObject = { ...envelope };
-      // In a session, the SDK uses the session's revision, whatever a call claims.
+      // In a session, the SDK uses the session's revision, regardless of what a call declares.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       if (claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion()) return;
-      // A client may initialize again, so its capabilities are read at each call.
+      // The capabilities are read for each call, because a client may initialize again.
       const kind = describeClient(meta, http?.req);
-      admitted =
+      accepted =
         kind === undefined ? undefined : { kind, readCaller: () => readCaller(server, envelope) };
     },
     find: (message, request) => {
-      if (admitted === undefined) return undefined;
-      const { kind, readCaller: readNow } = admitted;
+      if (accepted === undefined) return undefined;
+      const { kind, readCaller: readNow } = accepted;
       const call = readCall(message, toolbox.find);
       if (call === undefined || describeClient(call.meta, request) !== kind) return undefined;
       const caller = readNow();
@@ -77,20 +77,20 @@ export function createFastCalls(options: ServerOptions): FastCalls {
     leaving: Leaving,
   ): Promise<CallToolResult> {
     const answer = await answerCall({ caller, tool, given, leaving, requestId, meta }, options);
-    // A read-only tool never asks a person, so the result is complete.
+    // The result is complete, because read-only tools never ask a person.
     const result = answer as CallToolResult;
-    return caller.isModern ? stamp(result) : result;
+    return caller.isModern ? addServerInfo(result) : result;
   }
 
-  /** Adds the same members as the SDK, in the same order. */
-  function stamp(result: CallToolResult): CallToolResult {
+  /** Adds the same properties as the SDK, in the same order. */
+  function addServerInfo(result: CallToolResult): CallToolResult {
     const { resultType = "complete", _meta = {} } = result;
     const info = describeServer(version);
     return { ...result, resultType, _meta: { ..._meta, [SERVER_INFO_META_KEY]: info } };
   }
 }
 
-/** Undefined for everything except a plain call of a read-only tool. */
+/** Returns undefined for everything except a plain call to a read-only tool. */
 function readCall(
   message: unknown,
   find: (name: string) => Tool | undefined,
@@ -101,7 +101,7 @@ function readCall(
   if (!isJsonObject(params) || !hasOnly(params, callMembers)) return undefined;
   const { name, arguments: given, _meta: meta = {} } = params;
   if (typeof name !== "string" || !isJsonObject(given) || !isJsonObject(meta)) return undefined;
-  // The SDK removes `__proto__`, rejects some task metadata and reports progress for a token.
+  // The SDK removes `__proto__`, rejects some task metadata, and reports progress for a token.
   if (Object.hasOwn(given, "__proto__")) return undefined;
   if (RELATED_TASK_META_KEY in meta || "progressToken" in meta) return undefined;
   const tool = find(name);
@@ -109,7 +109,7 @@ function readCall(
 }
 
 const requestMembers = new Set(["jsonrpc", "id", "method", "params"]);
-/** Any other member requests a feature that only the SDK handles. */
+/** Any other property requests a feature that only the SDK supports. */
 const callMembers = new Set(["name", "arguments", "_meta"]);
 
 function hasOnly(record: JsonObject, members: ReadonlySet<string>): boolean {
@@ -138,11 +138,12 @@ const comparedHeaders = [
 ];
 
 /**
- * What the SDK checks in addition to id, tool and arguments; undefined if it is nested too deeply.
+ * Describes everything that the SDK checks besides id, tool and arguments. Returns undefined if it
+ * is nested too deeply.
  */
 function describeClient(meta: JsonObject, request: Request | undefined): string | undefined {
   const headers = request && comparedHeaders.map((name) => request.headers.get(name));
-  // An absent member is valid, but the SDK rejects null, so the two must differ.
+  // A missing property is valid, but the SDK rejects null, so the two must differ.
   const envelope = envelopeMembers.map((name) => (name in meta ? [meta[name]] : []));
   try {
     return JSON.stringify([headers, envelope]);
@@ -151,7 +152,7 @@ function describeClient(meta: JsonObject, request: Request | undefined): string 
   }
 }
 
-/** Answers over HTTP without a stream. Undefined if the SDK has to answer. */
+/** Answers over HTTP without a stream. Returns undefined if the SDK has to answer. */
 export async function answerFast(
   { id, run }: FastCall,
   session: string,
