@@ -64,7 +64,7 @@ export type Account = {
   readonly planFile: (file: LinksFile) => ToolAnswer<"plan_links">;
   readonly readPlan: (id: string, part: PlanPosition) => Promise<ShownPlan | undefined>;
   /** Returns undefined if the key has no such job. */
-  readonly listRows: (jobId: string, wanted: WantedRows) => Promise<readonly JobRow[] | undefined>;
+  readonly listRows: (jobId: string, wanted: RowFilter) => Promise<readonly JobRow[] | undefined>;
   readonly listWaiting: () => Promise<readonly ListedQuestion[]>;
   readonly admin: Administration;
 };
@@ -250,7 +250,7 @@ export type PlanFault = ShownProblem & {
   readonly link?: string | undefined;
 };
 
-export type WantedRows = {
+export type RowFilter = {
   readonly offset: number;
   readonly limit: number;
   readonly only?: "failed";

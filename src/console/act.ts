@@ -43,7 +43,7 @@ export async function act<Result, Done = Reply>(
   const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
   const why = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
   const no = back === undefined ? leave : { to: back };
-  const kept = form.entries.filter(([name]) => !own.has(name));
+  const kept = form.entries.filter(([name]) => !reservedFields.has(name));
   const hidden = [["question", question.id] as const, ...kept];
   return {
     kind: "page",
@@ -109,7 +109,7 @@ type QuestionView = {
   readonly isTyped?: boolean;
 };
 
-const own = new Set(["form_token", "question", "shown", "pin", "count", leave]);
+const reservedFields = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
 export function renderQuestion(asking: QuestionView): Html {
   const { question, visit, hidden, fault, isTyped = false } = asking;

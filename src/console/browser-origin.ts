@@ -28,7 +28,7 @@ type BrowserRequest = {
  * Returns undefined if the page would cross a network unencrypted: plain HTTP is only allowed on
  * this machine. Behind a proxy that terminates TLS, the operator sets the public address.
  */
-export function readPlace(
+export function readBrowserOrigin(
   received: BrowserRequest,
   { publicUrl, base }: ConsolePlace,
 ): BrowserOrigin | undefined {
@@ -36,14 +36,14 @@ export function readPlace(
   const host = request.headers.get("host") ?? "";
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
   const isSecure = known?.protocol === "https:" && known.host === host.toLowerCase();
-  const isLocal = isLoopbackHost(nameHost(host)) && isFromThisMachine(received);
-  if (!isSecure && !isLocal) return undefined;
+  const isOnLoopback = isLoopbackHost(nameHost(host)) && isFromThisMachine(received);
+  if (!isSecure && !isOnLoopback) return undefined;
   const origin = isSecure ? known.origin : `http://${host.toLowerCase()}`;
   return { origin, isSecure, base, cookies: readCookies(request, { host, isSecure, base }) };
 }
 
 /** Whether the browser runs on this machine. With HTTPS it may run anywhere. */
-export function isHere({ isSecure }: BrowserOrigin): boolean {
+export function isLocal({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
 

@@ -15,12 +15,12 @@ import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import {
   isFromHere,
-  isHere,
-  readPlace,
+  isLocal,
+  readBrowserOrigin,
   type BrowserOrigin,
   type ConsolePlace,
 } from "./browser-origin.ts";
-import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
+import { isUpload, readForm, readUpload, type FormRejection } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";
 import {
@@ -61,7 +61,7 @@ export function createConsole(options: ConsoleOptions): Console {
       try {
         const early = sendAssetOrRefuse(request, url, options);
         if (early !== undefined) return await packPage(early, request);
-        const place = readPlace({ request, address }, options);
+        const place = readBrowserOrigin({ request, address }, options);
         if (place === undefined) return respondText(403, "HTTPS required", insecure);
         const arrival = { request, url, address, incoming, options, sessions, place };
         return await packPage(await answer(arrival, readSignedOut), request);
@@ -107,7 +107,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   const { request, place, sessions } = arrival;
   const url = findOwn(arrival.url, place);
   const isPost = request.method === "POST";
-  if (isPost && !isFromHere(request, place)) return showUnread("foreign");
+  if (isPost && !isFromHere(request, place)) return showRejection("foreign");
   const token = url && place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, arrival);
   if (url === undefined || token === undefined || account === undefined) {
@@ -116,7 +116,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   const session = { token, account, place };
   if (!isPost) return showPage(session, url, {});
   const form = await readSent(arrival, url, account);
-  if (typeof form === "string") return showUnread(form);
+  if (typeof form === "string") return showRejection(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
     // A form from an earlier session is only shown again. The user has to send it once more.
@@ -145,7 +145,11 @@ function isSignOut({ pathname }: URL): boolean {
 }
 
 /** Uploads are read into memory, so only a signed-in user may send one. */
-async function readSent(arrival: Arrival, url: URL, account: Account): Promise<Form | Unread> {
+async function readSent(
+  arrival: Arrival,
+  url: URL,
+  account: Account,
+): Promise<Form | FormRejection> {
   if (!isUpload(arrival.request)) return readForm(arrival);
   const [page] = findPage(url.pathname, account);
   return page?.takesFile === true ? readUpload(arrival) : "foreign";
@@ -161,7 +165,7 @@ async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Res
     if (isUpload(request)) return renderUploadAgain(arrival);
     const sent = await readForm(arrival, (message) => read(message, address));
     if (sent === "too long") return respondTooLong();
-    if (typeof sent === "string") return showUnread(sent);
+    if (typeof sent === "string") return showRejection(sent);
     form = sent;
   }
   if (!isSignIn(url.pathname)) return renderSignInAgain(arrival, form);
@@ -173,7 +177,9 @@ async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Res
   return showPage({ token, account, place }, next, { kept }, headers);
 }
 
-const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
+const rejections: Readonly<
+  Record<FormRejection, readonly [status: number, title: string, text: string]>
+> = {
   foreign: [
     403,
     "Request refused",
@@ -188,8 +194,8 @@ const unread: Readonly<Record<Unread, readonly [status: number, title: string, t
   busy: [503, "Waypost is busy", "Too many people are signing in. Try again in a moment."],
 };
 
-function showUnread(why: Unread): Response {
-  return respondText(...unread[why], why === "busy" ? [["retry-after", "1"]] : []);
+function showRejection(why: FormRejection): Response {
+  return respondText(...rejections[why], why === "busy" ? [["retry-after", "1"]] : []);
 }
 
 const insecure =
@@ -231,7 +237,7 @@ async function showPage(
 ): Promise<Response> {
   const [page, params] = findPage(url.pathname, account);
   const formToken = writeFormToken(token);
-  const visit = { account, url, params, isHere: isHere(place), formToken, kept, isLeft };
+  const visit = { account, url, params, isLocal: isLocal(place), formToken, kept, isLeft };
   const shown = sent === undefined ? page?.show(visit) : page?.submit?.(visit, sent);
   const reply: Reply = (await shown) ?? nothingThere;
   if (reply.kind === "go") {

@@ -2,7 +2,7 @@ import { showHidden } from "../text/show-hidden.ts";
 import { icon, mark } from "../look/mark.ts";
 import { listAssets } from "./assets.ts";
 import { html, trust, type Html, type Part } from "./html.ts";
-import { isThere, type Page, type PageReply, type Visit } from "./page.ts";
+import { isAvailable, type Page, type PageReply, type Visit } from "./page.ts";
 import { addToAddress, renderFault, renderForm, showHost } from "./parts.ts";
 
 export type Shell = Omit<PageReply, "kind"> & {
@@ -17,7 +17,7 @@ type PageFrame = Visit & {
   readonly waiting: number;
 };
 
-type MenuEntry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
+type MenuEntry = NonNullable<Page["entry"]> & { readonly isCurrent: boolean };
 
 /** Lists the menu entries of the pages that the key may see. */
 export function listEntries(
@@ -26,10 +26,10 @@ export function listEntries(
 ): readonly MenuEntry[] {
   return pages.flatMap((page) => {
     const { entry } = page;
-    if (entry === undefined || !isThere(page, account)) return [];
+    if (entry === undefined || !isAvailable(page, account)) return [];
     const { address } = entry;
-    const isHere = url.pathname === address || url.pathname.startsWith(`${address}/`);
-    return [{ ...entry, isHere }];
+    const isCurrent = url.pathname === address || url.pathname.startsWith(`${address}/`);
+    return [{ ...entry, isCurrent }];
   });
 }
 
@@ -173,8 +173,8 @@ function renderGroup({ name, entries }: MenuGroup): Html {
       </div>`;
 }
 
-function renderEntry({ name, address, icon: path, isHere }: MenuEntry): Html {
-  const here = isHere && html` aria-current="page"`;
+function renderEntry({ name, address, icon: path, isCurrent }: MenuEntry): Html {
+  const here = isCurrent && html` aria-current="page"`;
   return html`<li><a href="${address}" ${here}>${drawIcon(path)}${name}</a></li>`;
 }
 

@@ -15,25 +15,25 @@ export type Page = {
 };
 
 /** Whether the page exists for the account's key. */
-export function isThere({ needs }: Page, { mayUse }: Account): boolean {
+export function isAvailable({ needs }: Page, { mayUse }: Account): boolean {
   return needs === undefined || [needs].flat().some(mayUse);
 }
 
-type PageEntry = Above & {
+type PageEntry = ParentPage & {
   /** SVG path data in a 16 × 16 square. */
   readonly icon: string;
   /** The heading in the menu; omitted for everyday pages. */
   readonly group?: "Project" | "Service";
 };
 
-export type Above = { readonly name: string; readonly address: string };
+export type ParentPage = { readonly name: string; readonly address: string };
 
 export type Visit = {
   readonly account: Account;
   readonly url: URL;
   readonly params: Readonly<Record<string, string>>;
   /** Whether the browser runs on this machine, if known. */
-  readonly isHere: boolean;
+  readonly isLocal: boolean;
   /** The CSRF token of each form. */
   readonly formToken: string;
   /** What the user typed before the session ended or before Cancel. The page shows it again. */
@@ -69,7 +69,7 @@ export type PageReply = {
   readonly title: string;
   /** The first heading, if it differs from the title; empty if the body contains the heading. */
   readonly heading?: string;
-  readonly above?: Above;
+  readonly above?: ParentPage;
   readonly actions?: Part;
   /** Why a form had no effect, in one or more sentences. */
   readonly fault?: Part;

@@ -1,5 +1,5 @@
 import type { Account } from "./account.ts";
-import { isThere, type Page, type Visit } from "./page.ts";
+import { isAvailable, type Page, type Visit } from "./page.ts";
 import { appPages } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
@@ -55,7 +55,7 @@ export function findPage(
 ): readonly [Page | undefined, Visit["params"]] {
   for (const page of pages) {
     const found = page.path.exec(path);
-    if (found === null || !isThere(page, account)) continue;
+    if (found === null || !isAvailable(page, account)) continue;
     return [page, { ...found.groups }];
   }
   return [undefined, {}];

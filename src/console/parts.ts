@@ -1,5 +1,5 @@
 import { html, type Html, type Part } from "./html.ts";
-import type { Above, PageReply, Reply, Visit } from "./page.ts";
+import type { ParentPage, PageReply, Reply, Visit } from "./page.ts";
 
 /** Parts that several pages share. */
 
@@ -21,7 +21,7 @@ export function renderFault(text: Part): Part {
 }
 
 /** Replaces a page that does not exist, with a link to the list of its kind. */
-export function showMissing(thing: string, why: string, { name, address }: Above): PageReply {
+export function showMissing(thing: string, why: string, { name, address }: ParentPage): PageReply {
   return {
     kind: "page",
     status: 404,

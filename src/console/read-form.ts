@@ -18,7 +18,7 @@ const mostFields = 2000;
 
 type FormRequest = { readonly request: Request; readonly incoming: Incoming | undefined };
 
-export type Unread = "foreign" | "too long" | "broken" | "busy";
+export type FormRejection = "foreign" | "too long" | "broken" | "busy";
 
 export function isUpload({ headers }: Request): boolean {
   return /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
@@ -28,7 +28,7 @@ export async function readForm(
   { request, incoming }: FormRequest,
   read: (message: WithBody) => ReturnType<ReadKeyless> = (message) =>
     readAtMost(message, bodyBytes),
-): Promise<Form | Unread> {
+): Promise<Form | FormRejection> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";
   const bytes = await read(incoming ?? request);
@@ -47,7 +47,10 @@ function hasTooMany(bytes: Buffer): boolean {
   return true;
 }
 
-export async function readUpload({ request, incoming }: FormRequest): Promise<Form | Unread> {
+export async function readUpload({
+  request,
+  incoming,
+}: FormRequest): Promise<Form | FormRejection> {
   const bytes = await readAtMost(incoming ?? request, uploadBytes);
   if (bytes === undefined) return "too long";
   const type = request.headers.get("content-type") ?? "";

@@ -18,7 +18,7 @@ import {
   type Values,
 } from "./form-fields.ts";
 import { html, type Html, type Part } from "./html.ts";
-import type { Above, Form, Page, PageReply, Reply, Visit } from "./page.ts";
+import type { ParentPage, Form, Page, PageReply, Reply, Visit } from "./page.ts";
 import {
   addNote,
   renderBox,
@@ -43,7 +43,7 @@ export type RecordPages<Kind extends RecordKind> = {
   readonly title: string;
   /** The start of the pages' addresses, such as `/apps/ios`. */
   readonly base: string;
-  readonly list: Above;
+  readonly list: ParentPage;
   readonly creation: Pick<Creation<never>, "button" | "preview" | "check"> & {
     readonly tool: string;
     readonly note: string;
@@ -152,7 +152,7 @@ function writeAddress(
 
 type RecordNaming = Pick<RecordPages<RecordKind>, "base" | "label" | "list" | "title">;
 
-function readBack({ name, address }: Above, { url }: Visit): Above {
+function readBack({ name, address }: ParentPage, { url }: Visit): ParentPage {
   const from = url.searchParams.get("from") ?? "";
   const query = from === "" ? "" : `?${String(new URLSearchParams(from))}`;
   return { name, address: `${address}${query}` };
@@ -337,7 +337,7 @@ type Creation<Result> = Inputs & {
   readonly label: string;
   readonly address: string;
   readonly needs: string;
-  readonly list: Above;
+  readonly list: ParentPage;
   readonly button: string;
   /** Default values of the fields. */
   readonly usual?: Values;
@@ -383,7 +383,7 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
 /** The status if a form is sent again after it created something. */
 const madeBefore = "409";
 
-export function showMadeBefore(label: string, list: Above, { message }: CallError): Reply {
+export function showMadeBefore(label: string, list: ParentPage, { message }: CallError): Reply {
   return {
     kind: "page",
     title: `${writeLabel(label)} already created`,
@@ -428,7 +428,7 @@ async function showNew(
 export function showSecret(
   name: "key" | "client key" | "secret",
   secret: string,
-  list: Above,
+  list: ParentPage,
   facts: readonly (readonly [name: string, text: Part])[],
 ): Reply {
   const isSecret = name === "secret";

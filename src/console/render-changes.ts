@@ -17,7 +17,7 @@ export function renderChanges(
   if (changes.length === 0) return html`<p class="soft">${empty}</p>`;
   const list = renderList(changes.map((change) => renderChange(change, visit)));
   if (!changes.some((change) => canUndo(change, visit))) return list;
-  const back = renderHidden("back", writeHere(visit.url));
+  const back = renderHidden("back", writeOwnAddress(visit.url));
   return renderForm(visit, undoAddress, [back, list], html``);
 }
 
@@ -25,7 +25,7 @@ export const historyAddress = "/history";
 export const undoAddress = `${historyAddress}/undo`;
 
 /** Returns this page's address without its message, for the redirect after an undo. */
-function writeHere({ pathname, searchParams }: URL): string {
+function writeOwnAddress({ pathname, searchParams }: URL): string {
   const query = new URLSearchParams(searchParams);
   query.delete("done");
   return query.size === 0 ? pathname : `${pathname}?${String(query)}`;

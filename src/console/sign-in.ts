@@ -8,7 +8,7 @@ import { readOwnAddress } from "./read-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { writeLabel } from "../text/write-label.ts";
 import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
-import { isHere, type BrowserOrigin } from "./browser-origin.ts";
+import { isLocal, type BrowserOrigin } from "./browser-origin.ts";
 import { respondGo, respondPage, respondText } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
@@ -83,13 +83,13 @@ export async function answerSignIn(
 }
 
 type SignedIn = { readonly account: Account; readonly secret: string };
-type Opened = SignedIn | { readonly status: 403 | 429; readonly fault: string };
+type SignInResult = SignedIn | { readonly status: 403 | 429; readonly fault: string };
 
 /**
  * A key is too long to guess, so a valid key is accepted even after many wrong ones. Only wrong
  * keys are counted, after the check.
  */
-async function openByKey(secret: string, { options, address }: Arrival): Promise<Opened> {
+async function openByKey(secret: string, { options, address }: Arrival): Promise<SignInResult> {
   const { identify, secretName, takeTry } = options;
   const account = await identify(secret, address);
   if (account !== undefined) return { account, secret };
@@ -105,7 +105,7 @@ async function openByKey(secret: string, { options, address }: Arrival): Promise
  * A PIN is short enough to guess, so an attempt is counted before the check. Parallel requests get
  * no extra attempts. The one-time address stays valid after a wrong PIN.
  */
-async function openOnce(token: string, form: Form, arrival: Arrival): Promise<Opened> {
+async function openOnce(token: string, form: Form, arrival: Arrival): Promise<SignInResult> {
   const { options, sessions, address } = arrival;
   const checkPin = await options.readPinCheck();
   if (checkPin !== undefined) {
@@ -212,7 +212,7 @@ async function render(
   const formToken = writeFormToken(visit);
   const body = html`<h1>Sign in</h1>
     ${renderFault(fault)} ${renderForm({ formToken }, isOnce ? url.pathname : start, fields)}
-    ${!isOnce && renderCommand(isHere(place) ? options.consoleCommand : "waypost console")}`;
+    ${!isOnce && renderCommand(isLocal(place) ? options.consoleCommand : "waypost console")}`;
   const cookie = ["set-cookie", place.cookies.write("visit", visit)] as const;
   return respondPage(status, { title: "Sign in", body, frame: undefined }, [cookie]);
 }

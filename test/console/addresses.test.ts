@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readPlace } from "../../src/console/browser-origin.ts";
+import { readBrowserOrigin } from "../../src/console/browser-origin.ts";
 import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
@@ -85,7 +85,10 @@ describe("the console returns to the same filtered list of links", () => {
 
 function place(host: string, address: string | undefined, more: Record<string, string> = {}) {
   const request = new Request("http://localhost/", { headers: { host, ...more } });
-  return readPlace({ request, address }, { publicUrl: "https://links.example.com", base: "" });
+  return readBrowserOrigin(
+    { request, address },
+    { publicUrl: "https://links.example.com", base: "" },
+  );
 }
 
 describe("over plain HTTP, the console serves only this machine", () => {

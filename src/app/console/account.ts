@@ -21,19 +21,19 @@ import type {
   CallError,
   CallResult,
   LinksFile,
-  WantedRows,
+  RowFilter,
 } from "../../console/account.ts";
 import type { JobRow, RecordKind, Records, ToolResults } from "../../console/records.ts";
 import { createAdministration, listRights } from "./admin.ts";
 import { describeConsole } from "./facts.ts";
-import { consoleName, type Acting } from "./parts.ts";
+import { consoleName, type AccountContext } from "./parts.ts";
 import { readPlan } from "./plans.ts";
 import { approve, listWaiting, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
 /** Lets a signed-in user call the tools of their key and answer approvals. */
-export function createAccount(parts: Acting): Account {
+export function createAccount(parts: AccountContext): Account {
   const { keyContext, toolbox } = parts;
   const { known } = keyContext;
   const visible = new Set([
@@ -77,13 +77,13 @@ const ownPictures: Account["qr"] = {
 
 async function carryOut<Result>(
   work: () => Promise<Result>,
-  acting: Acting,
+  context: AccountContext,
 ): Promise<ChangeResult<Result>> {
   try {
     return { kind: "done", result: await work() };
   } catch (error) {
-    if (error instanceof ToolFailure) return explain(error.failure, acting);
-    const { status, message, faults } = toProblem(error, acting.report);
+    if (error instanceof ToolFailure) return explain(error.failure, context);
+    const { status, message, faults } = toProblem(error, context.report);
     return { kind: "failed", failure: { code: String(status), message, problems: faults } };
   }
 }
@@ -91,7 +91,7 @@ async function carryOut<Result>(
 /** Plans with the assistants' tool, so the same rules and size limits apply. */
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
-  parts: Acting,
+  parts: AccountContext,
 ): Promise<CallResult<ToolResults["plan_links"]>> {
   const file = readLinksFile(name, bytes);
   if ("fault" in file) return fail("invalid_arguments", file.fault);
@@ -99,7 +99,7 @@ async function planFile(
   return read(call("plan_links", { operation, ...file, ...skips }, parts));
 }
 
-async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContext) {
+async function listRows(jobId: string, wanted: RowFilter, keyContext: KeyContext) {
   const { bulk } = keyContext;
   const job = await bulk.findJob(jobId, keyContext);
   if (job === undefined) return undefined;
@@ -111,7 +111,7 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
 async function call<Result>(
   name: string,
   args: JsonObject,
-  parts: Acting,
+  parts: AccountContext,
   more: JsonObject = {},
 ): Promise<ChangeResult<Result>> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
@@ -122,7 +122,7 @@ async function call<Result>(
     run: (given, inner) => found.run({ ...given, ...more }, inner),
   };
   const result = await callTool(tool, args, {
-    keyContext: keepPreviewsApart(keyContext),
+    keyContext: separatePreviews(keyContext),
     requireApproval,
     // A user makes these changes one at a time, so overwriting needs no approval.
     approveOverwrite: (_, { carryOut }) => carryOut(),
@@ -150,7 +150,7 @@ async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<Cal
 }
 
 /** Typing makes many previews, which must not replace the previews of assistants. */
-function keepPreviewsApart(keyContext: KeyContext): KeyContext {
+function separatePreviews(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();
     return { ...previews, save: (print, html) => previews.save(`${print} ${consoleName}`, html) };
@@ -158,7 +158,7 @@ function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   return { ...keyContext, openPreviews };
 }
 
-async function explain(failure: ToolError, parts: Acting): Promise<ChangeResult<never>> {
+async function explain(failure: ToolError, parts: AccountContext): Promise<ChangeResult<never>> {
   // The console's own `openPage` returns the question's ID in place of an address.
   const questionId = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = questionId === undefined ? undefined : await readQuestion(questionId, parts);
@@ -185,7 +185,7 @@ const shows: Readonly<Record<RecordKind, Endpoint>> = {
   project: contract.projects.show,
 };
 
-const notThere = 404;
+const notFoundStatus = 404;
 
 async function readRecord<Kind extends RecordKind>(
   kind: Kind,
@@ -198,7 +198,7 @@ async function readRecord<Kind extends RecordKind>(
     // The client has checked the body with the endpoint's schema.
     return isJsonObject(body) ? { kind: "done", result: body as Records[Kind] } : undefined;
   } catch (error) {
-    if (error instanceof Problem && error.status === notThere) return undefined;
+    if (error instanceof Problem && error.status === notFoundStatus) return undefined;
     const end = explainEnd({ tool: endpoint.tool, endpoint }, error);
     if (end instanceof ToolFailure) return { kind: "failed", failure: end.failure };
     throw error;

@@ -18,11 +18,11 @@ export async function makeConsoleAddress(
   return writeSignInAddress(url, token);
 }
 
-type Trying = { readonly config: Config; readonly report: (error: unknown) => unknown };
+type AddressOptions = { readonly config: Config; readonly report: (error: unknown) => unknown };
 
 /** Returns undefined if the console is off or this machine has no key. The server still starts. */
 export async function tryConsoleAddress(
-  { config, report }: Trying,
+  { config, report }: AddressOptions,
   state: Pick<LazyState, "open">,
   url: string,
 ): Promise<string | undefined> {

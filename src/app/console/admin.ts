@@ -41,7 +41,7 @@ import { listDead, listWebhooks, sendAgain, type Webhook } from "../../store/web
 import type { BinKind, Db, Tenant } from "../../store/tables.ts";
 import { findFix, findUrlFault } from "../../webhooks/send-message.ts";
 import { listLinkOrigins } from "../http/addresses.ts";
-import { consoleName, isOperator, mayChange, tryApiKey, type Acting } from "./parts.ts";
+import { consoleName, isOperator, mayChange, tryApiKey, type AccountContext } from "./parts.ts";
 import { describeSettings } from "./settings.ts";
 import { clock, random, setAlarm } from "../process/embedded.ts";
 
@@ -50,31 +50,32 @@ import { clock, random, setAlarm } from "../process/embedded.ts";
 /** A key that can create keys also manages webhooks, which report changes in the project. */
 const rights = {
   list_keys: managesKeys,
-  change_keys: (acting: Acting) => managesKeys(acting) && mayChange(acting),
+  change_keys: (context: AccountContext) => managesKeys(context) && mayChange(context),
   get_project_settings: isMaster,
-  update_project_settings: (acting: Acting) =>
-    isMaster(acting) && mayChange(acting) && acting.keyContext.mayAsk(contract.projects.update),
-  list_bin: (acting: Acting) => listSeen(acting).length > 0,
-  restore_deleted: (acting: Acting) => listSeen(acting).some((kind) => mayRestore(kind, acting)),
+  update_project_settings: (context: AccountContext) =>
+    isMaster(context) && mayChange(context) && context.keyContext.mayAsk(contract.projects.update),
+  list_bin: (context: AccountContext) => listVisibleKinds(context).length > 0,
+  restore_deleted: (context: AccountContext) =>
+    listVisibleKinds(context).some((kind) => mayRestore(kind, context)),
   read_settings: isOperator,
-} as const satisfies Readonly<Record<string, (acting: Acting) => boolean>>;
+} as const satisfies Readonly<Record<string, (context: AccountContext) => boolean>>;
 
 type Right = keyof typeof rights;
 
-export function listRights(acting: Acting): readonly string[] {
+export function listRights(context: AccountContext): readonly string[] {
   const all = Object.entries(rights);
-  return all.flatMap(([name, isGranted]) => (isGranted(acting) ? [name] : []));
+  return all.flatMap(([name, isGranted]) => (isGranted(context) ? [name] : []));
 }
 
 /** `answer` turns the result or error of an action into what a page shows. */
 export function createAdministration(
-  acting: Acting,
+  context: AccountContext,
   answer: <Result>(work: () => Promise<Result>) => Promise<ChangeResult<Result>>,
 ): Administration {
-  const allow = createGate(acting, answer);
+  const allow = createGate(context, answer);
   return {
-    ...administerKeys(acting, allow),
-    ...administerWebhooks(acting, allow),
+    ...administerKeys(context, allow),
+    ...administerWebhooks(context, allow),
     readProjectSettings: allow("get_project_settings", ({ operator }, id) =>
       requireProject(operator, id),
     ),
@@ -85,13 +86,13 @@ export function createAdministration(
       if (settings.custom_domain_verified === true && isBlank(project.custom_domain)) {
         problems.push(faultOf("custom_domain_verified", "needs a custom domain first"));
       }
-      const linkOrigins = listLinkOrigins(acting.config);
+      const linkOrigins = listLinkOrigins(context.config);
       problems.push(...checkPages(settings, { ...project, ...settings }, linkOrigins));
       if (problems.length > 0) throw validationFailed(problems);
       await updateProject(operator, project, { settings, linkOrigins });
     }),
     listDeleted: allow("list_bin", async ({ tenant }, { kind, ...search }) => {
-      const kinds = listSeen(acting).filter((each) => kind === undefined || each === kind);
+      const kinds = listVisibleKinds(context).filter((each) => kind === undefined || each === kind);
       const counting = { limit: perPage, mostCounted: paging.most_counted };
       const { items, meta } = await listDeleted(tenant, clock.now(), {
         ...search,
@@ -99,49 +100,49 @@ export function createAdministration(
         kinds,
       });
       const restorable = items.map((item) => {
-        return { ...item, canRestore: mayRestore(item.kind, acting) };
+        return { ...item, canRestore: mayRestore(item.kind, context) };
       });
       return { items: restorable, meta };
     }),
-    restoreDeleted: allow("restore_deleted", (own, items) => restoreAll(own, items, acting)),
-    readSettings: () => answer(() => describeSettings(acting)),
+    restoreDeleted: allow("restore_deleted", (own, items) => restoreAll(own, items, context)),
+    readSettings: () => answer(() => describeSettings(context)),
   };
 }
 
 type Gate = ReturnType<typeof createGate>;
 
 /** Rejects actions without the right as if the server did not offer them. */
-function createGate(acting: Acting, answer: Parameters<typeof createAdministration>[1]) {
+function createGate(context: AccountContext, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,
     work: (own: OwnServer, ...args: Args) => Promise<Result>,
   ) => {
     return (...args: Args) =>
       answer(() => {
-        if (!rights[right](acting)) throw notFound("This server does not support that.");
-        return work(actAsOwn(acting), ...args);
+        if (!rights[right](context)) throw notFound("This server does not support that.");
+        return work(actAsOwn(context), ...args);
       });
   };
 }
 
 type KeyActs = "listKeys" | "createKey" | "createClientKey" | "revokeKey" | "revokeClientKey";
 
-function administerKeys(acting: Acting, allow: Gate): Pick<Administration, KeyActs> {
+function administerKeys(context: AccountContext, allow: Gate): Pick<Administration, KeyActs> {
   return {
     listKeys: allow("list_keys", listAllKeys),
     createKey: allow("change_keys", (own, request) =>
-      createKey(own.operator, { ...request, project_id: readProject(acting) }),
+      createKey(own.operator, { ...request, project_id: readProject(context) }),
     ),
     createClientKey: allow("change_keys", (own, once) =>
-      createClientKey(own.operator, { once, project_id: readProject(acting) }),
+      createClientKey(own.operator, { once, project_id: readProject(context) }),
     ),
     revokeKey: allow("change_keys", async ({ operator }, id) => {
-      const keys = await listKeys(operator.store.db, readProject(acting));
+      const keys = await listKeys(operator.store.db, readProject(context));
       await revokeKey(operator, require(keys, id, keyNotFound));
-      return { isOwn: id === acting.keyContext.known.keyId };
+      return { isOwn: id === context.keyContext.known.keyId };
     }),
     revokeClientKey: allow("change_keys", async ({ operator }, id) => {
-      const keys = await listClientKeys(operator.store.db, readProject(acting));
+      const keys = await listClientKeys(operator.store.db, readProject(context));
       await revokeClientKey(operator, require(keys, id, keyNotFound));
     }),
   };
@@ -155,37 +156,40 @@ type WebhookActs =
   | "testWebhook"
   | "resendEvents";
 
-function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, WebhookActs> {
+function administerWebhooks(
+  context: AccountContext,
+  allow: Gate,
+): Pick<Administration, WebhookActs> {
   return {
     listWebhooks: allow("list_keys", async ({ operator }) => {
-      const project_id = readProject(acting);
+      const project_id = readProject(context);
       const webhooks = await listWebhooks(operator.store.db, { project_id });
       // A process without an MCP address uses stdio, which delivers no webhooks.
-      return { delivers: acting.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
+      return { delivers: context.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
     }),
     showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
-      const webhook = await requireWebhook(acting, store.db, id);
+      const webhook = await requireWebhook(context, store.db, id);
       return { webhook, dead: await listDead(store.db, webhook, mostDead) };
     }),
     createWebhook: allow("change_keys", ({ operator }, request) => {
-      const fault = findUrlFault(request.url, acting.config.webhook_private);
+      const fault = findUrlFault(request.url, context.config.webhook_private);
       const events = readEventNames(request.events) ?? [];
       const problems = [
         ...(fault === undefined ? [] : [faultOf("url", fault)]),
         ...(events.length > 0 ? [] : [faultOf("events", "can't be blank: choose at least one")]),
       ];
       if (problems.length > 0) throw validationFailed(problems);
-      return createWebhook(operator, { ...request, events, project_id: readProject(acting) });
+      return createWebhook(operator, { ...request, events, project_id: readProject(context) });
     }),
     revokeWebhook: allow("change_keys", async ({ operator }, id) =>
-      revokeWebhook(operator, await requireWebhook(acting, operator.store.db, id)),
+      revokeWebhook(operator, await requireWebhook(context, operator.store.db, id)),
     ),
     testWebhook: allow("change_keys", async ({ operator: { store } }, id) => {
-      const sending = { networks: acting.config.webhook_private, setAlarm, clock };
-      return testWebhook(store.db, await requireWebhook(acting, store.db, id), sending);
+      const sending = { networks: context.config.webhook_private, setAlarm, clock };
+      return testWebhook(store.db, await requireWebhook(context, store.db, id), sending);
     }),
     resendEvents: allow("change_keys", async ({ operator: { store } }, id, event_id) => {
-      const webhook = await requireWebhook(acting, store.db, id);
+      const webhook = await requireWebhook(context, store.db, id);
       return store.write((db) => sendAgain(db, webhook, event_id || undefined, clock.now()));
     }),
   };
@@ -198,8 +202,8 @@ const perPage = 25;
 
 type OwnServer = { readonly operator: Operator; readonly tenant: Tenant };
 
-function actAsOwn(acting: Acting): OwnServer {
-  const { deployment, keyContext, report, requireApproval, readPin } = acting;
+function actAsOwn(context: AccountContext): OwnServer {
+  const { deployment, keyContext, report, requireApproval, readPin } = context;
   const { own, state } = deployment;
   if (own === undefined) throw new Error("this server has no database of its own");
   const { store } = own;
@@ -216,7 +220,7 @@ function actAsOwn(acting: Acting): OwnServer {
     client: consoleName,
     person: {
       key_id: known.keyId,
-      findKeptKey: () => findKeptKey(acting, store),
+      findKeptKey: () => findKeptKey(context, store),
       timeZone,
       hasPin: async () => (await readPin()) !== undefined,
       approve: ({ preview: question, ...request }) =>
@@ -232,7 +236,7 @@ function actAsOwn(acting: Acting): OwnServer {
   return { operator, tenant: { db: store.db, projectId: known.projectId ?? "" } };
 }
 
-function managesKeys({ config, deployment, keyContext }: Acting): boolean {
+function managesKeys({ config, deployment, keyContext }: AccountContext): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
   // If the operator limits scopes, no key can be created here.
@@ -240,13 +244,13 @@ function managesKeys({ config, deployment, keyContext }: Acting): boolean {
   return canMakeKeys(facts);
 }
 
-function isMaster({ deployment, keyContext }: Acting): boolean {
+function isMaster({ deployment, keyContext }: AccountContext): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined) return false;
   return findRefusal(contract.projects.show, facts) === undefined;
 }
 
-function readProject({ keyContext: { known } }: Acting): string {
+function readProject({ keyContext: { known } }: AccountContext): string {
   if (known.projectId === undefined) throw unauthorized(messages.project_key_required);
   return known.projectId;
 }
@@ -268,8 +272,11 @@ async function requireProject({ store }: Operator, id: string): Promise<StoredPr
 }
 
 /** Returns the ID of this machine's own key; undefined if it has no key of this database. */
-async function findKeptKey(acting: Acting, { db }: Operator["store"]): Promise<string | undefined> {
-  const token = tryApiKey(acting);
+async function findKeptKey(
+  context: AccountContext,
+  { db }: Operator["store"],
+): Promise<string | undefined> {
+  const token = tryApiKey(context);
   return token === undefined ? undefined : (await findKey(db, hashToken(token)))?.key_id;
 }
 
@@ -286,8 +293,8 @@ async function listAllKeys({ operator: { store, person }, tenant }: OwnServer): 
 }
 
 /** A webhook of another project is treated as missing. */
-async function requireWebhook(acting: Acting, db: Db, id: string): Promise<ListedWebhook> {
-  const [webhook] = await listWebhooks(db, { project_id: readProject(acting), id });
+async function requireWebhook(context: AccountContext, db: Db, id: string): Promise<ListedWebhook> {
+  const [webhook] = await listWebhooks(db, { project_id: readProject(context), id });
   if (webhook === undefined) throw webhookNotFound();
   return addFix(webhook);
 }
@@ -299,15 +306,15 @@ function addFix(webhook: Webhook): ListedWebhook {
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
 /** Lists the kinds of deleted items that the key may see: those that it may list undeleted. */
-function listSeen({ deployment, keyContext }: Acting): readonly BinKind[] {
+function listVisibleKinds({ deployment, keyContext }: AccountContext): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
   return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));
 }
 
-function mayRestore(kind: BinKind, acting: Acting): boolean {
-  const { access, isActAllowed } = acting.keyContext;
+function mayRestore(kind: BinKind, context: AccountContext): boolean {
+  const { access, isActAllowed } = context.keyContext;
   const { create, restore } = binEndpoints[kind];
-  return mayChange(acting) && isActAllowed(create) && access.read(restore).state === "granted";
+  return mayChange(context) && isActAllowed(create) && access.read(restore).state === "granted";
 }
 
 /** A page of the list has fewer items than this. */
@@ -317,26 +324,26 @@ const mostAtOnce = 100;
 async function restoreAll(
   own: OwnServer,
   items: readonly string[],
-  acting: Acting,
+  context: AccountContext,
 ): Promise<RestoredItems> {
   const failed: RestoredItems["failed"][number][] = [];
   const restored = items.slice(0, mostAtOnce);
   for (const item of restored) {
-    const failure = await restoreOne(own, item, acting);
+    const failure = await restoreOne(own, item, context);
     if (failure !== undefined) failed.push(failure);
   }
   return { restored: restored.length - failed.length, failed };
 }
 
 /** Returns undefined if the item was restored. */
-async function restoreOne({ operator, tenant }: OwnServer, item: string, acting: Acting) {
+async function restoreOne({ operator, tenant }: OwnServer, item: string, context: AccountContext) {
   const [, given, id = ""] = /^(\w+):([^]+)$/.exec(item) ?? [];
-  const kind = listSeen(acting).find((each) => each === given);
-  if (kind === undefined || !mayRestore(kind, acting)) return gone;
+  const kind = listVisibleKinds(context).find((each) => each === given);
+  if (kind === undefined || !mayRestore(kind, context)) return notInBin;
   const deleted = await findDeleted(tenant, kind, id, clock.now());
-  if (deleted === undefined) return gone;
+  if (deleted === undefined) return notInBin;
   const { row, name } = deleted;
-  const { keyContext } = acting;
+  const { keyContext } = context;
   try {
     // The operator may have shortened the list of allowed hosts since the deletion.
     const problems = kind === "link" ? keyContext.checkDestinations(row, {}) : [];
@@ -351,8 +358,8 @@ async function restoreOne({ operator, tenant }: OwnServer, item: string, acting:
     );
     return undefined;
   } catch (error) {
-    return { name, message: toProblem(error, acting.report).message };
+    return { name, message: toProblem(error, context.report).message };
   }
 }
 
-const gone = { name: "", message: "It is no longer in the bin." };
+const notInBin = { name: "", message: "It is no longer in the bin." };

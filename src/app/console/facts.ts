@@ -4,7 +4,7 @@ import type { KnownKey } from "../../contract/access.ts";
 import type { Mode } from "../../mcp/approval/mode.ts";
 import { describeKeyAccess } from "../../text/secrets.ts";
 import type { Account } from "../../console/account.ts";
-import { isOperator, isOwnKey, type Acting } from "./parts.ts";
+import { isOperator, isOwnKey, type AccountContext } from "./parts.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 
 /** What the console shows about its process. None of it is secret. */
@@ -15,15 +15,15 @@ const modes: Readonly<Record<Mode, string>> = {
   full: "full: assistants need no approval",
 };
 
-export function describeConsole(acting: Acting): Pick<Account, "facts" | "connection"> {
-  const { config, deployment, addresses, program, version, keyContext } = acting;
+export function describeConsole(context: AccountContext): Pick<Account, "facts" | "connection"> {
+  const { config, deployment, addresses, program, version, keyContext } = context;
   const { linkHost, otherLinkHosts = [], facts } = keyContext.known;
   const isOwn = deployment.own !== undefined;
   const others = otherLinkHosts.filter((host) => host !== linkHost);
   const data = resolve(config.data);
   const isInFolder = readDatabaseUrl(config) === undefined;
   const engine = isInFolder ? "SQLite" : "PostgreSQL";
-  const store = isInFolder && isOperator(acting) ? shortenHome(data) : engine;
+  const store = isInFolder && isOperator(context) ? shortenHome(data) : engine;
   const rows = [
     ["Link host", linkHost],
     ["Other hosts", others.length === 0 ? undefined : others.join(", ")],
@@ -35,7 +35,7 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   ] as const;
   // With a database, a new process would need its address, which may contain a password. A new
   // process uses the folder's key, even if another key signed in here.
-  const isByFolder = isOwn && isInFolder && isOwnKey(acting);
+  const isByFolder = isOwn && isInFolder && isOwnKey(context);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
     facts: rows.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),

@@ -33,7 +33,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
 /** The console's name in the history. */
 export const consoleName = "Waypost console";
 
-export type Acting = ConsoleParts & {
+export type AccountContext = ConsoleParts & {
   /** The IP address of the user's browser, if known. */
   readonly address: string | undefined;
   readonly keyContext: KeyContext;
@@ -43,7 +43,7 @@ export type Acting = ConsoleParts & {
 };
 
 /** Read-only mode also applies to users of the console. */
-export function mayChange({ config }: Acting): boolean {
+export function mayChange({ config }: AccountContext): boolean {
   return config.mode !== "read-only";
 }
 
@@ -51,19 +51,19 @@ export function mayChange({ config }: Acting): boolean {
  * Only operators see folders, hosts and proxies. An operator has this process's own key, a master
  * key or the gateway's token.
  */
-export function isOperator(acting: Acting): boolean {
-  const { deployment, keyContext } = acting;
+export function isOperator(context: AccountContext): boolean {
+  const { deployment, keyContext } = context;
   if (deployment.own === undefined) return true;
-  return keyContext.known.facts?.kind === "master" || isOwnKey(acting);
+  return keyContext.known.facts?.kind === "master" || isOwnKey(context);
 }
 
 /** Whether the user signed in with the key that this machine's commands use. */
-export function isOwnKey(acting: Acting): boolean {
-  const token = tryApiKey(acting);
-  return token !== undefined && printKey(token) === acting.keyContext.key_print;
+export function isOwnKey(context: AccountContext): boolean {
+  const token = tryApiKey(context);
+  return token !== undefined && printKey(token) === context.keyContext.key_print;
 }
 
-export function tryApiKey({ config }: Pick<Acting, "config">): string | undefined {
+export function tryApiKey({ config }: Pick<AccountContext, "config">): string | undefined {
   try {
     return readApiKey(config);
   } catch {

@@ -12,13 +12,16 @@ import { renderFacts, renderFrames, renderRecent } from "../../mcp/approval/ques
 import { readStored, type Question as AskedQuestion } from "../../mcp/approval/question.ts";
 import { writeLead, writeOrigin, writeTerm } from "../../mcp/approval/write-asking.ts";
 import type { Approval } from "../../state/approvals.ts";
-import type { Acting } from "./parts.ts";
+import type { AccountContext } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
 /** Approval questions: those of the console's own pages, and a list of those of assistants. */
 
-type QuestionContext = Pick<Acting, "deployment" | "address" | "onDecided" | "onRefused"> & {
+type QuestionContext = Pick<
+  AccountContext,
+  "deployment" | "address" | "onDecided" | "onRefused"
+> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
 };
 

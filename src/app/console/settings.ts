@@ -13,7 +13,7 @@ import { writeNetworks } from "../../network/ip-address.ts";
 import { describeTrustedProxies } from "../../network/client-address.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { nameEngine } from "../../store/store.ts";
-import type { Acting } from "./parts.ts";
+import type { AccountContext } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import {
   listSettingNotes,
@@ -28,32 +28,32 @@ import { readTimeZone } from "../process/time-zone.ts";
 /**
  * Describes the settings of this process and their sources. Secrets are only "set" or "not set".
  */
-export async function describeSettings(acting: Acting): Promise<ServerSettings> {
-  const { config, version, addresses } = acting;
+export async function describeSettings(context: AccountContext): Promise<ServerSettings> {
+  const { config, version, addresses } = context;
   const { mcp, url } = addresses;
   return {
     now: [
       ["Waypost", version],
       ["Node.js", process.versions.node],
-      await describeStore(acting),
+      await describeStore(context),
       ["Address", url],
       ...(mcp === undefined ? [] : [["MCP", mcp] as const]),
     ],
-    findings: await listFindings(acting),
+    findings: await listFindings(context),
     groups: listGroups(config),
   };
 }
 
-async function describeStore({ deployment, config }: Acting) {
+async function describeStore({ deployment, config }: AccountContext) {
   const { own } = deployment;
   if (own === undefined) return ["Remote server", config.base_url ?? ""] as const;
   return ["Database", await nameEngine(own.store.db)] as const;
 }
 
 /** Runs the checks of `waypost doctor` that work in a running process. */
-async function listFindings(acting: Acting): Promise<readonly Finding[]> {
-  const { config, readServedBy } = acting;
-  const store = acting.deployment.own?.store;
+async function listFindings(context: AccountContext): Promise<readonly Finding[]> {
+  const { config, readServedBy } = context;
+  const store = context.deployment.own?.store;
   const findings: Finding[] = [];
   const note = (finding: Finding) => void findings.push(finding);
   for (const said of listSettingNotes(config)) note({ about: "configuration", said });

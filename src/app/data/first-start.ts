@@ -14,7 +14,7 @@ import { keepToken } from "./data-folder.ts";
 
 /** Creates the project `default` and its owner's key on the very first start. */
 
-type Starting = {
+type FirstStartOptions = {
   readonly store: Store;
   /** Set if a shared database holds the state. Several machines may start with it at once. */
   readonly stateTables: Sql<StateTables> | undefined;
@@ -22,7 +22,7 @@ type Starting = {
   readonly given: ClockAndRandom;
 };
 
-export async function prepareFirstStart(starting: Starting): Promise<boolean> {
+export async function prepareFirstStart(starting: FirstStartOptions): Promise<boolean> {
   const { store, stateTables, keyFile, given } = starting;
   if (!(await isUntouched(store.db))) return false;
   const made = createToken(given.random);
@@ -53,7 +53,7 @@ export type OwnerKey = {
 };
 
 export async function findOwnerKey(
-  own: Pick<Starting, "store" | "stateTables" | "keyFile">,
+  own: Pick<FirstStartOptions, "store" | "stateTables" | "keyFile">,
 ): Promise<OwnerKey> {
   const { store, stateTables, keyFile: file } = own;
   const state = existsSync(file) ? await tryKeyFile(store.db, file) : "none";

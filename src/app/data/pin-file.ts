@@ -13,7 +13,7 @@ const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
 /** Slow enough that trying all short PINs on a stolen file takes long. */
 const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const hashBytes = 32;
-const least = 6;
+const minLength = 6;
 
 /** Returns the hash of the operator's PIN; undefined if none is set. */
 export function openOwnPin({ secrets }: Pick<Config, "secrets">): Promise<string | undefined> {
@@ -41,9 +41,9 @@ export function checkPinFile(path: string): void {
 /** Reads the file's text: a PIN or its hash. */
 function readPin(path: string): string {
   const text = readText(path);
-  if (isHash(text) || text.length >= least) return text;
+  if (isHash(text) || text.length >= minLength) return text;
   throw new UsageFault(
-    `the file named in WAYPOST_APPROVAL_PIN_FILE must contain a PIN of at least ${least} ` +
+    `the file named in WAYPOST_APPROVAL_PIN_FILE must contain a PIN of at least ${minLength} ` +
       "characters",
   );
 }

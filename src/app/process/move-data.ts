@@ -98,7 +98,7 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
   return new UsageFault(`${inUse} (${showHidden(host)}, process ${pid})`);
 }
 
-type Filling = {
+type CopySource = {
   readonly sources: readonly Source[];
   /** The source of the data, whose folder has the keys. */
   readonly from: DataPlace;
@@ -109,7 +109,7 @@ type Filling = {
 /** Copies everything into an empty folder or database, or nothing. */
 export async function fillTarget(
   place: DataPlace,
-  filling: Filling,
+  filling: CopySource,
 ): Promise<readonly CopiedCount[]> {
   return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
 }
@@ -117,7 +117,7 @@ export async function fillTarget(
 /** Returns the counts of a complete copy, if a command stopped before it marked the source. */
 async function findCopies(
   place: DataPlace,
-  { sources, from }: Filling,
+  { sources, from }: CopySource,
 ): Promise<readonly CopiedCount[] | undefined> {
   const source = describePlace(from);
   const url = readDatabaseUrl(place);
@@ -148,7 +148,7 @@ function readFileMarks(path: string, table: string): readonly string[] {
 
 async function fillEmpty(
   place: DataPlace,
-  { sources, from, follow, signal }: Filling,
+  { sources, from, follow, signal }: CopySource,
 ): Promise<readonly CopiedCount[]> {
   const source = describePlace(from);
   const copyAll = async (all: readonly Source[], to: Kysely<unknown>) => {

@@ -40,7 +40,7 @@ export async function sleep(milliseconds: number, signal: AbortSignal): Promise<
   await setTimeout(milliseconds, undefined, { signal });
 }
 
-type Sharing = {
+type LedgerOptions = {
   readonly openState: () => Promise<Pick<State, "counters">>;
   readonly report: (error: unknown) => string;
 };
@@ -53,7 +53,7 @@ type Sharing = {
 export function shareBudgets(
   clock: Pick<Clock, "monotonic">,
   keyPrint: string,
-  { openState, report }: Sharing,
+  { openState, report }: LedgerOptions,
 ): BudgetLedger {
   const alone = createBudgetLedger(clock);
   return {

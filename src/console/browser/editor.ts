@@ -9,13 +9,13 @@ if (draft && stage) preview(draft, stage);
  * the key's rate limit.
  */
 const pause = 600;
-const least = 3000;
+const shortest = 3000;
 
 function preview(form: HTMLFormElement, stage: HTMLElement): void {
   let timer: number | undefined;
   let running: AbortController | undefined;
   let last = 0;
-  const look = async () => {
+  const update = async () => {
     clearTimeout(timer);
     last = Date.now();
     running?.abort();
@@ -41,29 +41,29 @@ function preview(form: HTMLFormElement, stage: HTMLElement): void {
         const bad = page.getElementById(name)?.getAttribute("aria-invalid") ?? "false";
         document.getElementById(name)?.setAttribute("aria-invalid", bad);
       }
-      restage(stage, next);
+      replaceStage(stage, next);
     } catch {
       // The next keystroke starts another preview.
     }
   };
-  const lookSoon = ({ target }: Event) => {
+  const updateSoon = ({ target }: Event) => {
     if (target instanceof HTMLInputElement) {
       const { name, value } = target;
       const isSeen = stage.querySelector(`.device.${CSS.escape(value)}`) !== null;
       if (name === "look" || (name === "platform" && isSeen)) return;
     }
     clearTimeout(timer);
-    timer = window.setTimeout(look, Math.max(pause, last + least - Date.now()));
+    timer = window.setTimeout(update, Math.max(pause, last + shortest - Date.now()));
   };
   // Some of the fields are outside of the form.
-  for (const field of form.elements) field.addEventListener("input", lookSoon);
+  for (const field of form.elements) field.addEventListener("input", updateSoon);
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
     if (event.submitter?.getAttribute("value") !== "preview") return;
     event.preventDefault();
-    void look();
+    void update();
   });
-  if (form.hasAttribute("data-typed") || !stage.firstElementChild) void look();
+  if (form.hasAttribute("data-typed") || !stage.firstElementChild) void update();
 }
 
 function showSessionEnd(): void {
@@ -83,7 +83,7 @@ function isVisible(element: Element): boolean {
 }
 
 /** Keeps the old preview visible until the new one is loaded. */
-function restage(stage: HTMLElement, next: Element): void {
+function replaceStage(stage: HTMLElement, next: Element): void {
   stage.toggleAttribute("data-stale", !next.querySelector(".device"));
   if (stage.hasAttribute("data-stale")) return;
   for (const late of stage.querySelectorAll(".coming")) late.remove();

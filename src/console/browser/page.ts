@@ -178,11 +178,11 @@ let next: number | undefined;
 function follow(): void {
   clearTimeout(next);
   const seconds = listFollowed().map(({ dataset }) => Number(dataset["follow"]));
-  if (seconds.length > 0) next = window.setTimeout(lookAgain, Math.min(...seconds) * 1000);
+  if (seconds.length > 0) next = window.setTimeout(refresh, Math.min(...seconds) * 1000);
 }
 
 /** Refreshes the page. The header keeps this automatic request from extending the session. */
-async function lookAgain(): Promise<void> {
+async function refresh(): Promise<void> {
   const page = document.hidden
     ? undefined
     : await load(location.href, { headers: { [followHeader]: "1" } }).catch(() => undefined);
@@ -198,7 +198,7 @@ async function lookAgain(): Promise<void> {
 }
 follow();
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && listFollowed().length > 0) void lookAgain();
+  if (!document.hidden && listFollowed().length > 0) void refresh();
 });
 
 /** Removes secrets before the browser caches the page for its Back button. */

@@ -142,7 +142,9 @@ function readRequest(typed: Values) {
   const problems = [
     ...(given === undefined ? [faultOf("role", `must be one of ${roles.join(", ")}`)] : []),
     ...(isUnknown ? [{ field: "access", message: "Scopes is invalid" }] : []),
-    ...(isFull === granted.length > 0 ? [{ field: "access", message: isFull ? both : none }] : []),
+    ...(isFull === granted.length > 0
+      ? [{ field: "access", message: isFull ? both : noScopes }]
+      : []),
   ];
   return given === undefined || problems.length > 0
     ? refuse(problems)
@@ -155,7 +157,7 @@ function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
 /** An empty list of scopes would grant everything. */
-const none =
+const noScopes =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
 /** Shown when the user revokes the key of the session, which ends the session. */

@@ -66,7 +66,7 @@ function writeBack({ search, filters }: Selection): string {
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {
   const selection = readSelection(form);
-  const change = planWay(form.read("way"), form);
+  const change = planEdit(form.read("way"), form);
   if (isEmpty(selection) || change === undefined) return showForm(visit, form);
   const args = { ...writeSelection(selection), ...change };
   const answer = await visit.account.call("plan_links", args);
@@ -78,18 +78,18 @@ async function showForm(visit: Visit, form: Form, failure?: CallError): Promise<
   const selection = readSelection(form);
   const list = { name: "Links", address: writeBack(selection) };
   if (isEmpty(selection)) return { kind: "go", to: list.address };
-  const [count, ways] = await Promise.all([
+  const [count, edits] = await Promise.all([
     countSelected(visit, selection),
-    listWays(account, form),
+    listEdits(account, form),
   ]);
-  const way = form.read("way");
-  const chosen = ways.some(({ name }) => name === way) ? way : ways[0]?.name;
+  const edit = form.read("way");
+  const chosen = edits.some(({ name }) => name === edit) ? edit : edits[0]?.name;
   const change = html`<p class="soft">
       Waypost shows you a plan first. Nothing changes until you approve it.
     </p>
     ${renderOthers([], failure)}
     <div role="group" aria-label="What to change">
-      ${ways.map((each) => renderWay(each, each.name === chosen))}
+      ${edits.map((each) => renderEdit(each, each.name === chosen))}
     </div>
     <div class="buttons"><button class="main">Show plan</button></div>`;
   const body = [
@@ -142,7 +142,7 @@ function renderChip(text: string, sent?: Part): Html {
   return html`<li class="tag"><bdi>${text}</bdi>${sent}</li>`;
 }
 
-function renderWay({ name, title, fields }: ShownWay, isChosen: boolean): Html {
+function renderEdit({ name, title, fields }: RenderedEdit, isChosen: boolean): Html {
   const checked = isChosen && html` checked`;
   return html`<div class="way">
     <label class="check">
@@ -153,9 +153,9 @@ function renderWay({ name, title, fields }: ShownWay, isChosen: boolean): Html {
 }
 
 /** A kind of bulk change that `plan_links` supports. */
-type Way = {
+type BulkEdit = {
   readonly title: string;
-  /** Field names begin with the name of the way, because all ways share one form. */
+  /** Field names begin with the name of the edit, because all edits share one form. */
   readonly fields: readonly Field[];
   /** Returns the arguments of the plan, except those that select links. */
   readonly plan: (read: (name: string) => string, form: Form) => JsonObject;
@@ -163,7 +163,7 @@ type Way = {
 
 const otherFields = textFields.filter((name) => name !== "path" && name !== "url");
 
-const ways: Readonly<Record<string, Way>> = {
+const edits: Readonly<Record<string, BulkEdit>> = {
   set: {
     title: "Set a field",
     fields: [
@@ -222,20 +222,20 @@ const ways: Readonly<Record<string, Way>> = {
   },
 };
 
-function chooseField(way: string, names: readonly string[]): Field {
+function chooseField(edit: string, names: readonly string[]): Field {
   const choices = names.map((name) => ({ value: name, name: writeLabel(name) }));
-  return { name: `${way}-field`, label: "Field", kind: "choice", choices };
+  return { name: `${edit}-field`, label: "Field", kind: "choice", choices };
 }
 
 function text(name: string, label: string, hint = ""): Field {
   return { name, label, kind: "text", hint };
 }
 
-type ShownWay = { readonly name: string; readonly title: string; readonly fields: Part };
+type RenderedEdit = { readonly name: string; readonly title: string; readonly fields: Part };
 
-async function listWays(account: Account, form: Form): Promise<readonly ShownWay[]> {
+async function listEdits(account: Account, form: Form): Promise<readonly RenderedEdit[]> {
   const choice = await renderChoose(account, form);
-  const changes = Object.entries(ways).map(([name, { title, fields }]) => {
+  const changes = Object.entries(edits).map(([name, { title, fields }]) => {
     const values = readTyped(fields, form);
     const rendered = fields.map((field) => renderField(field, values));
     const pair = fields.length > 1 ? html`<div class="pair">${rendered}</div>` : rendered;
@@ -252,16 +252,14 @@ async function listWays(account: Account, form: Form): Promise<readonly ShownWay
   ];
 }
 
-/**
- * Returns the arguments of the plan, except those that select links; undefined for an unknown way.
- */
-function planWay(name: string, form: Form): JsonObject | undefined {
+/** Returns the arguments of the plan, except those that select links. */
+function planEdit(name: string, form: Form): JsonObject | undefined {
   if (name === "delete") return { operation: "delete" };
-  const way = Object.hasOwn(ways, name) ? ways[name] : undefined;
-  if (way === undefined) return undefined;
-  const typed = readTyped(way.fields, form);
+  const edit = Object.hasOwn(edits, name) ? edits[name] : undefined;
+  if (edit === undefined) return undefined;
+  const typed = readTyped(edit.fields, form);
   const read = (field: string) => typed[`${name}-${field}`] ?? "";
-  return { operation: "update", ...way.plan(read, form) };
+  return { operation: "update", ...edit.plan(read, form) };
 }
 
 /** Parses a choice such as `ios_app:ID`, `ios_app:` for no app, or `enable_forced_redirect:on`. */

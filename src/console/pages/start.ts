@@ -87,9 +87,9 @@ function renderJobs(jobs: readonly ListedJob[]): Html {
 /** The configuration that connects an MCP client, ready to be copied. */
 type ClientSetup = { readonly name: string; readonly where: Html; readonly block: string };
 
-function renderConnection({ account: { connection }, isHere }: Visit): Part {
+function renderConnection({ account: { connection }, isLocal }: Visit): Part {
   // Other machines cannot run a local command, and must not see local folder names.
-  const clients = listClients(isHere ? connection : { ...connection, command: undefined });
+  const clients = listClients(isLocal ? connection : { ...connection, command: undefined });
   const inside = html`<div>${clients.map(renderClient)}</div>`;
   return clients.length > 0 && renderCard("Connect your assistant", { inside });
 }

@@ -119,7 +119,7 @@ const stepNames: Readonly<Record<string, string>> = {
 };
 
 function nameRows(name: string): RowColumn<StatsRow> {
-  return { name, isRowName: true, cell: ({ key }) => words[key] ?? key };
+  return { name, isRowName: true, cell: ({ key }) => keyLabels[key] ?? key };
 }
 
 const numbers: readonly RowColumn<StatsRow>[] = [
@@ -137,7 +137,7 @@ const groups = [
 ] as const;
 
 /** Plain words for some keys of the statistics. */
-const words: Readonly<Record<string, string>> = {
+const keyLabels: Readonly<Record<string, string>> = {
   address: "Path",
   short: "Short path",
   qr: "QR code",
@@ -169,21 +169,21 @@ function renderGroup(
 const width = 640;
 const height = 140;
 /** The share of its slot that a column fills, so that columns stay apart. */
-const filled = 0.8;
+const columnShare = 0.8;
 /** The smallest column height that is still visible. */
-const least = 2;
+const minHeight = 2;
 
 /** A column chart. Screen readers use the table below it, which has the same numbers. */
 function renderChart(label: string, rows: readonly StatsRow[]): Part {
   const most = Math.max(0, ...rows.map(({ clicks }) => clicks));
   const step = width / rows.length;
   const columns = rows.map(({ key, clicks }, place) => {
-    const tall = clicks === 0 ? 0 : Math.max(least, (clicks / most) * height);
-    const x = (place + (1 - filled) / 2) * step;
+    const tall = clicks === 0 ? 0 : Math.max(minHeight, (clicks / most) * height);
+    const x = (place + (1 - columnShare) / 2) * step;
     return html`<rect
       x="${x.toFixed(2)}"
       y="${(height - tall).toFixed(2)}"
-      width="${(step * filled).toFixed(2)}"
+      width="${(step * columnShare).toFixed(2)}"
       height="${tall.toFixed(2)}"
     >
       <title>${key}: ${writeNumber(clicks)}</title>

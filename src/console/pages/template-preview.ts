@@ -58,7 +58,7 @@ export function chooseLink(view: View, links: readonly PreviewLink[]): View {
   return { ...view, link: view.link || (links[0]?.id ?? sample.id) };
 }
 
-export type Drawn = {
+export type RenderedPreview = {
   /** The address of the rendered page; undefined if it cannot be shown. */
   readonly page?: string | undefined;
   readonly failure?: CallError;
@@ -69,7 +69,7 @@ export async function drawTemplate(
   { mayUse, call }: Account,
   text: EditedTemplate,
   { platform, link }: View,
-): Promise<Drawn> {
+): Promise<RenderedPreview> {
   if (!mayUse("preview_template")) return { problems: [] };
   const shown = link === sample.id ? {} : { link_id: link };
   const answer = await call("preview_template", { ...text, ...shown, platform });
@@ -92,7 +92,7 @@ export const tooLong = "This page is too long to preview.";
 type PreviewPanel = {
   readonly view: View;
   readonly links: readonly PreviewLink[];
-  readonly drawn: Drawn;
+  readonly drawn: RenderedPreview;
 };
 
 /** The choices belong to the editor's form, so they are sent with its text. */

@@ -25,7 +25,7 @@ import {
   readView,
   renderTemplatePreview,
   writeView,
-  type Drawn,
+  type RenderedPreview,
   type EditedTemplate,
 } from "./template-preview.ts";
 
@@ -148,7 +148,7 @@ type Editing = {
   readonly was: string;
   /** Whether the user typed the text. Otherwise it comes from a version. */
   readonly isTyped: boolean;
-  readonly drawn: Drawn;
+  readonly drawn: RenderedPreview;
   readonly failure: CallError | undefined;
   readonly isKnown: boolean;
 };
@@ -245,13 +245,13 @@ async function publish(visit: Visit, form: Form): Promise<Reply> {
   if (!isAsked && visit.account.mayUse("save_template")) {
     const refused = await saveDraft(visit, form);
     if (refused !== undefined) return refused;
-    sent = noteSaved(form);
+    sent = markSaved(form);
   }
   return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
 }
 
 /** The draft now equals the typed text, so the next save is compared with that text. */
-function noteSaved(form: Form): Form {
+function markSaved(form: Form): Form {
   const typed = readTyped(form);
   const params = new URLSearchParams();
   for (const [name, value] of form.entries) params.append(name, value);

@@ -95,7 +95,7 @@ async function showList({ account }: Visit): Promise<Reply> {
       account.mayUse("change_keys") &&
       html`<a class="button main" href="/webhooks/new">New webhook</a>`,
     fault: answer.kind === "failed" && answer.failure.message,
-    body: html`${!delivers && late} ${renderFixes(webhooks)}
+    body: html`${!delivers && notDelivering} ${renderFixes(webhooks)}
       <p class="soft">
         Waypost sends events of this project to your programs. Messages are signed according to
         Standard Webhooks.
@@ -111,7 +111,7 @@ async function showList({ account }: Visit): Promise<Reply> {
 }
 
 /** A stdio process has a console, but delivers no events. */
-const late = html`<p class="note">
+const notDelivering = html`<p class="note">
   Only <code>waypost serve</code> sends messages, and it is not running for this data folder. Events
   wait until you start it.
 </p>`;
