@@ -203,29 +203,6 @@ test("an upsert with shorten is not reported as done if the link has no short pa
   await expect(at.client.call(links.upsert, fields)).rejects.toMatchObject(unknown);
 });
 
-test("a repeated delete that returns 404 is reported as done without a lookup", async () => {
-  const id = await makeLink();
-  at.hostile.plan({ writes: ["reset after"] });
-  expect(await at.client.call(links.destroy, { id })).toBeNull();
-  expect(at.hostile.carriedOut).toEqual([`DELETE /links/${id} 204`, `DELETE /links/${id} 404`]);
-});
-
-describe("a registered app without a response", () => {
-  const fields = { bundle_id: "a.b", team_id: "TEAM000001", clip_bundle_id: "TEAM000001.a.b.clip" };
-  const register = () => at.world.call("POST", "/ios_apps", { body: { ios_app: fields } });
-
-  test("is not reported as done if the same app existed before", async () => {
-    await register();
-    at.advance(1);
-    at.hostile.plan({ writes: ["busy"] });
-    await expect(at.client.call(iosApps.create, fields)).rejects.toMatchObject({
-      code: "outcome_unknown",
-      message: expect.stringContaining("exists as requested, but is older than this call"),
-    });
-    expect(at.hostile.carriedOut.filter((line) => line.startsWith("POST"))).toEqual([]);
-  });
-});
-
 describe("an update that is rejected after a try without a response", () => {
   test("is reported as rejected if a lookup shows that the first try failed", async () => {
     const id = await makeLink();

@@ -144,13 +144,6 @@ describe("an error response without the API's JSON", () => {
     },
   );
 
-  test("with plain text is quoted", async () => {
-    const message = "HTTP Token: Access denied.";
-    const problem = await readProblem(401, `${message}\n`);
-    expect(problem.status).toBe(401);
-    expect(problem.message).toBe(`The server at localhost:8787 answered: "${message}"`);
-  });
-
   test.each([
     [404, "404 page not found", 'status 404 and no JSON: "404 page not found".'],
     [404, "", "status 404 and an empty body."],

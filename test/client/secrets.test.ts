@@ -24,15 +24,6 @@ test.each(allFaults.filter((fault) => fault !== "honest"))(
   },
 );
 
-test("an error response that repeats the key is shown without it", async () => {
-  await using at = await createClientWithFaults();
-  at.hostile.plan({ reads: ["echo_401"] });
-  await expect(at.client.call(links.index, {})).rejects.toMatchObject({
-    status: 401,
-    message: expect.stringMatching(/ answered: "Who are you, Token \[the key\]\?"$/),
-  });
-});
-
 test("a long message is not cut in the middle of the key", async () => {
   await using world = await createWorld();
   const { key } = world;

@@ -150,18 +150,6 @@ describe("a filter that the API supports", () => {
     ];
     expect((await list(filters)).paths).toEqual(["spring"]);
   });
-
-  test("is sent together with the sort order", async () => {
-    for (const [direction, paths] of [
-      ["asc", ["spring", "spring/shoes", "summer"]],
-      ["desc", ["summer", "spring/shoes", "spring"]],
-    ]) {
-      const { structured } = await stage.callTool("list_links", {
-        sort: { field: "path", direction },
-      });
-      expect(structured.links.map((link: { path: string }) => link.path)).toEqual(paths);
-    }
-  });
 });
 
 const lists: readonly Endpoint[] = [

@@ -74,17 +74,6 @@ test("link_stats of a month lists the clicks of each day and of the previous mon
   expect(rows[15].previous).toBeGreaterThan(0);
 });
 
-test.each([
-  ["2025-12-19", "day", 31],
-  ["2025-07-21", "week", 26],
-  ["2025-01-19", "month", 13],
-  ["2023-07-01", "month", 31],
-])("link_stats since %s groups clicks by %s into %i rows by default", async (from, by, count) => {
-  const given = { from, compare: true, time_zone: "Europe/Berlin", to: "2026-01-18" };
-  const { structured } = await assistant.callTool("link_stats", given);
-  expect([structured.stats.by, structured.stats.rows.length]).toEqual([by, count]);
-});
-
 test("link_stats of a link names its path and uses the requested time zone", async () => {
   const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
   const { structured } = await assistant.callTool("link_stats", given);

@@ -41,15 +41,6 @@ describe.concurrent("with a second Waypost as the remote server,", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("the 2.x client passes the acceptance test over HTTP, with approval pages", async () => {
-    const tenant = await addLimitedTenant(testServer);
-    const person = createPerson({ hasForm: false });
-    await using gateway = await openGateway({ ...aim(tenant.key), WAYPOST_SCOPES: scopes });
-    const { places, key: token } = gateway.serving;
-    await using client = await connectV2({ transport: "http", url: places.mcp, token });
-    await expectAcceptance(client, tenant, person);
-  });
-
   test("a tool that the remote server rejects is removed from the list", async () => {
     await using folder = await createFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
