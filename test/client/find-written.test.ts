@@ -6,7 +6,7 @@ import { createClientWithFaults, createTraveller, type ClientWithFaults } from "
 
 /** Tests when a lookup proves that a call without a response was done. */
 
-const { links, shortLinks, iosApps } = contract;
+const { links, shortLinks } = contract;
 
 let at: ClientWithFaults;
 /** Actions of other clients, one for each wait. */
