@@ -66,7 +66,7 @@ export type Plan = {
 
 /** The parts of the request that its rows do not show. */
 export type PlanRequest = {
-  /** The changed fields, or the file with the rows, such as "from links.csv". */
+  /** The changed fields, such as "url to example.com", or the file, such as "from links.csv". */
   readonly about?: string;
   readonly rules?: readonly PlanRule[];
   /** True if invalid rows are skipped. */

@@ -26,7 +26,7 @@ export const rules: readonly Task[] = [
         url: "https://new.acme.example/spring?ref=1",
       });
       expect(await find("spring-shoes")).toMatchObject({ url: "https://new.acme.example/shoes" });
-      expect(told.what).toBe("moved 2 links to new.acme.example");
+      expect(told.what).toBe("changed 2 links (url to new.acme.example)");
       expect(asked.join()).toContain("new.acme.example");
     },
     least: 2,

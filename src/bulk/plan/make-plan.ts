@@ -117,7 +117,10 @@ function describe(wanted: PlanInput): PlanRequest {
   if ("filters" in wanted && wanted.operation === "update") {
     const rules = (wanted.rules ?? []).slice(0, mostRules);
     const fields = [...Object.keys(wanted.changes), ...rules.map(({ field }) => field)];
-    const about = toSentence([...new Set(fields)]);
+    const [rule] = rules;
+    const isMove = fields.length === 1 && rule?.kind === "host";
+    const target = isMove ? ` to ${quoteLine(rule.to).slice(1, -1)}` : "";
+    const about = `${toSentence([...new Set(fields)])}${target}`;
     return { about, ...(rules.length > 0 && { rules }), ...skips };
   }
   if ("undo" in wanted) {
