@@ -23,7 +23,7 @@ const backupFlags = {
   "--json": "print `{backup}`: its size, time and files",
 };
 
-/** All data of a folder in one file. */
+/** Copies all data of a folder to one file. */
 export const backup: Command<typeof backupFlags> = {
   usages: {
     "backup FILE": ["copy the data folder into one new file, while Waypost keeps running", run],
@@ -58,7 +58,7 @@ async function run(
   say("Keep the file private: its keys and secrets give full access to Waypost.");
 }
 
-/** The copies of the databases are next to the backup until that is written. */
+/** The database copies are stored next to the backup until it is written. */
 async function write(
   data: string,
   file: string,

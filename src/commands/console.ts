@@ -33,7 +33,7 @@ async function run({ config, host }: Invocation<object>): Promise<void> {
   }
 }
 
-/** The address of the folder's process, or of the gateway in the settings. */
+/** Returns the address of the folder's serving process, or of the configured gateway. */
 async function findUrl(config: Config): Promise<string | undefined> {
   if (config.base_url !== undefined) return describeAddresses(config, config.port).url;
   return (await findStatement(config))?.url;

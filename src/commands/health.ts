@@ -4,7 +4,7 @@ import { say } from "./terminal/output.ts";
 
 const within_ms = 3000;
 
-/** Containers run it. */
+/** The health check of containers. */
 export const health: Command = {
   usages: {
     health: ["check that `serve` is ready at `--host` and `--port`; exit code 0 or 1", run],
@@ -23,7 +23,7 @@ async function findFault(url: string): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(within_ms);
     const { status, body } = await fetch(url, { signal, redirect: "manual" });
-    // The answer fits into one chunk. Another program could send without end.
+    // The response fits into one chunk. Another program might never stop sending.
     const chunk = await body?.getReader().read();
     const text = Buffer.from(chunk?.value ?? []).toString();
     return text.includes('"status":"ready"') ? undefined : `${url} returns status ${status}`;
@@ -33,7 +33,7 @@ async function findFault(url: string): Promise<string | undefined> {
   }
 }
 
-/** A server that listens everywhere also listens on loopback. */
+/** A server that listens at all addresses also listens at the loopback address. */
 function findAddress(host: string, port: number): string {
   const name = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}/readyz`;

@@ -40,7 +40,7 @@ function renderSettings(group: (typeof settingGroups)[number]): string {
   return [`Settings: ${group.toLowerCase()}`, ...members.flatMap(renderSetting)].join("\n");
 }
 
-/** The flag and the variable, and the text in a column of its own. */
+/** Renders the flag and the variable, with the help text in its own column. */
 function renderSetting({ flag, value, variable, help, ...setting }: Setting): readonly string[] {
   const named = flag === undefined ? "" : `  --${flag} ${value}`;
   const usual = setting.default || setting.unset;
@@ -49,7 +49,7 @@ function renderSetting({ flag, value, variable, help, ...setting }: Setting): re
   return indent(`${named.padEnd(variableColumn)}${variable}`, text, settingColumn);
 }
 
-/** A section for a command that has flags. */
+/** Renders a command's flags. Commands without flags have no section. */
 function renderFlags({ usages, flags, notes }: Command): readonly string[] {
   const rows = Object.entries(flags).flatMap(([flag, help]) =>
     indent(`  ${flag}`, help, flagColumn),
@@ -59,7 +59,7 @@ function renderFlags({ usages, flags, notes }: Command): readonly string[] {
   return [[Object.keys(usages).join(", "), ...rows, ...last].join("\n")];
 }
 
-/** Wraps the text in a column of its own, on a line of its own if the head is too long. */
+/** Wraps the text in its own column. If the head is too long, the text starts on the next line. */
 function indent(head: string, text: string, column: number): readonly string[] {
   const lines = wrap(text.replaceAll("`", ""), 100 - column);
   const isLong = head.length >= column && head !== "";

@@ -58,7 +58,7 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   say("The old data is marked as moved: Waypost does not start with it any more.");
 }
 
-/** The copy is complete, and its source could not be marked as moved. */
+/** The copy is complete, but its source could not be marked as moved. */
 function explainUnmarked(error: unknown, target: string): UsageFault {
   const reason = error instanceof Error ? error.message : "unknown error";
   return new UsageFault(
@@ -68,7 +68,7 @@ function explainUnmarked(error: unknown, target: string): UsageFault {
   );
 }
 
-/** Only a terminal shows the progress. */
+/** Shows the progress if stderr is a terminal. */
 function followRows(total: number) {
   const screen = openScreen();
   if (!screen.isTTY) return { follow: () => {}, end: () => {} };
@@ -90,7 +90,7 @@ async function countAll(sources: readonly Source[]): Promise<number> {
   return rows;
 }
 
-/** A data folder, which has two files, or a database. */
+/** Parses the target: a data folder, which has two files, or a database. */
 function readTarget(to: string | undefined, { data }: Config): DataPlace {
   if (to !== undefined && isDatabaseUrl(to)) {
     return { data, secrets: { database_url: to, database_url_file: undefined } };

@@ -65,7 +65,7 @@ async function extract(
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
-    // Opening a pipe would wait for a writer.
+    // Opening a pipe would wait for its writer.
     if ((await stat(file)).isFile()) return await open(file, "r");
   } catch (error) {
     const fault = `cannot be read: ${explainFileFault(error)}`;

@@ -29,7 +29,7 @@ import { isUnreachable } from "../sql/postgres-faults.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** Every command, in the order of the help. The build defers what only some of them need. */
+/** Every command, in the order of the help. The build loads rarely used code lazily. */
 export const commands: Readonly<Record<string, Command>> = {
   stdio,
   serve,
@@ -69,7 +69,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Runs the command that the words name. Returns its exit code. */
+/** Runs the command that the words name, and returns its exit code. */
 export async function runCommand(words: readonly string[], host: Host): Promise<number> {
   try {
     const end = await run(words, host);
@@ -79,10 +79,10 @@ export async function runCommand(words: readonly string[], host: Host): Promise<
   }
 }
 
-/** Returns its exit code, or false if the command found a fault. */
+/** Returns the exit code, or false if the command found a fault. */
 async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
   const [first, topic] = words;
-  // A page of the documentation is shown even if a setting is wrong.
+  // Help topics are shown even if a setting is invalid.
   const isTopic = first === "help" && topic !== undefined && !Object.hasOwn(commands, topic);
   if (isTopic) return showTopic(topic);
   const isHelp = words.includes("--help") || words.includes("-h") || first === "help";
@@ -111,10 +111,10 @@ async function showTopic(name: string): Promise<void> {
   throw new UsageFault(`unknown help topic ${quote(name)}${hint} ${advice}`);
 }
 
-/** As a shell has it for a command that was ended by Ctrl-C. */
+/** The exit code that shells use for a command stopped by Ctrl-C. */
 const interrupted = 130;
 
-/** One line for the person, and the exit code. */
+/** Prints the error on one line and returns the exit code. */
 function explain(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Interrupted) {
@@ -130,11 +130,11 @@ function explain(error: unknown): number {
     (kind) => error instanceof kind,
   );
   say(`waypost: ${isKnown ? "" : "unexpected error: "}${message}`);
-  // A service manager starts the process again after 1, but not after 2.
+  // Service managers restart a process that exits with 1, but not with 2.
   return isKnown && !isUnreachable(error) ? 2 : 1;
 }
 
-/** Where the error's own words are not for the person. */
+/** Messages for errors whose own text is not meant for users. */
 const outages = {
   busy: "another process is using the data folder; try again",
   locked: undefined,

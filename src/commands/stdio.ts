@@ -23,11 +23,11 @@ import { nameCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
-/** The names of the one place where this process listens. */
+/** The host names of the address where this process listens. */
 const hostnames = ["127.0.0.1", "localhost", "[::1]"];
-/** The client is busy with the list until then. */
+/** Waits, because the client is still reading the list of tools. */
 const listenAfter_ms = 100;
-/** Once in the life of a build: it takes the time of some calls. */
+/** Saves compiled code once for each build, which takes as long as several calls. */
 const keepAfter_ms = 2000;
 
 export const stdio: Command = {
@@ -37,7 +37,7 @@ export const stdio: Command = {
   flags: {},
 };
 
-/** Serves one client until it closes its side, or until it is asked to stop. */
+/** Serves one client until the client closes stdin or the process is asked to stop. */
 async function run(invocation: Invocation<object>): Promise<void> {
   const parts = openParts(invocation);
   await withDeployment(parts, (deployment) => serve(deployment, parts));
@@ -45,7 +45,7 @@ async function run(invocation: Invocation<object>): Promise<void> {
 
 type StdioParts = ReturnType<typeof openParts>;
 
-/** Everything that is opened before the deployment. */
+/** Opens everything that the deployment needs. */
 function openParts({ config, host }: Invocation<object>) {
   const { program, version, keepCompiled, input } = host;
   const stopped = host.waitForStop();
@@ -54,7 +54,7 @@ function openParts({ config, host }: Invocation<object>) {
   const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
-  // The client's variables and folder are not those of the shell in which a person types.
+  // The user's shell has other variables and another working folder than the client.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
@@ -94,7 +94,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
     describeAddresses: listener.describeAddresses,
     saveFile: (type, texts) => saveFile(parts, type, texts),
   });
-  // The person is at this machine, and sees the outcome on the page.
+  // The user is at this machine and sees the result on the page.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
   const approvals = await assistant.openPages({ hostnames, ...answered });
   setHandlers(deployment, { ...parts, ...answered, assistant, approvals });
@@ -109,7 +109,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onChange: () => visible.onChange(),
       onListed: () => {
         visible.onListed();
-        // A start takes no longer for it, and a call that needs it earlier asks for it.
+        // Listening late keeps the start fast. Calls that need an address start it earlier.
         setTimeout(() => void listener.read(), listenAfter_ms).unref();
         setTimeout(keepCompiled, keepAfter_ms).unref();
         isListed = true;
@@ -117,7 +117,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
     },
   );
   const visible = watchVisible(toolbox, keyContext, () => {
-    // A client that is gone by now needs no news.
+    // A client that has disconnected needs no notification.
     connected?.sendToolListChanged().catch(() => undefined);
   });
   const fast = assistant.createFastCalls(keyContext);
@@ -130,7 +130,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });
   } finally {
-    // Most of what a start runs was run by then.
+    // By now most of the code that a start needs has run.
     if (isListed) keepCompiled();
     pageServer.close();
     await listener.close();
@@ -141,7 +141,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
 type Answering = StdioParts &
   Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
-/** Links and pages for a person: only `serve` has the API, and MCP over HTTP. */
+/** Serves links and pages for the user. Only `serve` has the API and MCP over HTTP. */
 function setHandlers(deployment: Deployment, parts: Answering): void {
   const { own } = deployment;
   if (own === undefined) return;
@@ -163,7 +163,7 @@ function setHandlers(deployment: Deployment, parts: Answering): void {
   }));
 }
 
-/** Undefined where it cannot be written: the same is to be had as a resource. */
+/** Returns undefined if the file cannot be written. The export is also available as a resource. */
 async function saveFile(
   { config, report }: StdioParts,
   ...given: Parameters<SaveFile>

@@ -12,7 +12,9 @@ import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/c
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/** Parses filters such as `name_cont=spring`. Refuses what the API would silently ignore. */
+/**
+ * Parses filters such as `name_cont=spring`. Rejects filters that the API would silently ignore.
+ */
 export function readFilters(texts: readonly string[]): readonly FilterInput[] {
   if (texts.length > paging.max_filters) {
     throw new UsageFault(`pass --filter at most ${paging.max_filters} times`);
@@ -27,7 +29,7 @@ export function readFilters(texts: readonly string[]): readonly FilterInput[] {
 
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/** Every field with every condition; the contract checks which of them fit together. */
+/** Every field with every condition. The contract checks which of them can be combined. */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
   Object.keys(fields).flatMap((field) =>
     offeredConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
@@ -46,7 +48,7 @@ function readFilter(text: string): FilterInput {
   return filter;
 }
 
-/** A list may be written as JSON as well, for values that have commas in them. */
+/** Lists may also be JSON, for values that contain commas. */
 function splitList({ condition, value }: FilterInput): FilterInput["value"] {
   return condition === "in" && typeof value === "string" ? value.split(",") : value;
 }
@@ -59,7 +61,7 @@ function explainName(name: string): string {
   return `is not a filter; write a field (${known}), then _ and a condition (${conditions})`;
 }
 
-/** One text that is searched for. */
+/** Checks a search text. */
 export function readSearchText(text: string | undefined): string | undefined {
   const fault = text === undefined ? undefined : findSearchFault(text);
   if (fault !== undefined) throw new UsageFault(`--search ${fault}`);

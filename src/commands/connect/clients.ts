@@ -1,21 +1,21 @@
 import { posix, win32 } from "node:path";
 
-/** The MCP clients that `waypost connect` can edit, and the file where each keeps its servers. */
+/** The MCP clients that `waypost connect` supports, and their settings files. */
 
 export type McpClient = {
   readonly title: string;
   readonly format: "json" | "toml";
-  /** The member of the file that holds the servers. */
+  /** The property in the file that contains the servers. */
   readonly key: string;
   /** The type that this client requires in an entry. */
   readonly type?: "stdio";
-  /** The user's file, below a folder that depends on the system. */
+  /** The user's file, in a folder that depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   /** The project's file. Claude Desktop and Windsurf have none. */
   readonly workspaceFile?: string;
   /**
-   * The part of an entry that passes the key on from the client's environment. A project's file is
-   * often in git, so it must not have the key itself. Zed replaces no variables in its settings.
+   * The part of an entry that takes the key from the client's environment. A project's file is
+   * often in git, so it must not contain the key. Zed does not replace variables.
    */
   readonly workspaceKey?: KeyMembers;
 };
@@ -93,7 +93,7 @@ export type Machine = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** Where the client keeps the servers of all projects of a user. */
+/** Returns the client's file for all projects of the user. */
 export function findUserFile({ userFile }: McpClient, machine: Machine): string {
   const [folder, ...path] = userFile;
   const paths = machine.platform === "win32" ? win32 : posix;
@@ -116,7 +116,7 @@ function listFolders(
     claudeCode: env["CLAUDE_CONFIG_DIR"] || home,
     codex: env["CODEX_HOME"] || join(home, ".codex"),
     gemini: env["GEMINI_CLI_HOME"] || home,
-    /** Where Electron keeps the data of applications. */
+    /** The folder for application data in Electron. */
     applications: choose(join(home, "Library", "Application Support"), roaming, xdg),
     zed: choose(join(home, ".config", "zed"), join(roaming, "Zed"), join(xdg, "zed")),
   };

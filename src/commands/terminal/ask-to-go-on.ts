@@ -4,19 +4,19 @@ import { UsageFault } from "../../config.ts";
 import type { Host } from "./command.ts";
 import { openScreen } from "./output.ts";
 
-/** Stopped by the person: not done, and not an error. */
+/** Thrown when the user stops a command, which is not a fault. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Aborted when the person stops the command. */
+/** Returns a signal that is aborted when the user stops the command. */
 export function listenForStop({ waitForStop }: Pick<Host, "waitForStop">): AbortSignal {
   const stop = new AbortController();
   void waitForStop().then(() => stop.abort());
   return stop.signal;
 }
 
-/** For a command with nothing open: it ends at once if the person stops it. */
+/** For a command that has nothing open. It ends at once if the user stops it. */
 export function confirmUntilStopped(host: Host): Promise<boolean> {
   const input = host.input.isTTY ? host.input : undefined;
   return confirmAtTerminal({ input, count: undefined, signal: listenForStop(host) });
@@ -25,13 +25,13 @@ export function confirmUntilStopped(host: Host): Promise<boolean> {
 type TerminalQuestion = {
   /** Undefined if stdin is not a terminal. */
   readonly input: Readable | undefined;
-  /** The number that the person has to type, for a change of many links. */
+  /** The number that the user has to type to confirm a change of many links. */
   readonly count: number | undefined;
   /** Aborted when no answer is needed any more. */
   readonly signal: AbortSignal;
 };
 
-/** Asks before anything is changed. Every answer but the exact one means no. */
+/** Asks for confirmation before a change. Any answer but the exact one rejects the change. */
 export async function confirmAtTerminal({
   input,
   count,
@@ -54,8 +54,8 @@ export async function confirmAtTerminal({
 }
 
 /**
- * The next line; undefined if the input ends first, or the signal is aborted. The terminal keeps
- * its own way of editing a line, and of sending Ctrl-C.
+ * Reads the next line; undefined if the input ends or the signal is aborted. The terminal keeps its
+ * own line editing and its Ctrl-C.
  */
 async function readLine(input: Readable, signal: AbortSignal): Promise<string | undefined> {
   const reader = createInterface({ input, terminal: false, signal });

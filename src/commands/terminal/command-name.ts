@@ -2,15 +2,15 @@ import { basename, resolve } from "node:path";
 import type { Config } from "../../config.ts";
 import { isPlainPath, quoteWord } from "../../text/escape.ts";
 
-/** The command that starts `waypost` on this machine, from any folder. */
+/** Returns the command that starts `waypost` on this machine, from any folder. */
 export function nameCommand(program: string): string {
-  // A link in node_modules/.bin is not on the path of a shell.
+  // A link in node_modules/.bin is usually not on the shell's path.
   const isInModules = /[\\/]node_modules[\\/]\.bin[\\/]/.test(program);
   const isOnPath = basename(program) === "waypost" && !isInModules;
   return isOnPath ? "waypost" : `node ${quoteWord(program)}`;
 }
 
-/** A command with the flags and variables that name the same data. */
+/** Writes a command with the flags and variables that select the same data. */
 export function writeCommand(config: NamedConfig, command: string, words: string): string {
   const { secrets, data, isDataNamed } = config;
   const { database_url: url, database_url_file: file } = secrets;
@@ -22,7 +22,7 @@ export function writeCommand(config: NamedConfig, command: string, words: string
   return `env WAYPOST_DATABASE_URL_FILE=${shown} ${command} ${words}${folder}`;
 }
 
-/** The command that creates a key for the project of the first start. */
+/** Writes the command that creates a key for the first project. */
 export function nameMakeKey(config: NamedConfig, command: string): string {
   return writeCommand(config, command, "keys create --project default");
 }

@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 
 /**
- * All output of the commands. stdout has only the requested result; notes and questions go to
+ * The output of all commands. Only requested results go to stdout; notes and questions go to
  * stderr.
  */
 
@@ -28,7 +28,7 @@ export function say(text: string): void {
 
 /**
  * Prints one JSON document. Characters that a terminal would execute or reorder are escaped, which
- * changes nothing for a JSON parser.
+ * parsers ignore.
  */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, writeNumber));
@@ -39,24 +39,24 @@ function writeNumber(character: string): string {
   return units.map((digits) => `\\u${digits.padStart(4, "0")}`).join("");
 }
 
-/** Where notes and the progress bar appear. */
+/** Notes and progress bars go to stderr. */
 export function openScreen(): NodeJS.WriteStream {
   return process.stderr;
 }
 
 /**
- * Reserves stdout for the protocol. A package that logs to the console would break the protocol, so
- * its lines go to stderr from now on.
+ * Reserves stdout for the protocol. Packages that log to the console would break the protocol, so
+ * their lines go to stderr.
  */
 export function claimStdout(): Writable {
   let diverted: Console | undefined;
-  // Opening it takes a while, and most sessions never use it.
+  // Creating a console is slow, and most sessions never use it.
   const get = () => (diverted ??= new Console(process.stderr, process.stderr));
   Object.defineProperty(globalThis, "console", { configurable: true, get });
   return process.stdout;
 }
 
-/** Rows as aligned columns below their heads. */
+/** Prints rows as aligned columns below their headings. */
 export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [heads, ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -64,12 +64,12 @@ export function printTable(heads: readonly string[], rows: readonly (readonly st
   print(lines.map((line) => line.trimEnd()).join("\n"));
 }
 
-/** Writes the times of a table. */
+/** Creates the function that writes times in tables. */
 export function createWriteTime(zone: TimeZone): (time: number | null) => string {
   return (time) => (time === null ? "(never)" : writeLocalTime(time, zone));
 }
 
-/** A record as JSON shows it: its times are ISO 8601 texts. */
+/** Converts a record for JSON output, with times in ISO 8601. */
 export function presentRecord(record: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]) => {
