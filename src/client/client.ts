@@ -13,7 +13,7 @@ import {
   isRepeatable,
   type CallSoFar,
   type TryOutcome,
-  type Unanswered,
+  type FailedOutcome,
 } from "./outcome.ts";
 import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import { buildRequest, type RequestOptions, type RequestTarget } from "./request.ts";
@@ -124,7 +124,7 @@ function beginCall(
   input: JsonObject,
   limits: CallLimits,
 ): RunningCall {
-  return { ...limits, endpoint, input, since_ms: state.clock.now(), doubt: undefined };
+  return { ...limits, endpoint, input, since_ms: state.clock.now(), unknownOutcome: undefined };
 }
 
 async function perform(state: ClientState, call: RunningCall): Promise<unknown> {
@@ -136,7 +136,7 @@ async function perform(state: ClientState, call: RunningCall): Promise<unknown> 
     if (kind === "answered") return outcome.body;
     if (kind === "accepted") return describeAccepted(state, call, outcome.found);
     if (isProbe) throw describeFailure(call, outcome);
-    if (kind === "doubtful" && endpoint.effect !== "read") call.doubt = outcome;
+    if (kind === "doubtful" && endpoint.effect !== "read") call.unknownOutcome = outcome;
     if ((kind === "doubtful" || kind === "unsent") && call.signal.aborted) {
       throw failCancelled(call);
     }
@@ -175,9 +175,9 @@ async function describeAccepted(
 async function settle(
   state: ClientState,
   call: RunningCall,
-  outcome: Unanswered,
+  outcome: FailedOutcome,
 ): Promise<unknown> {
-  if (call.doubt === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
+  if (call.unknownOutcome === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
   const error = outcome.kind === "failed" ? outcome.error : undefined;
   const refusal = error instanceof Problem ? error : undefined;
   // An earlier attempt may have deleted the record.

@@ -15,10 +15,10 @@ export type TryOutcome =
   /** The request was not sent, so it can be retried. */
   | { readonly kind: "unsent"; readonly error: CallFailure }
   | { readonly kind: "limited" }
-  | Doubt;
+  | UnknownOutcome;
 
 /** It is unknown whether the call had an effect. */
-type Doubt = {
+type UnknownOutcome = {
   readonly kind: "doubtful";
   readonly reason: "timed_out" | "unreachable" | "overloaded";
   /** The reason in words, as the end of a sentence. */
@@ -27,13 +27,13 @@ type Doubt = {
   readonly wait_ms?: number;
 };
 
-export type Unanswered = Exclude<TryOutcome, { readonly kind: "answered" | "accepted" }>;
+export type FailedOutcome = Exclude<TryOutcome, { readonly kind: "answered" | "accepted" }>;
 
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
   /** For a write: the latest attempt with an unknown effect. */
-  doubt: Doubt | undefined;
+  unknownOutcome: UnknownOutcome | undefined;
 };
 
 /** Connection errors. A rejection by the server itself is a `Problem`. */
@@ -82,14 +82,15 @@ export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: Json
 const limitedFor_ms = 60_000;
 
 /** `checked` describes the result of a check on the server. */
-export function describeFailure(call: CallSoFar, end: Unanswered, checked?: string): Error {
-  if (call.doubt !== undefined) return failUnknown(call, call.doubt, checked, end);
+export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
+  const { unknownOutcome } = call;
+  if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, checked, end);
   if (end.kind === "limited") return failLimited(call, limitedFor_ms);
   return end.kind === "doubtful" ? failRead(end) : end.error;
 }
 
-export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailure {
-  if (doubt === undefined) {
+export function failCancelled({ endpoint, input, unknownOutcome }: CallSoFar): CallFailure {
+  if (unknownOutcome === undefined) {
     const facts = { effect: "none", retry: "now" } as const;
     return new CallFailure("cancelled", "The call was cancelled; nothing was changed.", facts);
   }
@@ -102,7 +103,7 @@ export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailur
 
 /** If an earlier attempt had an unknown effect, reports that instead of the rate limit. */
 export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
-  if (call.doubt !== undefined) return failUnknown(call, call.doubt);
+  if (call.unknownOutcome !== undefined) return failUnknown(call, call.unknownOutcome);
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
   const message = `The key has reached its rate limit. Try again in ${retry_after_s} seconds.`;
   const facts = { effect: "none", retry: "later", retry_after_s } as const;
@@ -121,7 +122,7 @@ export function failUnsent(cause: unknown): CallFailure {
 }
 
 /** A failed read has no effect to report. */
-function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
+function failRead({ reason, said, wait_ms }: UnknownOutcome): CallFailure {
   const message = endSentence(`The request failed: ${said}`);
   if (reason === "overloaded") return failOverloaded(message, wait_ms);
   return new CallFailure(reason, message, { effect: "none", retry: "later" });
@@ -134,9 +135,9 @@ function endSentence(text: string): string {
 
 function failUnknown(
   { endpoint, input }: CallSoFar,
-  { said }: Doubt,
+  { said }: UnknownOutcome,
   checked?: string,
-  end?: Unanswered,
+  end?: FailedOutcome,
 ): CallFailure {
   const refusal = end?.kind === "failed" && end.error instanceof Problem ? end.error : undefined;
   const message = [

@@ -119,7 +119,7 @@ async function readSuccess(
     if (isRead && error instanceof ReplyTooLarge) return failForeign(endpoint, error.message);
     if (isRead) throw error;
   }
-  const answer = readAnswer(endpoint, input, given);
+  const answer = parseResponse(endpoint, input, given);
   if (answer.kind === "unread") {
     return isRead ? failForeign(endpoint, answer.found) : { ...answer, kind: "accepted" };
   }
@@ -206,12 +206,12 @@ function explainThrown(error: unknown, { leaving }: Deadline): TryOutcome {
  * are dropped and become unknown, not empty. Unknown fields are kept.
  */
 
-type ReadAnswer =
+type ParsedResponse =
   | { readonly kind: "read"; readonly body: unknown }
   /** `found` describes the response, as the end of a sentence. */
   | { readonly kind: "unread"; readonly found: string };
 
-function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
+function parseResponse(endpoint: Endpoint, input: JsonObject, body: unknown): ParsedResponse {
   const { response } = endpoint;
   if (response === null) return { kind: "read", body: null };
   if (response instanceof z.ZodObject) {
@@ -229,7 +229,7 @@ function describeBody(body: unknown): string {
   return body === undefined ? "no JSON" : "JSON that does not match this API";
 }
 
-function unread(found: string): ReadAnswer {
+function unread(found: string): ParsedResponse {
   return { kind: "unread", found };
 }
 
@@ -238,7 +238,7 @@ function readResource(
   schema: z.ZodObject,
   input: JsonObject,
   body: unknown,
-): ReadAnswer {
+): ParsedResponse {
   const read = readRecord(schema, body);
   if (read === undefined) return unread(describeBody(body));
   const { record, dropped } = read;
@@ -273,7 +273,7 @@ function readList(
   { name, row }: ListShape,
   input: JsonObject,
   body: unknown,
-): ReadAnswer {
+): ParsedResponse {
   const given = isJsonObject(body) ? body[name] : undefined;
   if (!isJsonObject(body) || !Array.isArray(given)) return unread(describeBody(body));
   const parts: UnreadPart[] = [];

@@ -198,8 +198,8 @@ function readFilter(
 const joints = /_and_|_or_/;
 
 /**
- * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. Names of
- * unknown fields, such as `tag_eq`, are ignored elsewhere.
+ * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. A name such
+ * as `name_tag_eq` is accepted, because `name_tag` may be an unknown field.
  */
 function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFields): void {
   const last = name.split(joints).at(-1) ?? "";

@@ -37,7 +37,7 @@ const triesPerLength = 5;
 type CreateOptions = {
   /** Generates a short path that starts with this text. */
   readonly shortenedPrefix?: string;
-  /** The field that contains the message of a 422 response. */
+  /** The JSON key of the error message in a 422 response. */
   readonly problemKey?: "errors";
 };
 

@@ -19,7 +19,7 @@ import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
-import type { KeptAccess } from "../../src/mcp/access/remote-access.ts";
+import type { AccessStorage } from "../../src/mcp/access/remote-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "./folders.ts";
@@ -86,7 +86,7 @@ export type Staging = {
   /** How long a list waits for these requests. By default it waits forever. */
   readonly sleep?: Sleep;
   /** What earlier processes have learned about the key. By default nothing. */
-  readonly openMemory?: () => Promise<KeptAccess>;
+  readonly openMemory?: () => Promise<AccessStorage>;
   /** The history to which writes are recorded. By default it is the stage's own. */
   readonly openHistory?: () => Promise<History>;
   /** Saves files, as for a client on this machine. Left out, the client is remote. */

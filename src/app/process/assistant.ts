@@ -14,7 +14,7 @@ import {
   type SaveFile,
   type VisibleListeners,
 } from "../../mcp/access/key-context.ts";
-import type { KeptAccess } from "../../mcp/access/remote-access.ts";
+import type { AccessStorage } from "../../mcp/access/remote-access.ts";
 import { createPreviews } from "../../mcp/access/saved-previews.ts";
 import {
   approvalPath,
@@ -158,7 +158,7 @@ function prepareContexts(
   const openState = state.open;
   const timeZone = readTimeZone(config);
   const hasMemory = own === undefined && (!mustExist || state.exists());
-  const openMemory = async (): Promise<KeptAccess> => {
+  const openMemory = async (): Promise<AccessStorage> => {
     const { kept } = await openState();
     return mustExist ? { find: kept.find, save: () => Promise.resolve() } : kept;
   };

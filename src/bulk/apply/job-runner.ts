@@ -78,7 +78,7 @@ export function estimateSeconds(counts: Pick<Plan["counts"], "create" | "update"
   return Math.ceil((writes * spacings_ms.write + counts.delete * spacings_ms.delete) / 1000);
 }
 
-/** Estimates the seconds that `rows` of a plan's rows take. */
+/** Estimates how many seconds `rows` rows of the plan take. */
 export function estimatePart(counts: Plan["counts"], rows: number): number {
   return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countPlannedWrites(counts), 1));
 }

@@ -10,8 +10,8 @@ import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
 import { planFilters, refuseChanges, type FilterPlanInput } from "./plan-filters.ts";
-import { planRows, type Planning, type PlannedRow } from "./plan-rows.ts";
-import { planUndo, type Undoing } from "./plan-undo.ts";
+import { planRows, type PlanContext, type PlannedRow } from "./plan-rows.ts";
+import { planUndo, type UndoContext } from "./plan-undo.ts";
 
 /** Makes a plan from rows, from filters or to undo a job, and saves it. */
 
@@ -32,9 +32,11 @@ export type PlanInput = (
   readonly skipsInvalid?: boolean;
 };
 
-export type MadePlan = Pick<Findings, "unmapped" | "warnings" | "format"> & { readonly plan: Plan };
+export type PlanResult = Pick<Findings, "unmapped" | "warnings" | "format"> & {
+  readonly plan: Plan;
+};
 
-type Planner = {
+type PlanDependencies = {
   readonly state: Pick<State, "plans" | "jobs">;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -47,17 +49,17 @@ const mostProblems = 1000;
 const mostRules = 100;
 
 export async function makePlan(
-  { state, random, signal }: Planner,
+  { state, random, signal }: PlanDependencies,
   wanted: PlanInput,
   owner: Owner,
-): Promise<MadePlan> {
+): Promise<PlanResult> {
   const { key_print, origin, call, linkHost, requireRight } = owner;
   const { keepsBin = false, takesAnyId = false } = owner;
   const isUndo = "undo" in wanted;
   // An undo may create, change and delete links.
   const operation = isUndo ? "upsert" : wanted.operation;
   const asking = { call, signal };
-  const planning: Planning & Undoing = {
+  const planning: PlanContext & UndoContext = {
     ...asking,
     linkHost,
     operation,
@@ -70,9 +72,9 @@ export async function makePlan(
     keepsBin,
   };
   const { rows, listFindings } = readWanted(planning, wanted);
-  const judge = createJudge(wanted, owner, asking);
+  const checkLimits = createLimitCheck(wanted, owner, asking);
   const problems: PlanProblem[] = [];
-  const request: Requested = { ...describe(wanted) };
+  const request: WritableRequest = { ...describe(wanted) };
   const saved = { key_print, origin, operation, undoes: isUndo ? wanted.undo.id : null };
   const plan = await state.plans.save({ ...saved, problems, request }, numberRows());
   const { unmapped, warnings, format } = listFindings();
@@ -81,13 +83,13 @@ export async function makePlan(
   /** `problems` and `request` are complete after the last row. */
   async function* numberRows(): AsyncGenerator<PlanRow> {
     let position = 0;
-    for await (const unjudged of rows) {
+    for await (const unchecked of rows) {
       // After an error, the plan stays a draft, which is deleted later.
       if (signal.aborted) throw failCancelled();
-      const judged = await judge(unjudged);
-      const { row, action, link_id, path, fields, before, message } = judged;
+      const checked = await checkLimits(unchecked);
+      const { row, action, link_id, path, fields, before, message } = checked;
       if (action === "invalid") {
-        const faults = listFaults(judged).slice(0, mostProblems - problems.length);
+        const faults = listFaults(checked).slice(0, mostProblems - problems.length);
         const skipped = wanted.skipsInvalid === true && ({ skipped: true } as const);
         problems.push(...faults.map((fault) => ({ ...fault, ...skipped })));
       }
@@ -110,7 +112,7 @@ function listFaults({ problems, row, path, link_id, message }: PlannedRow): read
 }
 
 /** Writable, because the source is known only after the last row was read. */
-type Requested = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
+type WritableRequest = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
 
 function describe(wanted: PlanInput): PlanRequest {
   const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
@@ -132,7 +134,7 @@ function describe(wanted: PlanInput): PlanRequest {
   return { about: `from ${quoteLine(file).slice(1, -1)}`, ...skips };
 }
 
-function readWanted(planning: Planning & Undoing, wanted: PlanInput) {
+function readWanted(planning: PlanContext & UndoContext, wanted: PlanInput) {
   if ("source" in wanted) {
     const { source, linkHosts } = wanted;
     const options = { takesAnyId: planning.takesAnyId, linkHosts };
@@ -144,14 +146,14 @@ function readWanted(planning: Planning & Undoing, wanted: PlanInput) {
   return { rows, listFindings: () => findings };
 }
 
-type Judge = (row: PlannedRow) => Promise<PlannedRow>;
+type LimitCheck = (row: PlannedRow) => Promise<PlannedRow>;
 
 /**
  * Rejects rows with a forbidden destination, and rows that the pricing plan would reject. If a
  * change shared by all links is forbidden, the whole plan is rejected. An undo skips such rows and
  * plans the rest.
  */
-function createJudge(wanted: PlanInput, owner: Owner, asking: ServerAccess): Judge {
+function createLimitCheck(wanted: PlanInput, owner: Owner, asking: ServerAccess): LimitCheck {
   const { checkDestinations = () => [] } = owner;
   const checkPricing = createPricingCheck(owner, asking);
   return async (row) => {

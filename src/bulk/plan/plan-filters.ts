@@ -16,7 +16,7 @@ import {
   planUnread,
   planUpdate,
   type PlannedRow,
-  type Planning,
+  type PlanContext,
   type SettledRow,
 } from "./plan-rows.ts";
 
@@ -34,7 +34,7 @@ export type FilterPlanInput = {
 };
 
 export async function* planFilters(
-  planning: Planning,
+  planning: PlanContext,
   { filters, search, changes: given, rules }: FilterPlanInput,
 ): AsyncGenerator<PlannedRow> {
   const isDeletion = planning.operation === "delete";
@@ -66,7 +66,7 @@ export function refuseChanges(problems: readonly FieldProblem[]): Problem {
   return new Problem(422, message, { problems: placed });
 }
 
-type Ruling = {
+type RuleContext = {
   /** The values that all links get. */
   readonly row: SettledRow;
   readonly rules: readonly PlanRule[];
@@ -78,9 +78,9 @@ type Ruling = {
 type RuledRow = SettledRow & { readonly link: ReadLink };
 
 async function* planRuled(
-  planning: Planning,
+  planning: PlanContext,
   links: readonly ReadLink[],
-  ruling: Ruling,
+  ruling: RuleContext,
 ): AsyncGenerator<PlannedRow> {
   const ruled = links.map((link) => ruleLink(link, ruling));
   const sound = ruled.filter(({ problems }) => problems.length === 0);
@@ -89,7 +89,7 @@ async function* planRuled(
   for (const each of ruled) yield planRuledLink(each, ruling, taken);
 }
 
-function ruleLink(link: ReadLink, { row, rules }: Ruling): RuledRow {
+function ruleLink(link: ReadLink, { row, rules }: RuleContext): RuledRow {
   const ruled = applyRules(link, rules);
   const { values, problems } = checkLink(ruled.fields, "update");
   // Paths are looked up and sent in normalized form.
@@ -100,7 +100,7 @@ function ruleLink(link: ReadLink, { row, rules }: Ruling): RuledRow {
 
 function planRuledLink(
   { link, ...ruled }: RuledRow,
-  { rules, left, given }: Ruling,
+  { rules, left, given }: RuleContext,
   taken: TakenPaths,
 ): PlannedRow {
   const fields = listRuledFields(rules);

@@ -28,7 +28,7 @@ const unwritten = { fields: null, before: null, message: null };
 
 export type SettledRow = Row & SettledFields;
 
-export type Planning = ServerAccess &
+export type PlanContext = ServerAccess &
   AppRules &
   Pick<Owner, "linkHost"> & {
     readonly operation: PlanOperation;
@@ -40,7 +40,7 @@ export type Planning = ServerAccess &
   };
 
 export async function* planRows(
-  planning: Planning,
+  planning: PlanContext,
   rows: AsyncIterable<Row>,
 ): AsyncGenerator<PlannedRow> {
   const settleApps = createAppSettling(planning);
@@ -68,7 +68,7 @@ type EarlierRows = {
 };
 
 function planRow(
-  planning: Planning,
+  planning: PlanContext,
   row: SettledRow,
   known: KnownLinks,
   { rowsById, left }: EarlierRows,
@@ -95,7 +95,7 @@ function planRow(
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row, link);
 }
 
-function explainMissing(row: Row, known: KnownLinks, { linkHost }: Planning): string {
+function explainMissing(row: Row, known: KnownLinks, { linkHost }: PlanContext): string {
   if (known.isPartial) return maybeUnread;
   const address = row.named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
@@ -114,7 +114,7 @@ const mostCandidates = 5;
 
 const maybeUnread = "This link may be one of those that could not be read";
 
-function planUpsert({ createPath }: Planning, row: SettledRow, known: KnownLinks): PlannedRow {
+function planUpsert({ createPath }: PlanContext, row: SettledRow, known: KnownLinks): PlannedRow {
   const { link_id, fields } = row;
   const path = row.path ?? createPath();
   const named = known.byId.get(link_id ?? "");

@@ -22,7 +22,7 @@ import { planStep } from "./undo-step.ts";
 
 const { links } = contract;
 
-export type Undoing = ServerAccess & {
+export type UndoContext = ServerAccess & {
   readonly jobs: Jobs;
   /** Whether the server can restore deleted links unchanged. */
   readonly keepsBin: boolean;
@@ -32,7 +32,7 @@ export type Undoing = ServerAccess & {
 const mostAtOnce = 8;
 
 /** Starts with the last row, because later rows may occupy the paths of earlier ones. */
-export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<PlannedRow> {
+export async function* planUndo(undoing: UndoContext, job: Job): AsyncGenerator<PlannedRow> {
   /** Links of later rows, which are undone first. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
@@ -43,13 +43,13 @@ export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<Plan
     const last = page.at(-1);
     if (last === undefined) return;
     before = last.position;
-    // An embedded service answers synchronously, so other work gets the event loop here.
+    // The embedded service answers synchronously, so other work gets the event loop here.
     await nextTurn();
   }
 }
 
 async function undoRow(
-  undoing: Undoing,
+  undoing: UndoContext,
   receipt: Receipt,
   later: ReadonlySet<string>,
 ): Promise<PlannedRow> {

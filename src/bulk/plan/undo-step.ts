@@ -28,10 +28,10 @@ export type UndoStep = {
   /** The record after the step, or null if the step deletes it. */
   readonly wanted: JsonObject | null;
   /** Later edits that the undo would overwrite. */
-  readonly lost: Lost;
+  readonly lost: LostEdits;
 };
 
-export type Lost = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+export type LostEdits = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 
 /** `steps` is empty if nothing is left to undo. `why` explains why an undo is impossible. */
 export type UndoSteps = { readonly steps: readonly UndoStep[] } | { readonly why: string };
@@ -132,7 +132,11 @@ function addStoreTokens(names: readonly string[]): readonly string[] {
   return names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
 }
 
-export function describeLost(names: readonly string[], now: ReadRecord, then: ReadRecord): Lost {
+export function describeLost(
+  names: readonly string[],
+  now: ReadRecord,
+  then: ReadRecord,
+): LostEdits {
   const members = names.map((name) => {
     return [name, { from: now?.[name] ?? null, to: then?.[name] ?? null }] as const;
   });

@@ -168,7 +168,7 @@ async function findEach<Found>(
   for (let start = 0; start < names.length; start += mostAtOnce) {
     const some = names.slice(start, start + mostAtOnce);
     await Promise.all(some.map(async (name) => byName.set(name, await find(asking, name))));
-    // An embedded service answers synchronously, so other work gets the event loop here.
+    // The embedded service answers synchronously, so other work gets the event loop here.
     await nextTurn();
   }
   return byName;

@@ -124,7 +124,7 @@ async function* readPages<Item extends RowWithId>(
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);
-    // An embedded service answers synchronously, so other work gets the event loop here.
+    // The embedded service answers synchronously, so other work gets the event loop here.
     await nextTurn();
   }
 }

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import type { PlanResult } from "../../bulk/plan/make-plan.ts";
 import { findCountToType, presentPlan } from "../../bulk/present.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
@@ -24,7 +24,7 @@ export type Confirming = {
 /** Answers whether everything that was wanted is done. */
 export async function confirmAndApply(
   session: BulkSession,
-  made: MadePlan,
+  made: PlanResult,
   confirming: Confirming,
 ): Promise<boolean> {
   const { plan, unmapped, warnings } = made;

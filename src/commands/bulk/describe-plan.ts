@@ -1,6 +1,6 @@
 import { estimateSeconds } from "../../bulk/apply/job-runner.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
-import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import type { PlanResult } from "../../bulk/plan/make-plan.ts";
 import { describeRow } from "../../bulk/plan/describe-row.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -24,7 +24,7 @@ const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
 const leftOut = kinds.filter(([action]) => action === "conflict");
 
 export async function describePlan(
-  { plan, unmapped, warnings, format }: MadePlan,
+  { plan, unmapped, warnings, format }: PlanResult,
   bulk: Bulk,
   unit: Unit,
 ): Promise<readonly string[]> {

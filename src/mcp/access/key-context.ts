@@ -18,7 +18,7 @@ import {
   createLearnedAccess,
   listProbes,
   type Exploration,
-  type KeptAccess,
+  type AccessStorage,
   type LearnedAccess,
 } from "./remote-access.ts";
 
@@ -115,7 +115,7 @@ export type KeyContextOptions = SharedContext &
     /** Whether to send requests only to learn what the key may do on a remote server. */
     readonly probe: "on" | "off";
     /** Where learned access is stored; undefined if nothing is stored. */
-    readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
+    readonly openMemory?: (() => Promise<AccessStorage>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
 

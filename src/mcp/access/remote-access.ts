@@ -49,13 +49,13 @@ export type KnownTool = {
 };
 
 /** The storage. Read-only processes pass a `save` that does nothing. */
-export type KeptAccess = Pick<ExpiringValues, "find" | "save">;
+export type AccessStorage = Pick<ExpiringValues, "find" | "save">;
 
 export type LearnedOptions = {
   /** Identifies the key and the server. */
   readonly owner: string;
   /** Undefined if nothing is stored. */
-  readonly openMemory: (() => Promise<KeptAccess>) | undefined;
+  readonly openMemory: (() => Promise<AccessStorage>) | undefined;
   /** The wall clock. */
   readonly now: () => number;
   readonly report: (error: unknown) => unknown;

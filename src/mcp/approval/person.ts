@@ -6,7 +6,7 @@ export type Person = Asker & {
   readonly canAnswer: boolean;
   /** Whether the client declares that it can open a URL. */
   readonly canOpen: boolean;
-  /** The answer that came with a repeated call. */
+  /** The person's answer, which a repeated call contains. */
   readonly answer: PersonAnswer | undefined;
   /** The approval that was decided on its page while this call waited. */
   readonly waited: string | undefined;
@@ -44,8 +44,8 @@ type WaitingQuestion = {
 };
 
 /** Thrown before a tool changes anything, because the client must ask the person first. */
-export class PersonAsked extends Error {
-  override readonly name = "PersonAsked";
+export class PendingQuestion extends Error {
+  override readonly name = "PendingQuestion";
   readonly waiting: WaitingQuestion;
 
   constructor(waiting: WaitingQuestion) {

@@ -3,7 +3,7 @@ import type { State } from "../../state/state.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import type { Mode } from "./mode.ts";
-import { PersonAsked, type PersonAnswer, type Person } from "./person.ts";
+import { PendingQuestion, type PersonAnswer, type Person } from "./person.ts";
 import { fitsText, writeQuestion } from "./question-text.ts";
 import { digestRequest, storeQuestion, type ApprovalRequest, type AskingKey } from "./question.ts";
 
@@ -81,7 +81,7 @@ async function askByForm({ request, digest, openState }: PendingRequest): Promis
   // This approval has no page, so its facts are not stored.
   const preview = JSON.stringify({ title: question.title });
   const { id } = await approvals.openForToken({ digest, preview });
-  throw new PersonAsked({ id, question });
+  throw new PendingQuestion({ id, question });
 }
 
 /** Throws unless the person has approved on the page. The approval is valid for one call. */
@@ -120,7 +120,7 @@ async function referToPage(
     const url = await openPage(id);
     if (!canOpen) return refuseUnapproved(request, approval, url);
     const isOpened = answer?.said === "opened" && answer.token === id;
-    return new PersonAsked({ id, question: request.question, page: { url, isOpened } });
+    return new PendingQuestion({ id, question: request.question, page: { url, isOpened } });
   } catch (error) {
     if (error instanceof NoApprovalPage) return refuseUnapproved(request, approval, error);
     throw error;

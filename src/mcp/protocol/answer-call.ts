@@ -8,7 +8,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Leaving } from "../../contract/waiting.ts";
 import type { ReceivedCall } from "../../contract/watch.ts";
-import { noPerson, PersonAsked, type Person } from "../approval/person.ts";
+import { noPerson, PendingQuestion, type Person } from "../approval/person.ts";
 import { canTakeTasks, type JobTask } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/run-template.ts";
@@ -66,7 +66,7 @@ async function runAsking(
     try {
       return await run(call, dialogue.readPerson(), tellProgress, options);
     } catch (error) {
-      if (!(error instanceof PersonAsked)) throw error;
+      if (!(error instanceof PendingQuestion)) throw error;
       const question = await dialogue.ask(error);
       if (question !== undefined) return question;
     }
@@ -75,7 +75,7 @@ async function runAsking(
 
 type TellProgress = (progress: Progress) => void;
 
-/** Runs the tool. Throws `PersonAsked` if a person has to answer first. */
+/** Runs the tool. Throws `PendingQuestion` if a person has to answer first. */
 async function run(
   { caller: { capabilities, isModern }, context: _context, ...call }: ClientCall,
   person: Person,

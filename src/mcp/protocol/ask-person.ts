@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { limits } from "../../contract/limits.ts";
-import type { PersonAnswer, Person, PersonAsked } from "../approval/person.ts";
+import type { PersonAnswer, Person, PendingQuestion } from "../approval/person.ts";
 import { writeQuestion } from "../approval/question-text.ts";
 import { nameClient, type CallingClient } from "./caller.ts";
 import type { QuestionReply } from "./client-memory.ts";
@@ -26,16 +26,19 @@ export type Dialogue = {
    * Asks the question. If this returns a result, the client must get it. Otherwise the tool runs
    * again and reads the new `Person`.
    */
-  readonly ask: (asked: PersonAsked) => Promise<InputRequiredResult | undefined>;
+  readonly ask: (asked: PendingQuestion) => Promise<InputRequiredResult | undefined>;
 };
 
 type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "clients" | "clock"> & {
   readonly tellWaiting: (seconds: number) => unknown;
 };
 
-type WaitingApproval = PersonAsked["waiting"];
+type WaitingApproval = PendingQuestion["waiting"];
 
-/** After this many questions in one call, the target keeps changing, so the answer counts as no. */
+/**
+ * After this many questions in one call, the answer counts as no, because the target keeps
+ * changing.
+ */
 const mostQuestions = 3;
 /** Most clients and proxies time out after a minute. */
 const patience_ms = 50_000;

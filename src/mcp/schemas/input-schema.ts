@@ -175,7 +175,10 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 type SchemaOptions = {
   /** Fields that are published as required, although only the API enforces that. */
   readonly needed: readonly string[] | undefined;
-  /** Whether the `shortened` fields are published without descriptions in any case. */
+  /**
+   * Whether to publish the `shortened` fields without descriptions even if no other tool describes
+   * them.
+   */
   readonly isWordless: boolean | undefined;
 };
 

@@ -10,7 +10,7 @@ import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/key-access.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
 import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
-import { PersonAsked, type Person } from "../approval/person.ts";
+import { PendingQuestion, type Person } from "../approval/person.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { CallProblem } from "../results/call-problem.ts";
@@ -44,7 +44,7 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
 const shownCharacters = 8;
 
 /**
- * Runs a tool call. Returns a result even for errors, but throws `PersonAsked` if a person has to
+ * Runs a tool call. Returns a result even for errors, but throws `PendingQuestion` if a person has to
  * answer first.
  */
 export async function callTool(
@@ -61,7 +61,7 @@ export async function callTool(
     endWatch?.("ok");
     return toCallResult(result, call.extras);
   } catch (error) {
-    if (error instanceof PersonAsked) {
+    if (error instanceof PendingQuestion) {
       // The client repeats the call with the person's answer.
       endWatch?.("asked");
       throw error;

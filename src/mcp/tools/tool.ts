@@ -122,7 +122,10 @@ type ToolDefinition = Pick<
     readonly sharedFields?: readonly string[];
     /** Fields that are published as required, although only the API enforces that. */
     readonly needed?: readonly string[] | undefined;
-    /** Whether the `sharedFields` are published without descriptions in any case. */
+    /**
+     * Whether to publish the `sharedFields` without descriptions even if no other tool describes
+     * them.
+     */
     readonly isWordless?: boolean;
     /** Arguments for which null is a valid value of the API. */
     readonly nullable?: readonly string[];

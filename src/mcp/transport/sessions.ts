@@ -200,7 +200,7 @@ function endIfCancelled({ streams }: McpSession, id: RpcId | undefined): void {
   if (stream.waiting.size === 0) stream.leave();
 }
 
-/** The transport also sends an empty stream for a request without a response. */
+/** Responds with an empty stream, as the transport does for a request without a response. */
 function respondEmpty(): Response {
   return new Response("", { headers: { "content-type": "text/event-stream" } });
 }

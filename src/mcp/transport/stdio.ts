@@ -49,8 +49,8 @@ type StdioTransport = Transport & {
 };
 
 /**
- * Sends and receives JSON-RPC, one message per line. The SDK's transport reports no error for an
- * unreadable line, stops at a line that is too long, and drops pending responses when the input
+ * Sends and receives JSON-RPC, one message per line. Unlike the SDK's transport, it reports
+ * unreadable lines, skips lines that are too long, and sends pending responses after the input
  * ends.
  */
 export function createStdioTransport(options: StdioTransportOptions): StdioTransport {

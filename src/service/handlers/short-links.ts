@@ -82,13 +82,13 @@ async function shortenOwn(
   return { ...link, shortened_path: await claimShortPath(tenant, call, { link, query, prefix }) };
 }
 
-type Queried = { readonly link: Link; readonly query: string; readonly prefix: string };
+type ShortPathRequest = { readonly link: Link; readonly query: string; readonly prefix: string };
 
 /** Adds a further short path to a link. The link's own short path stays unchanged. */
 async function claimShortPath(
   tenant: Tenant,
   call: WriteCall,
-  { link, query, prefix }: Queried,
+  { link, query, prefix }: ShortPathRequest,
 ): Promise<string> {
   const most = limits.shortened_query_characters;
   if (query.length > most) {

@@ -98,7 +98,7 @@ function receive({ structuredContent = {}, _meta = {} }) {
   announceSize();
 }
 
-/** The client's own look, where it tells one, whatever the system's is. */
+/** Applies the client's theme instead of the system's. */
 function dress({ theme } = {}) {
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 }
