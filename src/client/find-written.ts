@@ -119,7 +119,7 @@ async function findNamed(
   return { kind: isWhole ? "undone" : "unclear", checked: `${name} does not exist yet` };
 }
 
-/** The field that identifies a resource, in addition to the id. */
+/** The field other than the id that identifies a resource. */
 function readKey({ key = "subdomain" }: ResourceKind): string {
   return key;
 }

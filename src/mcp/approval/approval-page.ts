@@ -247,7 +247,7 @@ async function readForm(request: Request): Promise<URLSearchParams | undefined> 
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   try {
     const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
-    // If the sender disconnects, the body just ends.
+    // If the sender disconnects, the body ends early, so it may be incomplete.
     if (request.signal.aborted) return undefined;
     return new URLSearchParams(body?.toString());
   } catch {

@@ -9,7 +9,7 @@ import { limitUnanswered } from "../../network/limit-unanswered.ts";
  * an approval is waiting.
  */
 export type PageListener = {
-  /** Opens an approval's page and returns its address. */
+  /** Starts serving an approval's page and returns its URL. */
   readonly open: (path: string, id: string) => Promise<string>;
   /** Stops serving an approval that no longer waits. */
   readonly release: (id: string) => void;

@@ -363,7 +363,7 @@ type VisitSums = {
   readonly total: Sum;
   /** The sums by key, in order of time or with the most clicks first. */
   readonly rows: readonly (readonly [string, Sum])[];
-  /** True if some keys have no row. */
+  /** True if the list was cut, so that some keys have no row. */
   readonly isCut: boolean;
   /** The sum of all keys. Unlike `total`, it includes presses of buttons. */
   readonly all: Sum;

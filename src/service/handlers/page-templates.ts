@@ -63,7 +63,6 @@ import { createIdAndTime, type IdAndTime } from "../ids.ts";
 import { requireScope } from "../keys.ts";
 import { blankLink, requireFreeLink, settleLink } from "../write-link.ts";
 
-/** Handles calls for page templates. */
 export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
   save: async (call) => {
     const { isFirst, template } = await changeDraft(call, call.body, "save", saveDraft);

@@ -6,7 +6,6 @@ import type { Db } from "../../store/tables.ts";
 import { requireCondition, type GroupHandlers } from "../handler.ts";
 import { changeProject, makeProject } from "../write-project.ts";
 
-/** Handles calls for projects. */
 export const projectHandlers: GroupHandlers<typeof projects> = {
   index: async ({ services, list }) => {
     const { items, meta } = await listProjects(services.store.db, list);

@@ -17,7 +17,6 @@ import {
 import { writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
 
-/** Handles calls for short links. */
 export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
   create: async (call) => {
     const prefix = readPrefix(call.body.prefix ?? "");
