@@ -7,6 +7,7 @@ import { readTimeZone } from "../app/process/time-zone.ts";
 import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
+import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { findFix, findUrlFault } from "../webhooks/send-message.ts";
@@ -64,7 +65,18 @@ async function create({ config, flags }: WebhookInvocation): Promise<void> {
         "this secret. Copy it now: it will not be shown again.",
     );
   }
+  sayWhereHttpIsSent(url);
   await sayWhoDelivers(config);
+}
+
+/** The address of a name is looked up at each attempt, and not before. */
+function sayWhereHttpIsSent(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "http:" || normalizeAddress(dropBrackets(hostname))) return;
+  say(
+    `Plain http works only while ${hostname} is in a network listed in WAYPOST_WEBHOOK_PRIVATE. ` +
+      "Try it with waypost webhooks test ID.",
+  );
 }
 
 /** Over stdio links open and pages are shown, and nothing is delivered. */
@@ -105,7 +117,7 @@ async function list({ config, flags }: WebhookInvocation): Promise<void> {
 
 async function findWebhooks(db: Db, project: string | undefined, id?: string) {
   const project_id = project && (await requireProject(db, project)).id;
-  return listWebhooks(db, { ...(project_id && { project_id }), ...(id && { id }) });
+  return listWebhooks(db, { ...(project_id && { project_id }), ...(id !== undefined && { id }) });
 }
 
 function refuseCreateFlags({ url, events }: WebhookInvocation["flags"]): void {

@@ -207,6 +207,15 @@ test("a webhook for all events can be created, listed and revoked", async () => 
   });
 });
 
+test.each(["revoke", "test", "resend"])("waypost webhooks %s needs an ID", async (act) => {
+  const { id } = await runJson(webhooks("create", "--url", "https://example.com/hook"));
+  expect(await run(webhooks(act, ""))).toMatchObject({
+    code: 2,
+    stderr: "waypost: the webhook  does not exist; waypost webhooks list shows all webhooks\n",
+  });
+  expect((await run(webhooks("revoke", id))).code).toBe(0);
+});
+
 test.each([
   [["create"], "webhooks create needs --url"],
   [["create", "--url", "ftp://example.com"], "--url must be an http or https address"],
