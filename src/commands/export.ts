@@ -9,7 +9,7 @@ import {
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
-import { explainFileFault, isFileFault, readCode } from "../app/data/file-fault.ts";
+import { explainWriteFault, isFileFault, readCode } from "../app/data/file-fault.ts";
 import { writeWholeFile } from "../app/data/whole-file.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
@@ -104,7 +104,7 @@ async function write(
     // A failure to read the links keeps its own message.
     if (!isFileFault(error)) throw error;
     const place = file === undefined ? "stdout" : quote(file, 200);
-    const fault = `cannot write to ${place}: ${explainFileFault(error)}`;
+    const fault = `cannot write to ${place}: ${explainWriteFault(error)}`;
     throw new UsageFault(fault, { cause: error });
   }
 }

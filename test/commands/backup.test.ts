@@ -138,10 +138,10 @@ describe("backup changes nothing and refuses", () => {
   test("a file in a missing folder or in one that cannot be written", async () => {
     const missing = await backUp(beside("none/b.waypost"));
     expect(missing).toMatchObject({ code: 2, stdout: "" });
-    expect(missing.stderr).toContain(": it does not exist");
+    expect(missing.stderr).toContain(": its folder does not exist");
     const closed = await backUp("/proc/b.waypost");
     expect(closed).toMatchObject({ code: 2, stdout: "" });
-    expect(closed.stderr).toMatch(/cannot write to "[^"]+": it does not exist|permission/);
+    expect(closed.stderr).toMatch(/cannot write to "[^"]+": its folder does not exist|permission/);
   });
 
   test("a data folder without data or from another version", async () => {

@@ -199,7 +199,7 @@ describe("an export file", () => {
   });
 
   test.each([
-    ["in a missing folder", "nowhere/links.csv", 'links.csv": it does not exist'],
+    ["in a missing folder", "nowhere/links.csv", 'links.csv": its folder does not exist'],
     ["that is a folder", ".", "is not a regular file"],
   ])("%s is refused with the reason", async (_, name, message) => {
     const refused = await exportLinks("--output", join(files, name), "--force");

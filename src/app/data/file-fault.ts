@@ -21,6 +21,11 @@ export function explainFileFault(error: unknown): string {
   return causes[code] ?? code;
 }
 
+/** Why a file could not be written. A missing file would have been created. */
+export function explainWriteFault(error: unknown): string {
+  return readCode(error) === "ENOENT" ? "its folder does not exist" : explainFileFault(error);
+}
+
 export function isFileFault(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
 }

@@ -3,7 +3,7 @@ import { CopyFault } from "../../copies/copy-fault.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { isFull, isIoFault, OutcomeUnknown } from "../../sql/faults.ts";
 import { quote } from "../../text/show-hidden.ts";
-import { explainFileFault, isFileFault } from "../data/file-fault.ts";
+import { explainWriteFault, isFileFault } from "../data/file-fault.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
 /** For commands that copy files. PostgreSQL has its own tools for that. */
@@ -28,5 +28,5 @@ export function explainUncopied(error: unknown, target: string): unknown {
   if (error instanceof CopyFault) return fail(`Nothing was copied: ${error.message}`);
   if (!isFull(error) && !isIoFault(error) && !isFileFault(error)) return error;
   const place = quote(target, 200);
-  return fail(`Nothing was copied: cannot write to ${place}: ${explainFileFault(error)}`);
+  return fail(`Nothing was copied: cannot write to ${place}: ${explainWriteFault(error)}`);
 }
