@@ -152,6 +152,15 @@ describe("a settings file", () => {
     expect(JSON.parse(read("dotfiles/mcp.json")).mcpServers.waypost).toEqual(startsHere);
   });
 
+  test("behind a symbolic link to a missing file is refused", async () => {
+    mkdirSync(join(home(), ".cursor"));
+    symlinkSync(join(home(), "missing.json"), join(home(), file));
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("is a symbolic link to a file that does not exist");
+    expect(readlinkSync(join(home(), file))).toBe(join(home(), "missing.json"));
+  });
+
   test.each(["the file", "its folder"])(
     "of a project is refused when a symbolic link puts %s outside the project",
     async (linked) => {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, realpath, stat } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -18,8 +18,7 @@ export type ClientFile = {
 
 export async function readClientFile(named: string): Promise<ClientFile> {
   return explainFaults(named, "read", async () => {
-    // Replacing the file by its own name would replace the link.
-    const path = await realpath(named).catch(() => named);
+    const path = await followLink(named);
     const bytes = await readExisting(path);
     return { path, bytes, text: decode(path, bytes) };
   });
@@ -48,6 +47,15 @@ export async function replaceClientFile(
     await writeBytes(path, Buffer.from(text), mode);
     return bytes && backup;
   });
+}
+
+/** Replacing the file by its own name would replace the link. */
+async function followLink(named: string): Promise<string> {
+  const path = await realpath(named).catch(() => undefined);
+  if (path !== undefined) return path;
+  if ((await lstat(named).catch(() => undefined)) === undefined) return named;
+  const fault = "is a symbolic link to a file that does not exist; nothing was changed";
+  throw refuse(named, `${fault}. Create the file, or remove the link`);
 }
 
 async function readExisting(path: string): Promise<Buffer | undefined> {
