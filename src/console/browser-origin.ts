@@ -12,7 +12,7 @@ export type BrowserOrigin = {
   readonly cookies: CookieAccess;
 };
 
-export type ConsolePlace = {
+type ConsolePlace = {
   readonly publicUrl: string | undefined;
   /** The base path, without a slash at its end. */
   readonly base: string;

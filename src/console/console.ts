@@ -13,13 +13,7 @@ import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
-import {
-  isFromHere,
-  isLocal,
-  readBrowserOrigin,
-  type BrowserOrigin,
-  type ConsolePlace,
-} from "./browser-origin.ts";
+import { isFromHere, isLocal, readBrowserOrigin, type BrowserOrigin } from "./browser-origin.ts";
 import { isUpload, readForm, readUpload, type FormRejection } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken, type SessionRows } from "./session.ts";
@@ -39,16 +33,18 @@ type Console = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
 };
 
-export type ConsoleOptions = SignInOptions &
-  ConsolePlace & {
-    readonly openRows: () => Promise<SessionRows>;
-    readonly hostnames: readonly string[];
-    readonly clock: Clock;
-    /** Returns the message for a store that does not respond, and undefined for any other error. */
-    readonly explainStoreFault: (error: unknown) => Problem | undefined;
-    /** Logs an unexpected error, and returns its reference. */
-    readonly report: (error: unknown) => string;
-  };
+export type ConsoleOptions = SignInOptions & {
+  readonly openRows: () => Promise<SessionRows>;
+  readonly hostnames: readonly string[];
+  readonly publicUrl: string | undefined;
+  /** The base path, without a slash at its end. Throws if it cannot be kept. */
+  readonly openBase: () => string;
+  readonly clock: Clock;
+  /** Returns the message for a store that does not respond, and undefined for any other error. */
+  readonly explainStoreFault: (error: unknown) => Problem | undefined;
+  /** Logs an unexpected error, and returns its reference. */
+  readonly report: (error: unknown) => string;
+};
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
@@ -61,7 +57,9 @@ export function createConsole(options: ConsoleOptions): Console {
       try {
         const early = sendAssetOrRefuse(request, url, options);
         if (early !== undefined) return await packPage(early, request);
-        const place = readBrowserOrigin({ request, address }, options);
+        const { publicUrl, openBase } = options;
+        const base = openBase();
+        const place = readBrowserOrigin({ request, address }, { publicUrl, base });
         if (place === undefined) return respondText(403, "HTTPS required", insecure);
         const arrival = { request, url, address, incoming, options, sessions, place };
         return await packPage(await answer(arrival, readSignedOut), request);

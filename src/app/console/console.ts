@@ -34,7 +34,7 @@ async function openConsole(parts: ConsoleParts) {
   const identify = createIdentify(parts, readPin);
   return createConsole({
     identify,
-    base: openBasePath(config),
+    openBase: once(() => openBasePath(config)),
     secretName: config.base_url === undefined ? "API key" : "gateway token",
     consoleCommand,
     openRows: async () => (await state.open()).kept,
