@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { readFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Browser } from "playwright-core";
@@ -54,6 +54,20 @@ test("the random base path of a data folder is unique and survives a restart", a
   expect(bases).toEqual([bases[0], bases[0]]);
   expect(bases).not.toContain(await readBase(serving));
   expect(await readFile(join(folder.path, "console-path"), "utf8")).toBe(`${bases[0]}\n`);
+});
+
+test("a file without a base path is reported until it is moved away", async () => {
+  await using folder = await createFolder();
+  await using started = await startServe(folder.path, [], onLoopback);
+  const file = join(folder.path, "console-path");
+  await writeFile(file, "nothing\n");
+  const tab = browse(started.places.url);
+  const { status, text } = await tab.open("/sign-in");
+  expect([status, text]).toEqual([500, expect.stringContaining("The reference in the log is ")]);
+  await rm(file);
+  expect((await tab.open("/sign-in")).status).toBe(200);
+  const { stderr } = await started.stop();
+  expect(stderr).toMatch(/console-path [^"]*; move the file away/);
 });
 
 test("a response to a signed-out visitor does not contain the base path", async () => {
@@ -163,6 +177,23 @@ test("in a browser, another port of this machine does not get the session", asyn
   await page.goto(serving.places.url + pathname);
   await page.getByRole("heading", { name: "Links" }).waitFor();
   other.close();
+});
+
+test("a browser that is signed in is redirected from the sign-in page to the console", async () => {
+  const page = await openTab(browser);
+  const { url } = serving.places;
+  await page.goto(url);
+  await page.getByLabel("API key").fill(serving.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Start" }).waitFor();
+  const start = page.url();
+  await page.goto(url, { waitUntil: "commit" });
+  await page.waitForURL(start);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key").waitFor();
+  await page.goto(url);
+  await page.waitForLoadState("networkidle");
+  expect(page.url()).toBe(`${url}/sign-in`);
 });
 
 describe("at a public address", () => {

@@ -206,4 +206,20 @@ addEventListener("pagehide", () => {
   for (const part of document.querySelectorAll("[data-once]")) part.replaceChildren();
 });
 
+/**
+ * The session cookie is limited to the console's path, so the sign-in page does not receive it.
+ * Pages of this origin remember the path. Other ports are other origins, and cannot read it.
+ */
+async function openKnown(): Promise<void> {
+  const home = document.querySelector("a.brand")?.getAttribute("href");
+  if (home) return localStorage.setItem("waypost-console", home);
+  const isAsked = location.search !== "" || document.querySelector("[role=alert]") !== null;
+  const known = localStorage.getItem("waypost-console");
+  if (location.pathname !== "/sign-in" || isAsked || known === null) return;
+  const page = await load(known, { headers: { [followHeader]: "1" } });
+  if (page) location.replace(known);
+}
+// A browser may allow no storage.
+void openKnown().catch(() => undefined);
+
 document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
