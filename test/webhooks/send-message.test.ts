@@ -9,6 +9,7 @@ import { loopback } from "./webhook-world.ts";
 /** Tests a single delivery attempt to real servers that break rules. */
 
 const publicPlace = "127.0.0.1";
+const unread = "the response could not be read";
 
 const loopbackOnly: Reach = {
   resolve: () => Promise.resolve([publicPlace]),
@@ -110,7 +111,7 @@ describe("an endless response of a receiver is not read to its end:", () => {
       socket.write(first);
       writeOn(socket, more);
     });
-    expect(fault).toBe("the response could not be read");
+    expect(fault).toBe(unread);
   });
 
   test.each(["identity", "gzip"])("a body with the encoding %s", async (encoding) => {
@@ -124,9 +125,10 @@ describe("an endless response of a receiver is not read to its end:", () => {
 });
 
 test.each([
-  ["SSH-2.0-OpenSSH_9.0\r\n", "the response could not be read"],
+  ["SSH-2.0-OpenSSH_9.0\r\n", unread],
   ["HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", "status 101"],
-  ["", "the response could not be read"],
+  ["HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n", unread],
+  ["", unread],
 ])("a receiver that answers %j has not accepted the message", async (text, expected) => {
   const fault = await sendTo((socket) => socket.end(text));
   expect(fault).toBe(expected);

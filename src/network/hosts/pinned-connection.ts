@@ -82,7 +82,9 @@ export function sendPinned(
     ...(authorities && { ca: [...authorities] }),
   });
   return new Promise((resolve, reject) => {
-    sent.once("response", resolve).on("error", reject).end(body);
+    sent.once("response", resolve).on("error", reject);
+    // Node reports no error when it closes the connection of a server that switches protocols.
+    sent.once("close", () => reject(new Error("closed"))).end(body);
   });
 }
 
