@@ -106,12 +106,20 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   const parsed = new URL(url);
   if (parsed.hash !== "") return "can't have a fragment";
   const { hostname } = parsed;
-  const literal = normalizeAddress(dropBrackets(hostname));
-  const address = literal ?? (isLoopbackHost(hostname) ? "127.0.0.1" : undefined);
+  const addresses = listKnownAddresses(hostname);
   // The host name may belong to an allowed network.
-  if (address === undefined) return networks.length > 0 ? undefined : findPublicFault(parsed, []);
-  if (reachReceivers(networks).isPublic(address)) return findPublicFault(parsed, [address]);
+  if (addresses.length === 0 && networks.length > 0) return undefined;
+  if (addresses.length === 0 || addresses.some(reachReceivers(networks).isPublic)) {
+    return findPublicFault(parsed, addresses);
+  }
   return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;
+}
+
+/** The addresses of a host that are known without a lookup. */
+function listKnownAddresses(hostname: string): readonly string[] {
+  const literal = normalizeAddress(dropBrackets(hostname));
+  if (literal !== undefined) return [literal];
+  return isLoopbackHost(hostname) ? ["127.0.0.1", "::1"] : [];
 }
 
 /**

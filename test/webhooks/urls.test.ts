@@ -41,6 +41,7 @@ test.each([
   ["http://10.0.0.1/x", "10.0.0.0/8"],
   ["http://localhost:3000/", "loopback"],
   ["http://localhost:3000/", "127.0.0.1/32"],
+  ["http://localhost:3000/", "::1"],
   ["http://[::1]:3000/", "loopback"],
   // A host name is looked up only when a message is sent.
   ["http://receiver.example:25/", "10.0.0.0/8"],
