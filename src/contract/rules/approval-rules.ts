@@ -54,12 +54,12 @@ export const approvalRules = {
   changes_app: {
     when: "changes any field of an app except its name",
     tools: [iosApps.update.tool, androidApps.update.tool],
-    applies: changesIdentity,
+    applies: (write) => write.endpoint !== projects.update && changesIdentity(write),
   },
   changes_domain: {
     when: "changes a project's subdomain or custom domain",
     tools: [projects.update.tool],
-    applies: changesIdentity,
+    applies: (write) => write.endpoint === projects.update && changesIdentity(write),
   },
   moves_destination: {
     when: "points an existing link at another host or app, or removes its destination or app",
