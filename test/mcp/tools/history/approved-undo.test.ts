@@ -108,6 +108,18 @@ test("an undo needs approval if it deletes a link", async () => {
   expect(await readLink(link.id)).toMatchObject({ path: "spring", name: "New" });
 });
 
+test("an undo needs approval if it restores an app", async () => {
+  const fields = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
+  const { id } = await assistant.plant("ios_app", fields);
+  await call("delete_ios_app", { id });
+  answers = false;
+  expect(await fail("undo")).toMatchObject({ code: "approval_declined" });
+  expect(asked.at(-1)).toContain("com.example.spring");
+  answers = true;
+  await call("undo");
+  expect((await assistant.world.call("GET", `/ios_apps/${id}`)).body).toMatchObject(fields);
+});
+
 test("one approval shows and covers all steps of an undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link } = await call("create_link", { path: "spring", ios_app });
