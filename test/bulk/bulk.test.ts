@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { OtherProject } from "../../src/bulk/bulk-errors.ts";
-import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
+import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
-import { Problem } from "../../src/contract/problem.ts";
-import { createTraveller } from "../client/traveller.ts";
-import { createTestClock } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
@@ -120,40 +116,4 @@ describe("a bulk job", () => {
     interfere = () => {};
     expect(await timeless.untilRest(bulk.apply(plan, owner, job))).toMatchObject({ state: "done" });
   });
-
-  test("is hidden from other keys, and so is its plan", async () => {
-    const plan = await planUpserts(1);
-    const job = await bulk.apply(plan, owner);
-    const stranger = { ...owner, key_print: "other" };
-    expect(await bulk.findPlan(plan.id, stranger)).toBeUndefined();
-    expect(await bulk.findJob(job.id, stranger)).toBeUndefined();
-    expect((await bulk.findJob(job.id, owner))?.id).toBe(job.id);
-    await timeless.untilRest(job);
-  });
-
-  test("is not started when the key now belongs to another project", async () => {
-    for (const { path } of makeRows(3)) await world.call("POST", "/links", { body: { path } });
-    const plan = await planUpserts(3);
-    const other = await world.addProject({ subdomain: "other" });
-    const key = await world.addKey({ project: other });
-    const { client } = createTraveller({ world, key });
-    await expect(bulk.apply(plan, { ...owner, call: client.call })).rejects.toThrow(OtherProject);
-    expect((await world.call("GET", "/links", { key })).body.meta.count).toBe(0);
-  });
-});
-
-test("an export that the API rejects fails without opening the state database", async () => {
-  const clock = createTestClock();
-  const closed = createBulk({
-    openState: () => Promise.reject(new Error("the state cannot be opened")),
-    clock,
-    random: { bytes: (count) => new Uint8Array(count) },
-    sleep: clock.sleep,
-    report: String,
-  });
-  const wanted = { filters: [], format: "csv" } as const;
-  const refusal = new Problem(401, "the scope links.index is missing");
-  const unread = { ...owner, call: () => Promise.reject(refusal) };
-  await expect(closed.exportLinks(wanted, unread)).rejects.toBe(refusal);
-  await expect(closed.exportLinks(wanted, owner)).rejects.toThrow("the state cannot be opened");
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Owner } from "../../../src/bulk/owner.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
@@ -35,16 +34,6 @@ describe("a plan made from rows", () => {
     expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
   });
 
-  test("saves only the fields of a returned link that its row does not set", async () => {
-    await planner.make({ path: "a", url: "https://x.example/1" });
-    const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
-    const job = await planner.run(await planList("upsert", rows));
-    const [updated, created] = await planner.bulk.listReceipts(job, { limit: 10 });
-    expect(updated?.made).toEqual({});
-    expect(created?.made).toMatchObject({ name: null });
-    expect(created?.made).not.toHaveProperty("url");
-  });
-
   test("skips links that changed after the plan was made, and applies the other rows", async () => {
     const made = await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://x.example/2" }));
@@ -59,28 +48,6 @@ describe("a plan made from rows", () => {
       ["rejected", "plan_changed: a link now has this path"],
       ["done", null],
     ]);
-  });
-
-  test("is applied with requests that yield to the writes of other callers", async () => {
-    await planner.make({ path: "a", url: "https://x.example/1" });
-    const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
-    const plan = await planList("upsert", rows);
-    const writes = new Map<string, unknown>();
-    const { owner } = planner;
-    const call: Owner["call"] = (endpoint, input, signal, options) => {
-      if (endpoint.method !== "GET") writes.set(endpoint.tool, options?.isPatient);
-      return owner.call(endpoint, input, signal, options);
-    };
-    await planner.run(plan, { ...owner, call });
-    expect(Object.fromEntries(writes)).toEqual({ update_link: true, upsert_link: true });
-  });
-
-  test("deletes exactly the links of its rows", async () => {
-    await planner.makeMany(3, "p");
-    const plan = await planList("delete", [{ path: "p0" }, { path: "p2" }, { path: "nobody" }]);
-    expect(plan.counts).toMatchObject({ delete: 2, conflict: 1 });
-    await planner.run(plan);
-    expect([...(await listUrls()).keys()]).toEqual(["p1"]);
   });
 });
 

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { OtherProject, PlanExpired } from "../../../src/bulk/bulk-errors.ts";
+import { PlanExpired } from "../../../src/bulk/bulk-errors.ts";
 import type { Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan, PlanOperation } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
-import { createTraveller } from "../../client/traveller.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
@@ -29,11 +28,6 @@ afterEach(async () => {
   await timeless[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
-
-function ownerOf(key: string): Owner {
-  const { call } = createTraveller({ world, key }).client;
-  return { key_print: "key", origin: "here", call };
-}
 
 async function plan(operation: PlanOperation, rows: readonly object[]): Promise<Plan> {
   return (await bulk.plan({ operation, source: { rows } }, owner)).plan;
@@ -81,17 +75,6 @@ describe("an undo of a job", () => {
     expect(await listPaths()).toEqual(before);
   });
 
-  test("restores a long chain of moved links", async () => {
-    const ids: string[] = [];
-    for (let place = 0; place < 30; place += 1) ids.push(await makeLink(`p${place}`));
-    const before = await listPaths();
-    const moves = ids.map((id, place) => ({ id, path: `p${place + 1}` })).toReversed();
-    await apply(await plan("update", moves))
-      .then(undo)
-      .then(apply);
-    expect(await listPaths()).toEqual(before);
-  });
-
   test("can itself be undone", async () => {
     const id = await makeLink("a", { name: "Old", url: "https://x.example/old" });
     const changes = { name: "New", url: "https://x.example/new", social_title: "Set" };
@@ -131,16 +114,6 @@ describe("an undo of a job", () => {
     expect(await listPaths()).toEqual({ [id]: "mine" });
   });
 
-  test("skips a deleted link whose path is now taken", async () => {
-    await makeLink("a", { url: "https://x.example/old" });
-    const job = await apply(await plan("delete", [{ path: "a" }]));
-    const taken = await makeLink("a", { url: "https://x.example/mine" });
-    const undoing = await undo(job);
-    const ended = await timeless.untilRest(bulk.apply(undoing, owner));
-    expect(ended.counts).toMatchObject({ done: 0, left: 0 });
-    expect((await world.call("GET", `/links/${taken}`)).body.url).toBe("https://x.example/mine");
-  });
-
   test("ignores the rows that the job did not apply", async () => {
     const [kept, edited] = [await makeLink("a"), await makeLink("b")];
     const made = await plan("update", [
@@ -153,26 +126,6 @@ describe("an undo of a job", () => {
     const undoing = await undo(job);
     expect(undoing.counts).toMatchObject({ update: 1, conflict: 0 });
     expect((await bulk.listRows(undoing, { limit: 9 })).map((row) => row.link_id)).toEqual([kept]);
-  });
-});
-
-describe("an undo of a killed job", () => {
-  test("skips the rows whose result is unknown", async () => {
-    const made = await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]);
-    const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
-    await state.jobs.take(run);
-    await state.jobs.noteSent(run, 0);
-    await state.jobs.noteEnd(run, 0, { status: "done", link_id: await makeLink("a") });
-    await state.jobs.noteSent(run, 1);
-    await state.jobs.release(run, "interrupted");
-    const job = await state.jobs.find(run.id);
-    if (job === undefined) throw new Error("the job does not exist");
-    const undoing = await undo(job);
-    expect(undoing.counts).toMatchObject({ delete: 1, conflict: 1 });
-    expect(await listMessages(undoing)).toContainEqual([
-      "conflict",
-      "It is uncertain whether this row was applied; resume the job to find out",
-    ]);
   });
 });
 
@@ -203,20 +156,6 @@ describe("a bulk plan", () => {
     await plan("upsert", [{ path: "b" }]);
     expect(await bulk.findPlan(made.id, owner)).toBeUndefined();
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
-  });
-
-  test("is not resumed with a key of another project", async () => {
-    const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
-    const run = { id: (await state.jobs.open(made)).id, runner: "killed" };
-    await state.jobs.take(run);
-    await state.jobs.noteSent(run, 0);
-    await state.jobs.noteEnd(run, 0, { status: "done", link_id: await makeLink("a") });
-    await state.jobs.release(run, "interrupted");
-    const key = await world.addKey({ project: await world.addProject({ subdomain: "other" }) });
-    await expect(bulk.apply(made, ownerOf(key))).rejects.toThrow(OtherProject);
-    expect((await world.call("GET", "/links", { key })).body.meta.count).toBe(0);
-    expect(await state.jobs.find(run.id)).toMatchObject({ state: "interrupted" });
-    expect(await apply(made)).toMatchObject({ id: run.id, counts: { done: 2 } });
   });
 
   test("that deletes links can be resumed at any row", async () => {

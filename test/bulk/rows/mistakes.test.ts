@@ -44,87 +44,40 @@ const mistake = (field: string, message: string, cells: Mistake["cells"]): Mista
   message,
 });
 
+/** The rules of each field have tests in test/service. Here is an example of each check. */
 const mistakes: readonly Mistake[] = [
   mistake("url", "Url must be an http or https address", { url: "shop.example" }),
-  mistake("social_image_url", "Social image url must be an http or https address", {
-    social_image_url: "javascript:alert(1)",
-  }),
-  mistake("url", "Url can't contain a user name or password", {
-    url: "https://me:secret@shop.example/",
-  }),
-  mistake("url", "Url can't contain white space", { url: "https://shop.example/a b" }),
-  mistake("url", "Url can't contain a backslash", { url: "https://shop.example/a\\b" }),
-  mistake("url", "Url is too long (maximum is 8192 characters)", {
-    url: `https://shop.example/${"x".repeat(8192)}`,
-  }),
-  mistake("url", "Url contains control characters", {
-    url: "https://shop.example/\u202e",
-  }),
   mistake("name", "Name is too long (maximum is 500 characters)", { name: "x".repeat(501) }),
-  mistake("name", "Name contains characters that can't be stored", { name: "a\0b" }),
   mistake("path", "Path has invalid percent-encoding", { path: "100%" }),
-  mistake("path", "Path can't contain a percent sign", { path: "100%25" }),
-  mistake("path", "Path can't contain a backslash", { path: "a\\b" }),
-  mistake("path", "Path can't contain the segments . or ..", { path: "a/../b" }),
-  mistake("path", "Path can't begin with more than one slash", { path: "//a" }),
-  mistake("path", "Path is reserved", {
-    path: "robots.txt",
-  }),
-  mistake("path", "Path is too long (maximum is 2000 bytes)", { path: "é".repeat(1001) }),
-  mistake("path", "Path contains control characters", {
-    path: "a\nb",
-  }),
   mistake("path", "Path starts or ends with a space; remove it, or name the link by its ID", {
     path: "spring ",
   }),
-  mistake("path", "Path can't be blank", {
-    id: one,
-    path: "",
-  }),
+  mistake("path", "Path can't be blank", { id: one, path: "" }),
   mistake("id", "The row does not say which link to update; give its id or path", {
     path: "",
     name: "A",
   }),
-  mistake("id", "Id is not a UUID", {
-    id: "42",
-    path: "b",
-  }),
-  mistake("enable_forced_redirect", yesOrNo("Enable forced redirect", "maybe"), {
-    enable_forced_redirect: "maybe",
-  }),
+  mistake("id", "Id is not a UUID", { id: "42", path: "b" }),
+  mistake(
+    "enable_forced_redirect",
+    'Enable forced redirect must be true or false (or 1, 0, yes, no), not "maybe"',
+    { enable_forced_redirect: "maybe" },
+  ),
   mistake("provider_token", "Provider token must be sent together with campaign token", {
     provider_token: "117",
-  }),
-  mistake("campaign_token", "Campaign token must be sent together with provider token", {
-    campaign_token: "spring",
   }),
   mistake("ios_app", "Ios app needs exactly one of id or bundle_id", {
     "ios_app.id": one,
     "ios_app.bundle_id": "com.example.shop",
   }),
-  mistake("android_app", "Android app needs exactly one of id or package_name", {
-    "android_app.fingerprints": "AB:CD",
-  }),
-  mistake("ios_app.bundle_id", "Bundle is invalid", { "ios_app.bundle_id": "com.example.my shop" }),
   mistake("ios_app.team_id", "Team is the wrong length (should be 10 characters)", {
     "ios_app.bundle_id": "com.example.shop",
     "ios_app.team_id": "ABC",
-  }),
-  mistake("android_app.package_name", "Package name is invalid", {
-    "android_app.package_name": "shop",
   }),
   mistake("android_app.fingerprints", "Fingerprints is invalid", {
     "android_app.package_name": "com.example.shop",
     "android_app.fingerprints": "ABCD",
   }),
-  mistake(
-    "android_app.fingerprints",
-    "Fingerprints has an entry that is too long (maximum is 128 characters)",
-    {
-      "android_app.package_name": "com.example.shop",
-      "android_app.fingerprints": `${"AB:".repeat(43)}AB`,
-    },
-  ),
   mistake("android_app.id", "The id of android_app is not a UUID", { "android_app.id": "shop" }),
   mistake(
     "options.shorten",
@@ -132,10 +85,6 @@ const mistakes: readonly Mistake[] = [
     { "options.shorten": "yes" },
   ),
 ];
-
-function yesOrNo(name: string, found: string): string {
-  return `${name} must be true or false (or 1, 0, yes, no), not "${found}"`;
-}
 
 /** Lines that are invalid CSV. Nothing is read after the last one. */
 const broken: readonly (readonly [text: string, message: string])[] = [
@@ -147,7 +96,7 @@ const broken: readonly (readonly [text: string, message: string])[] = [
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell has no closing quote"],
 ];
 
-test("a plan reports every kind of mistake with its line and writes nothing", async () => {
+test("a plan reports each mistake with its line and writes nothing", async () => {
   await planner.make({ path: "good", url: "https://shop.example/" });
   const before = await planner.listLinks();
   const write = (cells: Mistake["cells"]) => writeRecord(columns.map((name) => cells[name] ?? ""));
@@ -175,7 +124,6 @@ test("a plan reports every kind of mistake with its line and writes nothing", as
 
   const { plan, rows } = await planner.plan({ operation: "update", source: { csv: file } });
   expect(plan.problems).toEqual(expected);
-  expect(new Set(plan.problems.map(({ message }) => message)).size).toBeGreaterThan(30);
   expect(plan.counts).toEqual({
     create: 0,
     update: 1,

@@ -49,7 +49,8 @@ export async function openStage(service: Service, seed: number, figures: Figures
   const chance = createChance(seed, "events");
   const time = createVirtualTime(world.advance);
   const truth = createTruth();
-  const { story, complaints, note, complain } = startStory(time);
+  const story = startStory(time);
+  const { note, complain } = story;
   const watch = createWatch({ truth, complain });
   const door = createDoor({
     world,
@@ -79,10 +80,7 @@ export async function openStage(service: Service, seed: number, figures: Figures
     truth,
     door,
     figures,
-    story,
-    complaints,
-    note,
-    complain,
+    ...story,
     start: () => {
       const instance = startInstance(machine, `process ${crowd.length + 1}`);
       crowd.push(instance);
