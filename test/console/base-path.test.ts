@@ -142,18 +142,6 @@ test.each(["/links?search=spring", "BASE/links?search=spring"])(
   },
 );
 
-test("a form whose session has ended is shown again below the base path", async () => {
-  const base = await readBase(serving);
-  const tab = await signInAt(serving);
-  const { text } = await tab.open(`${base}/links/new`);
-  const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
-  await tab.post(`${base}/sign-out`, { form_token });
-  await tab.post(`${base}/links/new`, { form_token, name: "Spring", path: "spring" });
-  const again = await tab.submit({ key: serving.key });
-  expect(again.text).toContain(`action="${base}/links/new"`);
-  expect(again.text).toContain('value="Spring"');
-});
-
 test("in a browser, another port of this machine does not get the session", async () => {
   const page = await openTab(browser);
   await page.goto(serving.places.url);

@@ -90,13 +90,6 @@ test("the statistics page shows each table below its heading on a phone", async 
   await untilTitle("Spring sale");
 });
 
-test("the QR code of a link can be saved as a PNG", async () => {
-  await saveShot(page, "first-day 5");
-  const saved = page.waitForEvent("download");
-  await press("link", /PNG/);
-  expect((await saved).suggestedFilename()).toMatch(/spring.*\.png$/);
-});
-
 test("a page template can be written and published on a phone", async () => {
   await choose("Page template");
   const text = "<h1>Hello from {{ link.path }}</h1>{% store_buttons %}";

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
-import { browse, callTool, hostile } from "../support/console.ts";
+import { browse, callTool, hostile, signInAt } from "../support/console.ts";
 import {
   openConsole,
   pressOnto,
@@ -113,26 +113,10 @@ test("the start page shows a running job until the job is done", async () => {
   await page.waitForURL("**/jobs/*");
 });
 
-test("without script a plan can be applied and its job viewed", async () => {
-  const id = await plan({ operation: "upsert", rows: makeRows("bare", 2) });
-  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
-  await bare.goto(`${serving.places.url}/plans/${id}`);
-  await bare.getByRole("button", { name: "Create 2 links" }).click();
-  await bare.waitForURL("**/jobs/*");
-  await expect
-    .poll(async () => {
-      await bare.reload();
-      return bare.locator("#progress").innerText();
-    })
-    .toContain("2 of 2");
-});
-
 test("a plan that changed is shown again, and is applied only once", async () => {
   await serving.call("POST", "/links", { body: { path: "twice", name: "Before" } });
   const id = await plan({ operation: "upsert", rows: [{ path: "twice", name: "After" }] });
-  const hand = browse(serving.places.url);
-  await hand.open("/sign-in");
-  await hand.submit({ key: serving.key });
+  const hand = await signInAt(serving);
   const shown = await hand.open(`/plans/${id}`);
   const again = await hand.submit({ shown: "of something else" });
   expect(again.text).toContain("This has changed in the meantime.");
@@ -156,9 +140,7 @@ test("a plan that changed is shown again, and is applied only once", async () =>
 test("another key gets 404 for a plan and its job, and a read-only key for any plan", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("mine", 1) });
   const words = ["keys", "create", "--data", folder.path];
-  const stranger = browse(serving.places.url);
-  await stranger.open("/sign-in");
-  await stranger.submit({ key: (await runJson(words)).token });
+  const stranger = await signInAt(serving, (await runJson(words)).token);
   const { text: start } = await stranger.open("/");
   const form_token = /name="form_token" value="([^"]+)"/.exec(start)?.[1] ?? "";
   await go(`/plans/${id}`);
@@ -172,9 +154,7 @@ test("another key gets 404 for a plan and its job, and a read-only key for any p
     expect((await stranger.post(path, { form_token })).status).toBe(404);
   }
   const { token } = await runJson([...words, "--scopes", "links.index,links.show"]);
-  const viewer = browse(serving.places.url);
-  await viewer.open("/sign-in");
-  await viewer.submit({ key: token });
+  const viewer = await signInAt(serving, token);
   expect((await viewer.open("/links")).text).not.toMatch(/links\/(several|import)/);
   for (const path of ["/links/several", "/links/import", `/plans/${id}`]) {
     expect((await viewer.open(path)).status).toBe(404);

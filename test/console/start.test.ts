@@ -72,11 +72,3 @@ test("a new approval appears on the start page without moving the focus", async 
   await lookAgain();
   await page.waitForURL("**/sign-in");
 });
-
-test("without script a change can be undone on the start page", async () => {
-  await callTool(serving, "update_link", { id: "spring", name: "Autumn" });
-  const { page } = await openConsole(browser, serving, { javaScriptEnabled: false });
-  expect(await page.getByRole("button", { name: /^Copy/ }).count()).toBe(0);
-  await page.getByRole("button", { name: /^Undo: Changed Autumn/ }).click();
-  await page.getByText("Undone.").waitFor();
-});
