@@ -1,12 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import {
-  createUsedFolder,
-  runJson,
-  startServe,
-  untilSeen,
-  type Serving,
-} from "../support/command.ts";
+import { createUsedFolder, startServe, untilSeen, type Serving } from "../support/command.ts";
 import { visitAt, type Visited } from "../support/link-host.ts";
 
 import agents from "../host/user-agents.json" with { type: "json" };
@@ -57,26 +51,6 @@ test("the server's own host names serve no links, and a link host serves no API"
     const { status, text } = await visit(serving, path);
     expect([status, text]).toEqual([404, expect.stringContaining("Link not found")]);
   }
-});
-
-test("a changed domain and changed settings soon take effect on links", async () => {
-  await using folder = await createUsedFolder();
-  await using serving = await startServe(folder.path);
-  await addLink(serving, "spring");
-  const seen = () => visit(serving, "/spring", "go.example");
-  const update = (...words: readonly string[]) =>
-    runJson(["projects", "update", "default", "--data", folder.path, ...words]);
-  expect((await seen()).status).toBe(404);
-  await update("--custom-domain", "go.example", "--assume-verified");
-  await untilSeen();
-  expect((await seen()).headers.location).toBe(url);
-  await update("--suspend", "on");
-  await untilSeen();
-  expect((await seen()).text).toBe((await visit(serving, "/spring")).text);
-  expect((await seen()).text).toContain("Link not found");
-  await update("--suspend", "off");
-  await untilSeen();
-  expect((await seen()).headers.location).toBe(url);
 });
 
 test("links open at the operator's link origin", async () => {

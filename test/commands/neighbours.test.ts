@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
-import { createServer, get } from "node:http";
-import type { AddressInfo } from "node:net";
+import { get } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
+import { findFreePort } from "../support/ports.ts";
 
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
@@ -70,15 +70,6 @@ describe("a folder without data", () => {
     );
   });
 });
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 async function readStatus(port: number, host: string, path: string): Promise<number | undefined> {
   const asked = get({ host: "127.0.0.1", port, path, headers: { host } });
