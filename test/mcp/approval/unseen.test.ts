@@ -14,6 +14,7 @@ import { openForEach } from "../../support/open-for.ts";
 /** Tests when the server concludes that a client did not show the form to a user. */
 
 const hour_ms = 60 * 60_000;
+const day_ms = 24 * hour_ms;
 
 let assistant: AssistantWorld;
 let id: string;
@@ -63,43 +64,59 @@ test.each(legacyEras)(
   },
 );
 
+const decline: Reply = { action: "decline" };
+const cancel: Reply = { action: "cancel" };
+const ownTimeout = Object.assign(new Error("Request timed out"), { code: -32001 });
+
+type FormReply = readonly [after_ms: number, reply: Reply | Error, outcome: Outcome];
+type Outcome = "gets the approval page" | "declines the call";
+
+const replies: readonly FormReply[] = [
+  [300, decline, "gets the approval page"],
+  [300, cancel, "gets the approval page"],
+  [301, decline, "declines the call"],
+  [301, cancel, "declines the call"],
+  [44_999, cancel, "declines the call"],
+  [45_000, cancel, "gets the approval page"],
+  [60_000, decline, "declines the call"],
+];
+
+/** Only clients of earlier revisions can answer a form with an error. */
+const errors: readonly FormReply[] = [
+  [0, new Error("no window to show it in"), "gets the approval page"],
+  [20_000, ownTimeout, "gets the approval page"],
+  [44_999, new Error("gave up"), "declines the call"],
+  [45_000, new Error("gave up"), "gets the approval page"],
+];
+
 describe.each(eras)("a %s client", (era) => {
-  const declines: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
+  const possible = era === "modern" ? replies : [...replies, ...errors];
 
-  test.each(declines)(
-    "that replies $action within 300 ms gets the approval page instead of the form",
-    async (reply) => {
-      const client = await connect(era, 300, reply);
-      const { error } = await deleteLink(client);
-      expect(error).toMatchObject({
-        code: "approval_required",
-        effect: "none",
-        approval: { url: expect.stringContaining("/approve/") },
-      });
-      expect(assistant.writes).toEqual([]);
-
-      await assistant.press(error.approval.url, "approve");
-      expect((await deleteLink(client)).deleted.id).toBe(id);
-      expect(questions).toBe(1);
-    },
-  );
-
-  test.each(declines)(
-    "that replies $action after more than 300 ms declines the call",
-    async (reply) => {
-      const client = await connect(era, 301, reply);
-      expect((await deleteLink(client)).error.code).toBe("approval_declined");
+  test.each(possible)("that replies to a form after %i ms with %o %s", async (...given) => {
+    const [after_ms, reply, outcome] = given;
+    const client = await connect(era, after_ms, reply);
+    const { error } = await deleteLink(client);
+    expect(assistant.writes).toEqual([]);
+    if (outcome === "declines the call") {
+      expect(error.code).toBe("approval_declined");
       expect((await deleteLink(client)).error.code).toBe("approval_declined");
       expect(questions).toBe(2);
-    },
-  );
+      return;
+    }
+    expect(error).toMatchObject({ code: "approval_required", effect: "none" });
+    await assistant.press(error.approval.url, "approve");
+    expect((await deleteLink(client)).deleted.id).toBe(id);
+    expect(questions).toBe(1);
+  });
 
-  test("gets no second form for an hour after an instant reply", async () => {
-    const client = await connect(era, 0, { action: "decline" });
+  test.each([
+    ["an hour after an instant reply", 0, decline, hour_ms + 1],
+    ["a day after it cancelled a form that was open for 45 seconds", 45_000, cancel, day_ms],
+  ])("gets its next form only %s", async (_, after_ms, reply, pause_ms) => {
+    const client = await connect(era, after_ms, reply);
     const other = await assistant.plant("link", { path: "summer" });
     await deleteLink(client);
-    expect((await deleteLink(client, other.id)).error.approval.url).toContain("/approve/");
-    assistant.advance(hour_ms);
+    assistant.advance(pause_ms - 1);
     expect((await deleteLink(client, other.id)).error.approval.url).toContain("/approve/");
     expect(questions).toBe(1);
 
@@ -110,7 +127,7 @@ describe.each(eras)("a %s client", (era) => {
   });
 
   test("with an instant reply does not prevent a form for another key's client", async () => {
-    await deleteLink(await connect(era, 0, { action: "decline" }));
+    await deleteLink(await connect(era, 0, decline));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
     const other = await connect(era, 1000, yes, { key });
@@ -120,45 +137,13 @@ describe.each(eras)("a %s client", (era) => {
 
   test("that cancels a page request instantly is not asked again", async () => {
     const capabilities = { elicitation: { url: {} } };
-    const client = await connect(era, 10, { action: "cancel" }, { capabilities });
+    const client = await connect(era, 10, cancel, { capabilities });
     const { url } = (await deleteLink(client)).error.approval;
     expect((await deleteLink(client)).error.approval.url).toBe(url);
     expect(questions).toBe(1);
   });
-});
 
-const minute_ms = 60_000;
-
-describe.each(eras)("a %s client that cancels a form", (era) => {
-  const cancel: Reply = { action: "cancel" };
-
-  test("after 45 seconds gets only the approval page for the next day", async () => {
-    const client = await connect(era, 45_000, cancel);
-    const other = await assistant.plant("link", { path: "summer" });
-    const { error } = await deleteLink(client);
-    expect(error).toMatchObject({
-      code: "approval_required",
-      effect: "none",
-      approval: { url: expect.stringContaining("/approve/") },
-    });
-    assistant.advance(24 * hour_ms - 1);
-    expect((await deleteLink(client, other.id)).error.approval.url).toContain("/approve/");
-    expect(questions).toBe(1);
-    expect(assistant.writes).toEqual([]);
-
-    assistant.advance(1);
-    await deleteLink(client, other.id);
-    expect(questions).toBe(2);
-  });
-
-  test("within 45 seconds declines the call", async () => {
-    const client = await connect(era, 44_999, cancel);
-    expect((await deleteLink(client)).error.code).toBe("approval_declined");
-    expect((await deleteLink(client)).error.code).toBe("approval_declined");
-    expect(questions).toBe(2);
-  });
-
-  test("after 45 seconds also gets only the approval page from the next process", async () => {
+  test("that cancels a late form gets only the page from the next process too", async () => {
     await deleteLink(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
@@ -171,27 +156,13 @@ describe.each(eras)("a %s client that cancels a form", (era) => {
     expect(questions).toBe(2);
     await ask({ version: "2" });
     expect(questions).toBe(3);
-    later.advance(24 * hour_ms - 2001);
+    later.advance(day_ms - 2001);
     await ask();
     expect(questions).toBe(3);
     later.advance(1);
     await ask();
     expect(questions).toBe(4);
   });
-
-  test("does not prevent a form for another key's client", async () => {
-    await deleteLink(await connect(era, minute_ms, cancel));
-    const key = await assistant.world.addKey();
-    await deleteLink(await connect(era, 1000, cancel, { key }));
-    expect(questions).toBe(2);
-  });
-});
-
-test.each(eras)("a %s client that declines after a minute declines the call", async (era) => {
-  const client = await connect(era, minute_ms, { action: "decline" });
-  expect((await deleteLink(client)).error.code).toBe("approval_declined");
-  expect((await deleteLink(client)).error.code).toBe("approval_declined");
-  expect(questions).toBe(2);
 });
 
 test("cancelling a form that another process sent declines the call", async () => {
@@ -203,93 +174,46 @@ test("cancelling a form that another process sent declines the call", async () =
   expect(reply.structuredContent.error.code).toBe("approval_declined");
 });
 
-describe.each(legacyEras)("a %s client that answers a form with an error", (era) => {
-  test("gets the approval page if the error is its own timeout", async () => {
-    const late = Object.assign(new Error("Request timed out"), { code: -32001 });
-    const client = await connect(era, 20_000, late);
-    expect((await deleteLink(client)).error.code).toBe("approval_required");
-    expect((await deleteLink(client)).error.code).toBe("approval_required");
-    expect(questions).toBe(1);
-  });
-
-  test("gets the approval page if it sends the error after 45 seconds", async () => {
-    const client = await connect(era, 45_000, new Error("gave up"));
-    expect((await deleteLink(client)).error.code).toBe("approval_required");
-    expect(questions).toBe(1);
-  });
-
-  test("declines the call if it sends the error within 45 seconds", async () => {
-    const client = await connect(era, 44_999, new Error("gave up"));
-    expect((await deleteLink(client)).error.code).toBe("approval_declined");
-  });
-});
-
-describe.each(legacyEras)("a %s client that ends its own call", (era) => {
-  /** Ends the call while the form is open, like a client whose call timed out. */
-  async function endCall(after_ms: number): Promise<void> {
-    const call = new AbortController();
-    const elicit: Elicit = () => {
-      questions += 1;
-      assistant.advance(after_ms);
-      call.abort();
-      return new Promise(() => {});
-    };
-    const { callTool } = await assistant.connect({ era, elicit });
-    await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
-  }
-
-  test("after 45 seconds gets the approval page next time", async () => {
-    await endCall(45_000);
-    const later = await connect(era, 1000, { action: "decline" });
-    expect((await deleteLink(later)).error.code).toBe("approval_required");
-    expect(questions).toBe(1);
-    expect(assistant.writes).toEqual([]);
-  });
-
-  test("within 45 seconds gets a form next time", async () => {
-    await endCall(44_999);
-    const later = await connect(era, 1000, { action: "decline" });
-    expect((await deleteLink(later)).error.code).toBe("approval_declined");
-    expect(questions).toBe(2);
-  });
-});
-
-/** Asks without answering, so the server never learns whether the form was shown. */
-async function ask(): Promise<string> {
-  const call = { name: "delete_link", arguments: { id } };
-  return (await assistant.callRaw(call)).resultType;
+/** Ends the call while the form is open, like a client whose call timed out. */
+async function endCall(era: Era, after_ms: number): Promise<void> {
+  const call = new AbortController();
+  const elicit: Elicit = () => {
+    questions += 1;
+    assistant.advance(after_ms);
+    call.abort();
+    return new Promise(() => {});
+  };
+  const { callTool } = await assistant.connect({ era, elicit });
+  await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
 }
 
-describe("a 2026-07-28 client that never answers a form", () => {
-  test("gets the approval page 45 seconds later", async () => {
-    expect(await ask()).toBe("input_required");
-    assistant.advance(45_000);
-    expect(await ask()).toBe("complete");
-    expect(assistant.writes).toEqual([]);
-  });
-
-  test("gets a form again within 45 seconds", async () => {
-    expect(await ask()).toBe("input_required");
-    assistant.advance(44_999);
-    expect(await ask()).toBe("input_required");
-  });
-
-  test("gets a form again after the question expires", async () => {
-    expect(await ask()).toBe("input_required");
-    assistant.advance(300_001);
-    expect(await ask()).toBe("input_required");
-  });
-});
-
-describe.each(legacyEras)("a %s client", (era) => {
-  test("that fails instantly gets the approval page, because no user saw the form", async () => {
-    const client = await connect(era, 0, new Error("no window to show it in"));
-    expect((await deleteLink(client)).error.code).toBe("approval_required");
-    expect((await deleteLink(client)).error.code).toBe("approval_required");
-    expect(questions).toBe(1);
+describe.each(legacyEras)("a %s client that ends its own call", (era) => {
+  test.each([
+    [45_000, "approval_required", 1],
+    [44_999, "approval_declined", 2],
+  ])("after %i ms gets %s next time", async (after_ms, code, asked) => {
+    await endCall(era, after_ms);
+    const later = await connect(era, 1000, decline);
+    expect((await deleteLink(later)).error.code).toBe(code);
+    expect(questions).toBe(asked);
     expect(assistant.writes).toEqual([]);
   });
 });
+
+test.each([
+  [44_999, "input_required"],
+  [45_000, "complete"],
+  [300_001, "input_required"],
+])(
+  "a 2026-07-28 form without an answer for %i ms makes the next call %s",
+  async (after_ms, type) => {
+    const ask = () => assistant.callRaw({ name: "delete_link", arguments: { id } });
+    expect((await ask()).resultType).toBe("input_required");
+    assistant.advance(after_ms);
+    expect((await ask()).resultType).toBe(type);
+    expect(assistant.writes).toEqual([]);
+  },
+);
 
 test("the time until an answer does not depend on the system clock", async () => {
   const client = await assistant.connect({
