@@ -14,12 +14,10 @@ import { createServed, type Served, type Serving } from "./command.ts";
 import { browse } from "./console.ts";
 import axe from "axe-core";
 import {
-  type AssistantClient,
   createAssistantWorld,
   type AssistantOptions,
   type AssistantWorld,
 } from "./assistant-world.ts";
-import { callDone, type Args } from "./mcp-clients.ts";
 import { createPageListener } from "../../src/mcp/approval/page-listener.ts";
 import { approvalPath } from "../../src/mcp/approval/approval-page.ts";
 
@@ -262,23 +260,6 @@ export async function saveShot(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width, height: Math.min(height, mostHeight) });
   await page.waitForTimeout(300);
   await page.screenshot({ path, fullPage: true });
-}
-
-/**
- * Calls a tool as an assistant. If that needs approval, a person approves it in their browser, and
- * the call is made again. `text` is what the person read, or undefined if it needed no approval.
- */
-export async function approveInTab(
-  tab: Page,
-  client: AssistantClient,
-  tool: string,
-  args: Args = {},
-) {
-  const { error, ...done } = (await client.callTool(tool, args)).structured;
-  if (error === undefined) return { text: undefined, done };
-  expect(error).toMatchObject({ code: "approval_required", effect: "none" });
-  const text = await decideInTab(tab, error.approval.url, "approve");
-  return { text, done: await callDone(client, tool, args) };
 }
 
 /** An assistant's world whose approval pages are at a port, where a browser can open them. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Browser, Page } from "playwright-core";
-import { writeQuestion } from "../../../src/mcp/approval/question-text.ts";
 import type { Question } from "../../../src/mcp/approval/question.ts";
 import { hashToken } from "../../../src/service/keys.ts";
 import { findKey } from "../../../src/store/keys.ts";
@@ -91,21 +90,6 @@ describe("a change on the approval page", () => {
     expect(html).toContain(
       "</strong> 20 seconds ago by this key. Before that: &quot;https://a.example",
     );
-  });
-
-  test("is also written as plain text", () => {
-    expect(writeQuestion(preview).split("\n")).toEqual([
-      "Change it",
-      '- changed: 2026-01-15T12:59:40+01:00 by this key; before that: "https://a.example"',
-      '- web address: "https://a.example/x" → "https://a.example/y"',
-      "- iOS app: becomes nothing",
-      "- file: ",
-      '− "one two <three>"',
-      '+ "one two <four>"',
-      "- visitors: ",
-      "iPhone: the <app>",
-      "Computer: nothing",
-    ]);
   });
 });
 
@@ -272,6 +256,18 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`, undefined, otherHost)).status).toBe(403);
     await assistant.press(url, "decline");
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
+  });
+
+  test("was recently another one, which is mentioned without its text", async () => {
+    for (const title of ["First", "Second"]) {
+      const text = { body: writeBody(title), css: "" };
+      await assistant.press(await publish(text), "approve");
+      await assistant.callTool("publish_template", text);
+    }
+    const { error } = (await assistant.callTool("unpublish_template")).structured;
+    const { html } = await assistant.visit(error.approval.url);
+    expect(html).toContain("Before that: another live version");
+    expect(html).not.toContain("store_buttons");
   });
 
   test("is replaced by an explanation if the key may not render it", async () => {
