@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { approvalRules } from "../../../src/contract/rules/approval-rules.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
+import { createStrangeWorld } from "../../support/remote.ts";
 import { readAccess } from "../../support/stage.ts";
 
 /** Tests which changes need an approval. */
@@ -277,8 +278,20 @@ describe("overwrites without an approval", () => {
     expect(error.approval.preview).toContain("up to 100 more overwrites within 10 minutes");
     await assistant.press(error.approval.url, "approve");
     expect(await rename("next")).toHaveProperty("link");
+    // A rejected write is not counted.
+    await call("update_link", { id: "spring", url: "not an address" });
     await renameTimes(100);
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("are limited again if the clock is set back after an approval", async () => {
+    await assistant.plant("link", { path: "spring" });
+    await renameTimes(20);
+    const { error } = await rename("next");
+    await assistant.press(error.approval.url, "approve");
+    expect(await rename("next")).toHaveProperty("link");
+    assistant.setClock(-60 * 60_000);
+    expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
   });
 
   test("include undos, and approving an undo also allows more overwrites", async () => {
@@ -299,7 +312,7 @@ describe("overwrites without an approval", () => {
     const { error } = await rename("next");
     await assistant.press(error.approval.url, "approve");
     await rename("next");
-    assistant.advance(10 * 60_000);
+    assistant.advance(tenMinutes_ms);
     await renameTimes(20);
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
   });
@@ -377,4 +390,84 @@ describe("a plan that only creates links", () => {
     expect(job.failures).toMatchObject([{ outcome: "rejected" }]);
     expect((await call("list_ios_apps", {})).ios_apps).toEqual([]);
   });
+});
+
+const tenMinutes_ms = 10 * 60_000;
+
+describe("update_link and undo", () => {
+  test("need approval to move a link that has clicks", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
+    await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
+    expect(await readPreview("update_link", { id, path: "autumn" })).toContain(
+      '"summer" → "autumn"',
+    );
+    expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
+  });
+
+  test("need approval to move a link that is older than ten minutes", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    assistant.advance(tenMinutes_ms);
+    expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
+    assistant.advance(1);
+    expect(await readPreview("update_link", { id, path: "autumn" })).toContain(
+      '"summer" → "autumn"',
+    );
+    expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
+  });
+
+  test("need approval to undo a move after ten minutes", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    await call("update_link", { id, path: "summer" });
+    assistant.advance(tenMinutes_ms + 1);
+    expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
+  });
+
+  test("restore the path of a recently moved link without approval", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    await call("update_link", { id, path: "summer" });
+    expect(await readPreview("undo", {})).toBeUndefined();
+    expect((await call("get_link", { id })).link.path).toBe("spring");
+  });
+
+  test("need approval if the key cannot read the link's age", async () => {
+    const { id } = await assistant.plant("link", { path: "spring" });
+    const key = await assistant.world.addKey({ scopes: ["links.update", "links.show"] });
+    const { callTool } = await assistant.connect({ key });
+    const { error } = (await callTool("update_link", { id, path: "summer" })).structured;
+    expect(error).toMatchObject({ code: "approval_required" });
+  });
+});
+
+test("moving a link of a remote server needs approval because its age is unknown", async () => {
+  await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
+  const { id } = await strange.plant("link", { path: "spring" });
+  const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;
+  expect(error).toMatchObject({ code: "approval_required" });
+});
+
+test("overwrites whose outcome is unknown count toward the limit of twenty", async () => {
+  await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
+  const { id } = await strange.plant("link", { path: "spring" });
+  let isLost = false;
+  strange.proxy.setAlter(({ method, path }, reply) => {
+    isLost ||= method === "PATCH" && path.includes(id);
+    return isLost ? undefined : reply;
+  });
+  const rename = async (name: string) => {
+    // A client that failed often stops repeating calls, so use a new client for each call.
+    const update = async () => {
+      isLost = false;
+      const { callTool } = await strange.connect();
+      return (await callTool("update_link", { id, name })).structured.error;
+    };
+    let error = await update();
+    // A connection closed by the previous failure may fail before anything is sent, so try again.
+    for (let more = 10; more > 0 && error.code === "unreachable"; more -= 1) error = await update();
+    return error;
+  };
+  for (let done = 0; done < 20; done += 1) {
+    expect(await rename(`${done}`)).toMatchObject({ code: "outcome_unknown" });
+  }
+  expect(await rename("next")).toMatchObject({ code: "approval_required" });
 });
