@@ -92,6 +92,19 @@ export function withBody(reply: ProxiedReply, change: (body: never) => unknown):
   return { ...reply, body: JSON.stringify(change(JSON.parse(reply.body) as never)) };
 }
 
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Changes each link in a reply, whether it is single or in a list. */
+export function alterLinks(change: (link: Fields) => unknown): Alter {
+  return ({ path }, reply) => {
+    if (!path.startsWith("/api/v1/links")) return reply;
+    return withBody(reply, (body: Fields) => {
+      if (!Array.isArray(body["links"])) return change(body);
+      return { ...body, links: body["links"].map(change) };
+    });
+  };
+}
+
 async function readRequest(incoming: IncomingMessage): Promise<ProxiedRequest> {
   const { method = "GET", url: path = "/" } = incoming;
   const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);

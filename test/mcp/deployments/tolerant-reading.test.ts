@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import {
+  alterLinks,
   replyWith,
   withBody,
   type Alter,
+  type Fields,
   createStrangeWorld,
   type StrangeWorld,
 } from "../../support/remote.ts";
@@ -13,18 +15,6 @@ import { openForEach } from "../../support/open-for.ts";
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
-
-type Fields = Readonly<Record<string, unknown>>;
-type Change = (link: Fields) => unknown;
-
-/** Alters each link in a response, whether single or in a list. */
-function alterLinks(change: Change): Alter {
-  return (_, reply) =>
-    withBody(reply, (body: Fields) => {
-      if (!Array.isArray(body["links"])) return change(body);
-      return { ...body, links: body["links"].map(change) };
-    });
-}
 
 async function plantThree(): Promise<readonly { readonly id: string }[]> {
   const names = ["a", "b", "c"];
@@ -50,7 +40,7 @@ describe("a link of a remote server", () => {
     [{ clicks: 1.5 }],
   ])("is shown without the wrong field %j, which is reported as a problem", async (odd) => {
     await plantThree();
-    const change: Change = (link) => (link["path"] === "c" ? { ...link, ...odd } : link);
+    const change = (link: Fields) => (link["path"] === "c" ? { ...link, ...odd } : link);
     strange.proxy.setAlter(alterLinks(change));
     const read = await callDone(strange, "list_links", byPath);
     const [field = ""] = Object.keys(odd);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import {
+  alterLinks,
   replyWith,
   withBody,
   type Alter,
+  type Fields,
   createStrangeWorld,
   type StrangeWorld,
 } from "../../support/remote.ts";
@@ -13,18 +15,6 @@ import { openForEach } from "../../support/open-for.ts";
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function alterLinks(change: (link: Fields) => unknown): Alter {
-  return ({ path }, reply) => {
-    if (!path.startsWith("/api/v1/links")) return reply;
-    return withBody(reply, (body: Fields) => {
-      if (!Array.isArray(body["links"])) return change(body);
-      return { ...body, links: body["links"].map(change) };
-    });
-  };
-}
 
 const hideIdOfSpring = (link: Fields) =>
   link["path"] === "spring" ? { ...link, id: undefined } : link;

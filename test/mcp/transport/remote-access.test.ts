@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createUsedFolder } from "../../support/command.ts";
 import { connectV1, type Connected } from "../../support/mcp-clients.ts";
-import { startDeployment } from "../../support/remote.ts";
+import { startAlteringProxy } from "../../support/remote.ts";
 import { openTestServer, type TestServer } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
@@ -42,28 +42,20 @@ const useful = [
   "cancel_job",
 ].toSorted();
 
-/** Forwards requests to the service over HTTP, and records them. */
+/** A remote server whose requests are recorded, and a key that may only read links. */
 async function openStrange() {
   const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
   const { url } = testServer.serving.places;
-  const deployment = await startDeployment(async (request, response) => {
-    const { method = "", headers } = request;
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of request) chunks.push(chunk as Uint8Array);
-    const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
-    const { authorization = "", "content-type": type } = headers;
-    const sent = { authorization, ...(type !== undefined && { "content-type": type }) };
-    const answer = await fetch(`${url}${request.url}`, { method, headers: sent, ...body });
-    response.writeHead(answer.status, { "content-type": "application/json" });
-    response.end(await answer.text());
+  const proxy = await startAlteringProxy(url, (_, { headers, ...reply }) => {
+    return { ...reply, headers: { "content-type": headers["content-type"] ?? "" } };
   });
   const folder = await createUsedFolder();
   return {
     data: folder.path,
-    env: { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: key },
-    listAsked: () => deployment.requests.map(({ method, url: path }) => `${method} ${path}`),
+    env: { WAYPOST_BASE_URL: proxy.url, WAYPOST_API_KEY: key },
+    listAsked: () => proxy.requests.map(({ method, path }) => `${method} ${path}`),
     [Symbol.asyncDispose]: async () => {
-      await deployment[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
     },
   };
