@@ -68,32 +68,32 @@ const decline: Reply = { action: "decline" };
 const cancel: Reply = { action: "cancel" };
 const ownTimeout = Object.assign(new Error("Request timed out"), { code: -32001 });
 
-type FormReply = readonly [after_ms: number, reply: Reply | Error, outcome: Outcome];
+type FormReply = readonly [what: string, after_ms: number, outcome: Outcome, reply: Reply | Error];
 type Outcome = "gets the approval page" | "declines the call";
 
 const replies: readonly FormReply[] = [
-  [300, decline, "gets the approval page"],
-  [300, cancel, "gets the approval page"],
-  [301, decline, "declines the call"],
-  [301, cancel, "declines the call"],
-  [44_999, cancel, "declines the call"],
-  [45_000, cancel, "gets the approval page"],
-  [60_000, decline, "declines the call"],
+  ["declines a form", 300, "gets the approval page", decline],
+  ["cancels a form", 300, "gets the approval page", cancel],
+  ["declines a form", 301, "declines the call", decline],
+  ["cancels a form", 301, "declines the call", cancel],
+  ["cancels a form", 44_999, "declines the call", cancel],
+  ["cancels a form", 45_000, "gets the approval page", cancel],
+  ["declines a form", 60_000, "declines the call", decline],
 ];
 
 /** Only clients of earlier revisions can answer a form with an error. */
 const errors: readonly FormReply[] = [
-  [0, new Error("no window to show it in"), "gets the approval page"],
-  [20_000, ownTimeout, "gets the approval page"],
-  [44_999, new Error("gave up"), "declines the call"],
-  [45_000, new Error("gave up"), "gets the approval page"],
+  ["cannot show a form", 0, "gets the approval page", new Error("no window to show it in")],
+  ["stops waiting", 20_000, "gets the approval page", ownTimeout],
+  ["reports an error", 44_999, "declines the call", new Error("gave up")],
+  ["reports an error", 45_000, "gets the approval page", new Error("gave up")],
 ];
 
 describe.each(eras)("a %s client", (era) => {
   const possible = era === "modern" ? replies : [...replies, ...errors];
 
-  test.each(possible)("that replies to a form after %i ms with %o %s", async (...given) => {
-    const [after_ms, reply, outcome] = given;
+  test.each(possible)("that %s after %i ms %s", async (...given) => {
+    const [, after_ms, outcome, reply] = given;
     const client = await connect(era, after_ms, reply);
     const { error } = await deleteLink(client);
     expect(assistant.writes).toEqual([]);
