@@ -121,14 +121,6 @@ describe("a deletion", () => {
   });
 });
 
-test("the approval of a plan marks a host that no older link has", async () => {
-  await plant(3);
-  assistant.setClock(24 * 60 * 60_000 + 1);
-  const rows = listPaths(2).map((row) => ({ ...row, url: other }));
-  const { text } = await ask({ operation: "update", rows });
-  expect(text).toMatch(/"evil\.example": 2 links; NEW: none of the 3 links that did not change /);
-});
-
 test("the approval of a plan for many hosts counts the others", async () => {
   await plant(22);
   const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
