@@ -46,7 +46,7 @@ export const bin: Command<typeof binFlags> = {
 
 type BinInvocation = Invocation<typeof binFlags>;
 
-/** Runs a part of the command on the bin of the project that the flags name. */
+/** Runs `work` on the project that the flags name. */
 function withProject<Result>(
   { config, flags }: BinInvocation,
   work: (operator: Operator, project: StoredProject) => Promise<Result>,
@@ -92,12 +92,12 @@ async function restore(invocation: BinInvocation, id: string): Promise<void> {
   const { label = kind } = findKindNamed(kind) ?? {};
   const names = [restored["name"], restored[nameIdentifier(kind)]];
   const name = names.find((text) => !isBlank(text));
-  // `the link "Newsletter"`; without a name, its path or identifier.
+  // Such as `the link "Newsletter"`. Without a name, the link's path or ID is used.
   const thing = typeof name === "string" ? `the ${label} ${quote(name)}` : `the ${label}`;
   say(`Restored ${thing} in project ${quote(project.subdomain)}.`);
 }
 
-/** False if the person rejects it. */
+/** Returns false if the user rejects it. */
 function empty(invocation: BinInvocation): Promise<boolean> {
   const { flags, host } = invocation;
   const conclude = (emptied: number, sentence: string) => {
@@ -105,7 +105,7 @@ function empty(invocation: BinInvocation): Promise<boolean> {
     (flags.json === true ? say : print)(sentence);
   };
   return withProject(invocation, async (operator, { id, subdomain }) => {
-    // Entries that are deleted while the person thinks are not part of the question.
+    // Items that are deleted while the user decides are not part of the question.
     const upTo = clock.now();
     const count = await countBin({ db: operator.store.db, projectId: id }, upTo);
     if (count === 0) {
@@ -113,7 +113,7 @@ function empty(invocation: BinInvocation): Promise<boolean> {
       return true;
     }
     say(`The bin of the project ${subdomain} has ${count} deleted links and apps.`);
-    // The bin is emptied as a whole, so the first Ctrl-C does not end the process.
+    // The bin is emptied as a whole, so the first Ctrl-C must not end the process.
     if (flags.yes === true) listenForStop(host);
     else {
       if (host.input.isTTY) say("Deleted entries cannot be restored.");

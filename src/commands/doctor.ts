@@ -47,7 +47,9 @@ export const doctor: Command<typeof doctorFlags> = {
   flags: doctorFlags,
 };
 
-/** Prints a line about each check, and how to fix a fault. False if something must be fixed. */
+/**
+ * Prints a line for each check, with the fix for each fault. Returns false if a fault was found.
+ */
 async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Promise<boolean> {
   const findings: Finding[] = [];
   const note = (finding: Finding) => {
@@ -63,7 +65,7 @@ async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Pro
   await attempt("tools", note, () => chooseTools(config));
   await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
   await attempt("token", note, () => readGivenSecret(config, "http_token"));
-  // A start would be refused for each of these faults.
+  // Each of these faults prevents a start, so further checks are skipped.
   if (!isGood()) return false;
   await noteCountries(config, note);
   const deployment = await openExisting(checks);
@@ -98,7 +100,7 @@ function describeConfiguration(config: Config, version: string): Finding {
   return { about: "configuration", said: [said, ...listSettingNotes(config)].join("; ") };
 }
 
-/** Undefined before the first start, and if it cannot be opened. */
+/** Returns undefined before the first start, or if the store cannot be opened. */
 async function openExisting({ config, note }: Checks): Promise<Deployment | undefined> {
   const isOwn = config.base_url === undefined;
   return attempt(isOwn ? "store" : "remote server", note, async () => {
@@ -125,10 +127,10 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
   });
 }
 
-/** Changes nothing, and checks large files to their end. */
+/** Changes nothing, and checks even large files completely. */
 const looking = { mustExist: true, checksAll: true } as const;
 
-/** Describes the first start. A new database cannot know a key from the settings. */
+/** Describes the first start. A new database cannot accept a key from the settings. */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
   checkDataFolder(data);
@@ -169,7 +171,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
-/** Sends one request that changes nothing. False if further checks are useless. */
+/** Sends one request that changes nothing. Returns false if further checks make no sense. */
 async function askDeployment(
   deployment: Deployment,
   key: string | undefined,
@@ -228,7 +230,7 @@ async function noteHosts(
   await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
 }
 
-/** Notes what `check_domain` finds at each of the key's own hosts. */
+/** Notes the results of `check_domain` for each of the key's own hosts. */
 export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
   const { checkOwnHost, listOwnHosts } = await import("../domain/check-host.ts");
   const about = "domain";
@@ -260,7 +262,7 @@ async function tryState(config: Config, { state }: Deployment, note: Note): Prom
   }
 }
 
-/** If another machine has the key, this one is probably only used for `serve`, without a key. */
+/** If another machine has the key, this machine probably only runs `serve`, which needs no key. */
 function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
   const about = "key";
   const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(host.program)));

@@ -32,12 +32,12 @@ export const importCommand: Command<typeof importFlags> = {
     "If a row is invalid, nothing is changed. Ctrl-C stops after the rows already in progress.",
 };
 
-/** False if some rows of the file were not applied. */
+/** Returns false if some rows of the file were not applied. */
 async function run(
   { config, flags, host }: Invocation<typeof importFlags>,
   file: string,
 ): Promise<boolean> {
-  // Either the file itself, or the terminal for the answer.
+  // Stdin is either the file, or the terminal for the answer.
   const { input } = host;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
@@ -50,16 +50,16 @@ async function run(
       unit,
       isJson: flags.json === true,
       isSure: flags.yes === true,
-      // If stdin is the file, it cannot have an answer too.
+      // If stdin is the file, it cannot also contain the answer.
       input: file !== "-" && input.isTTY ? input : undefined,
     });
   });
 }
 
-/** JSON is valid only up to its last bracket, so the whole file must fit in memory. */
+/** JSON can only be parsed as a whole, so the file must fit into memory. */
 const mostJsonBytes = 256 * 1024 * 1024;
 
-/** CSV is planned while the file is read, and JSON after all of it was read. */
+/** CSV is planned while the file is read, and JSON after the whole file was read. */
 async function openRows(
   file: string,
   input: Readable,

@@ -49,7 +49,7 @@ async function list({ config, flags, host }: JobInvocation): Promise<void> {
   sayPage(meta, "jobs");
 }
 
-/** Opens the job with this ID. */
+/** Runs `work` with the job of this ID. */
 function withJob<Result>(
   { config, host }: JobInvocation,
   id: string,
@@ -107,7 +107,7 @@ function writeReceipt(receipt: Receipt): readonly string[] {
   return [place, action, quote(path ?? link_id ?? ""), status ?? "left", showLine(message ?? "")];
 }
 
-/** The plan was already approved. */
+/** Resuming needs no approval, because the plan was already approved. */
 function resume(invocation: JobInvocation, id: string): Promise<boolean> {
   refuseReadOnly(invocation.config, "jobs resume");
   return withJob(invocation, id, async (session, job) => {
@@ -124,7 +124,7 @@ function resume(invocation: JobInvocation, id: string): Promise<boolean> {
   });
 }
 
-/** Also allowed in read-only mode. */
+/** Cancelling is allowed even in read-only mode. */
 function cancel(invocation: JobInvocation, id: string): Promise<void> {
   return withJob(invocation, id, async ({ bulk }, job) => {
     const cancelled = await bulk.cancel(job);

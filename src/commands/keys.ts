@@ -115,7 +115,7 @@ async function revoke({ config }: KeyInvocation, id: string): Promise<void> {
 function readScopes(text: string | undefined): readonly Scope[] {
   if (text === undefined) return [];
   const given = readList(text);
-  // An empty list means full access in the store; an empty variable must not mean it here.
+  // In the store, an empty list means full access. An empty variable must not grant that.
   if (given.length === 0) {
     throw new UsageFault("--scopes is empty; list scopes, or omit --scopes to allow all");
   }

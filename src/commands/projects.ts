@@ -69,11 +69,11 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
   const verifies = flags["verify-domain"] === true;
   const change = async (operator: Operator) => {
     const project = await requireProject(operator.store.db, name);
-    // In the form in which it is stored.
+    // The domain in its stored form.
     const { custom_domain } = checkProject({ ...project, ...written.fields }).values;
     if (verifies) await requireRecord(project.id, custom_domain);
     requireDomain(written.settings, custom_domain);
-    // Another process may have changed the domain since its record was looked up.
+    // Another process may have changed the domain since its DNS record was checked.
     const fields = verifies ? { ...written.fields, custom_domain } : written.fields;
     return updateProject(operator, project, { ...written, fields });
   };
@@ -139,7 +139,7 @@ function showWritten(
   say(`Then run: waypost projects update ${subdomain} --verify-domain`);
 }
 
-/** Old and new values of what the command changed. */
+/** Lists the old and new values of the changed fields. */
 function describeChanges(
   { links_count: _before, ...before }: StoredProject,
   { links_count: _after, ...after }: StoredProject,
@@ -215,7 +215,7 @@ function readSettings(flags: ProjectInvocation["flags"]): PartialProjectSettings
   throw new UsageFault(`--${field.replaceAll("_", "-")} ${accepted[field] ?? fault}`);
 }
 
-/** What a flag takes, where that says more than the fault of the field. */
+/** Messages for flags where the field's own message is not specific enough. */
 const accepted: Readonly<Record<string, string>> = {
   plan: `takes ${plans.join(" or ")}`,
   max_links: "takes a whole number",

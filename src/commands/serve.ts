@@ -39,7 +39,7 @@ import { nameCommand, writeCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
-/** What runs when a stop is asked for may end within this time: a container is killed after ten. */
+/** How long running requests may take after a stop. Containers are killed after ten seconds. */
 const finish_ms = 8000;
 
 export const serve: Command<{ "--json": string }> = {
@@ -55,7 +55,7 @@ export const serve: Command<{ "--json": string }> = {
 
 type ServeInvocation = Invocation<{ "--json": string }>;
 
-/** Serves until it is asked to stop, and then finishes running requests. */
+/** Serves until the process is asked to stop, and then finishes running requests. */
 async function run(invocation: ServeInvocation): Promise<void> {
   claimStdout();
   const parts = await openParts(invocation);
@@ -68,7 +68,7 @@ async function run(invocation: ServeInvocation): Promise<void> {
 
 type ServeParts = Awaited<ReturnType<typeof openParts>>;
 
-/** Everything that is opened before the deployment. */
+/** Opens everything that the deployment needs. */
 async function openParts({ config, flags, host }: ServeInvocation) {
   const stopped = host.waitForStop();
   const command = nameCommand(host.program);
@@ -77,7 +77,7 @@ async function openParts({ config, flags, host }: ServeInvocation) {
   const metrics = await openMetrics(config);
   const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
-  // The port comes first: a start that fails for it must not have been the first start.
+  // A start that fails because of its port must not create the data of a first start.
   const port = await claimPort(server, config);
   const addresses = describeAddresses(config, port);
   return {
@@ -111,7 +111,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   const readListening = () => Promise.resolve(listening);
   const assistant = createAssistant({ ...parts, deployment, readListening });
   await assistant.loadUnfinished();
-  // Before anybody is served: where the store is away now, the start fails, and nothing else.
+  // Reads from the store before serving, so that the start fails if the store is down.
   const known = own && {
     ...own,
     ownerKey: await findOwnerKey(own),
@@ -160,17 +160,17 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   readiness.stop();
   const endsAt = clock.monotonic() + finish_ms;
   assistant.stop();
-  // A client that listens to the server's notifications never ends its request by itself.
+  // A client that listens for notifications never ends its request by itself.
   mcp.endListening();
   await closeHttpServer(server, { otherWork: deliverer?.close(), most_ms: finish_ms });
-  // Until then calls may have come over connections that were still open.
+  // Calls could arrive over open connections until now.
   await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
 
 /**
- * Lets other processes of the folder find this one. Undefined if the folder cannot be read or
- * written; links are served anyway.
+ * Lets other processes of the folder find this one. Returns undefined if the folder cannot be read
+ * or written. Links are served even then.
  */
 function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;
@@ -184,7 +184,7 @@ function prepareAnswers({ config, port, report }: ServeParts, readStatement: () 
   }
 }
 
-/** Where a person answers from is noted for the operator; the page's own address is a secret. */
+/** Logs the addresses of users who answer, but not the page's address, which is secret. */
 function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "onRefused"> {
   return {
     onDecided: (_, decision, address) => log.info({ address, decision }, `${page} answered`),
@@ -193,8 +193,8 @@ function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "o
 }
 
 /**
- * Here a caller's token is an API key of ours. In front of a remote server it is the gateway's own
- * token, and the operator's key makes the calls: no caller ever sees it.
+ * Callers of the embedded service send an API key. Callers of a gateway send its own token, and the
+ * operator's key makes the calls, so no caller sees that key.
  */
 async function createIdentify(
   config: Config,

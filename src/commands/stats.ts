@@ -53,7 +53,7 @@ async function run(
   print([counted.sentence, "", ...drawRows(counted)].join("\n"));
 }
 
-/** Looks up the link by its path. */
+/** Finds the ID of the link with this path. */
 async function findId(path: string, { owner }: BulkSession): Promise<string> {
   const value = normalizeForSearch(path);
   const filters = [{ field: "path", condition: "eq", value }] as const;
@@ -63,7 +63,7 @@ async function findId(path: string, { owner }: BulkSession): Promise<string> {
   throw new UsageFault(`no link has the path ${quote(path, 200)}; waypost export lists all links`);
 }
 
-/** Statistics are not part of the API specification, so a remote server may have none. */
+/** Statistics are not part of the API specification, so a remote server may not have them. */
 function refuseWithout(error: unknown): never {
   if (!(error instanceof Problem) || error.status !== 404) throw error;
   if (readAnswer(error.message) === messages.link_not_found) throw error;
@@ -76,10 +76,10 @@ function refuseWithout(error: unknown): never {
 
 const widest = 40;
 const longestKey = 40;
-/** The last character of a bar, by its eighths. */
+/** The last character of a bar, by eighths of its width. */
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** Each row has a bar for its clicks; the clicks of the previous period are only a number. */
+/** Draws a bar for the clicks of each row. Clicks of the previous period are only a number. */
 function drawRows({ rows }: LinkStats): readonly string[] {
   const most = Math.max(1, ...rows.map(({ clicks }) => clicks));
   const cells = rows.map(({ key, clicks, opens, installs, previous }) => {

@@ -59,7 +59,9 @@ async function readTools(config: Config, version: string): Promise<readonly Tool
   });
 }
 
-/** A project's key may list links, and a master key may list projects. */
+/**
+ * Throws if a remote server rejects the key. Project keys can list links, and master keys projects.
+ */
 async function requireValid(client: Client): Promise<void> {
   const links = await readKeyFault(contract.links.index, client);
   const projects = links && (await readKeyFault(contract.projects.index, client));
@@ -68,7 +70,7 @@ async function requireValid(client: Client): Promise<void> {
   throw new UsageFault(`${reason}; set another key (WAYPOST_API_KEY)`);
 }
 
-/** The server's message if it rejects the key itself. */
+/** Returns the server's message if it rejects the key itself. */
 async function readKeyFault(list: Endpoint, { call }: Client): Promise<string | undefined> {
   try {
     await call(list, { limit: 1 }, undefined, { isProbe: true });
@@ -81,7 +83,7 @@ async function readKeyFault(list: Endpoint, { call }: Client): Promise<string | 
 
 const unknown = { state: "unknown" } as const;
 
-/** The part of a tool that a model reads, at about four bytes a token. */
+/** Estimates the tokens that a model reads of a tool, at about four bytes a token. */
 function countTokens({ name, description, inputSchema }: DescribedTool): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4);
 }

@@ -15,42 +15,42 @@ import type { ServedBy } from "../http/watch-proxies.ts";
 import { clock, random } from "../process/embedded.ts";
 
 /**
- * Processes of one data folder ask each other, over HTTP, which of them listens on a port. They
- * recognize each other by signatures made with the folder's secret, which is never sent.
+ * Processes of one data folder find out over HTTP which of them listens on a port. They sign
+ * requests with the folder's secret, which is never sent.
  */
 
 const purposes = ["ask", "leave"] as const;
-/** `serve` asks a stdio process to leave the port. */
+/** With `leave`, `serve` asks a stdio process to give up the port. */
 export type Purpose = (typeof purposes)[number];
 
 /** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;
 
-/** Where the links and pages of a data folder open now, in whichever process of it listens. */
+/** The current addresses of a data folder's links and pages, whichever process serves them. */
 export type Listening = {
-  /** The origin of the pages for a person, such as approvals, without a slash at its end. */
+  /** The origin of pages for users, such as approvals, without a slash at its end. */
   readonly url: string;
   /** The origin of links, with `{subdomain}`; null if the links are on a remote server. */
   readonly links: string | null;
-  /** Whether the settings' own port was taken, so that the next start may have another. */
+  /** Whether the configured port was taken, so that the next start may use another port. */
   readonly isTemporary: boolean;
 };
 
 type ListenerAddress = { readonly host: string; readonly port: number };
 
-/** On a port that is changing hands, no process listens yet, or one is starting. */
+/** While a port changes from one process to another, no process may be listening yet. */
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
-/** A program that had the port before must not repeat a request later. */
+/** Keeps a program that had the port earlier from replaying a request. */
 const validFor_ms = 10_000;
-/** Waypost answers at once unless its machine is very busy. Other programs may never answer. */
+/** Waypost responds quickly unless the machine is very busy. Other programs may never respond. */
 const answerWithin_ms = 3000;
 const mostCharacters = 4096;
 
-/** The address at which this machine reaches a server that listens on all addresses. */
+/** The address for reaching a server on this machine that listens at all addresses. */
 const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export async function askListener(
@@ -76,16 +76,16 @@ export async function askListener(
     }
     const { said, proof } = JSON.parse(text);
     const isOurs = isSameSecret(String(proof), sign("answer", port, nonce, said));
-    // `createAnswerProcess` in another process wrote it.
+    // The signature proves that `createAnswerProcess` in another process wrote the text.
     return isOurs ? (JSON.parse(said) as Statement) : "foreign";
   } catch (error) {
-    // A listener that ends may reset the connection.
+    // A listener that is shutting down may reset the connection.
     const isGone = ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(readCode(error));
     return isGone ? "changing" : "foreign";
   }
 }
 
-/** The statement of the process that serves the folder, if one does. */
+/** Returns the statement of the process that serves the folder, if one exists. */
 export async function findStatement(config: Config): Promise<Statement | undefined> {
   for (const place of [readServedPlace(config.data), config]) {
     const found = place && (await askListener("ask", place, config.data));
@@ -94,12 +94,12 @@ export async function findStatement(config: Config): Promise<Statement | undefin
   return undefined;
 }
 
-/** `serve` notes where it listens, because later commands seldom get the same --port. */
+/** Notes where `serve` listens, because later commands may not have the same --port. */
 export function noteServedPlace(data: string, place: ListenerAddress): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
-/** The note may be old. Only a signed answer proves that a process of the folder listens there. */
+/** The note may be outdated. Only a signed response proves that a process of the folder listens. */
 function readServedPlace(data: string): ListenerAddress | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
@@ -109,11 +109,10 @@ function readServedPlace(data: string): ListenerAddress | undefined {
 }
 
 type ListenerAnswerOptions = {
-  /** The data folder. */
   readonly data: string;
   readonly port: number;
   readonly readStatement: () => Statement;
-  /** Gives the port to `serve`. Omitted by `serve` itself, which keeps its port. */
+  /** Gives up the port to `serve`. Omitted by `serve`, which keeps its port. */
   readonly leave?: () => void;
 };
 
@@ -137,17 +136,17 @@ export function createAnswerProcess(options: ListenerAnswerOptions): AnswerProce
 /** A signature is valid for one purpose at one port. */
 type Sign = (purpose: Purpose | "answer", ...signed: readonly unknown[]) => string;
 
-/** Creates the folder's secret if no process of the folder has listened before. */
+/** Opens the folder's secret. Creates it if no process has listened before. */
 export function openSign(folder: string): Sign {
   const path = findListenerKeyFile(folder);
   return findSign(folder) ?? createSign(keepToken(path, createToken(random)));
 }
 
-/** Undefined if no process of the folder has ever listened. */
+/** Returns undefined if no process of the folder has ever listened. */
 function findSign(folder: string): Sign | undefined {
   const path = findListenerKeyFile(folder);
   const secret = readIfThere(path);
-  // With a guessable secret, any program on this machine could pass for Waypost.
+  // With a guessable secret, any program on this machine could impersonate Waypost.
   return secret === undefined ? undefined : createSign(checkToken(path, secret));
 }
 

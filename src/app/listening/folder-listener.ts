@@ -12,17 +12,17 @@ import { createAnswerProcess, findStatement, openSign, type Listening } from "./
 import { takePort } from "./take-port.ts";
 
 /**
- * A stdio process's part in serving links and pages. Of the processes of a folder with the same
- * port, the first that gets it serves them; the others try again every few seconds.
+ * The part of a stdio process that serves links and pages. The first process of a folder that gets
+ * the port serves them. The others try again every few seconds.
  */
 export type FolderListener = {
-  /** Says what this process serves. Until then it only finds out whether another one listens. */
+  /** Sets what this process serves. Until then, it only checks whether another process listens. */
   readonly setHandlers: (makeHandlers: MakeHandlers) => void;
-  /** Where the folder is served. If no process listens, this one starts to. */
+  /** Returns where the folder is served. If no process listens, this process starts to. */
   readonly read: () => Promise<Listening | undefined>;
-  /** The origin of links, with `{subdomain}` in it, as far as it is known. */
+  /** The origin of links, with `{subdomain}`, as far as it is known. */
   readonly readLinkOrigin: () => string;
-  /** A note for results that contain link addresses, if they do not open or may change. */
+  /** Returns a note for results with link addresses, if those do not open or may change. */
   readonly describeAddresses: () => string | undefined;
   readonly close: () => Promise<void>;
 };
@@ -31,9 +31,9 @@ type MakeHandlers = (listening: Listening) => RequestHandlers;
 
 type FolderListenerOptions = {
   readonly config: Config;
-  /** What a person types to have the links served. */
+  /** The command that the user runs to serve the links. */
   readonly serveCommand: string;
-  /** Logs an unexpected error for the operator. */
+  /** Logs an unexpected error. */
   readonly report: (error: unknown) => unknown;
 };
 
@@ -41,16 +41,16 @@ type ListenerState = FolderListenerOptions & {
   isClosed: boolean;
   makeHandlers?: MakeHandlers;
   held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
-  /** The other process that listens, if one does. */
+  /** The address of the other process that listens, if one exists. */
   other?: Listening | undefined;
-  /** Why no process is known to listen. */
+  /** Why no listening process was found. */
   fault?: string | undefined;
   settling?: Promise<void> | undefined;
   timer?: NodeJS.Timeout;
 };
 
 const loopback = "127.0.0.1";
-/** Also how long a process that has left the port to `serve` waits before it tries again. */
+/** A process that gave up its port to `serve` waits this long before it tries again. */
 const tryEvery_ms = 2000;
 
 export function createFolderListener(options: FolderListenerOptions): FolderListener {
@@ -72,7 +72,7 @@ export function createFolderListener(options: FolderListenerOptions): FolderList
       return links ?? describeLinkOrigin(config, config.port);
     },
     describeAddresses: () => {
-      // Then the operator or the remote server serves the links.
+      // The operator or the remote server serves the links, so their addresses are not temporary.
       if (config.link_origin !== undefined || isRemote) return undefined;
       const listening = readCurrent();
       if (listening?.isTemporary === true) {
@@ -123,7 +123,7 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
     state.other = await findStatement(config);
     return;
   }
-  // Fails if the folder's secret is wrong, and lets other processes answer where it is new.
+  // Fails if the folder's secret is invalid. A new secret lets other processes respond.
   openSign(data);
   const server = createHttpServer();
   const place = { host: loopback, port: config.port, hasLocalLinks: true };
@@ -134,7 +134,7 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
   if (state.isClosed) return closeHttpServer(server);
   const isHeld = typeof taken === "number";
   state.other = isHeld ? undefined : taken;
-  // A temporary port is kept until the other program leaves the wanted one.
+  // A temporary port is kept until the configured port is free.
   if (!isHeld && (taken ?? state.held) !== undefined) return;
   const port = isHeld ? taken : await listenOnBoth(server, { ...place, port: 0 });
   const listening: Listening = {

@@ -8,17 +8,16 @@ import { clock } from "../process/embedded.ts";
 import { askListener, type Purpose, type Statement } from "./ask-listener.ts";
 
 const tryEvery_ms = 25;
-/** How long to wait for a process that is starting on the port, or leaving it. */
+/** How long to wait for a process that is starting on the port or giving it up. */
 const changeWithin_ms = 3000;
 
 type TakeOptions = {
   readonly purpose: Purpose;
-  /** The data folder. */
   readonly data: string;
   readonly isStopped?: () => boolean;
 };
 
-/** Listens on a port, or returns the process of the folder that keeps it. */
+/** Listens on a port, or returns the statement of the folder's process that keeps it. */
 export async function takePort(
   server: HttpServer,
   place: ListenPlace,
@@ -29,29 +28,29 @@ export async function takePort(
     try {
       return await listenOnBoth(server, place);
     } catch (error) {
-      // If this user may not use the port, no other process of the folder has it either.
+      // If this user may not use the port, no process of the folder has it either.
       if (readCode(error) !== "EADDRINUSE") throw error;
       const asked = { host: findHost(error, place), port: place.port };
       const holder = await askListener(purpose, asked, data);
       const leaves = purpose === "leave" && typeof holder === "object" && holder.kind === "stdio";
       if (typeof holder === "object" && !leaves) return holder;
-      // Another program may answer forever like a Waypost process that is starting.
+      // Another program may respond forever like a Waypost process that is starting.
       if (holder === "foreign" || isStopped() || clock.monotonic() > until) throw error;
       await setTimeout(tryEvery_ms);
     }
   }
 }
 
-/** Node's errors name the address: the host, or the other loopback address. */
+/** Node's errors contain the address: the host, or the other loopback address. */
 function findHost(error: unknown, { host }: Pick<ListenPlace, "host">): string {
   return error instanceof Error && "address" in error ? String(error.address) : host;
 }
 
-/** Listens for `serve`. A stdio process of the folder that has the port is asked to leave it. */
+/** Listens for `serve`, and asks a stdio process of the folder to give up the port. */
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { base_url, data, port } = config;
   const place = { ...config, hasLocalLinks: hasLocalLinks(config) };
-  // A gateway serves no links of the folder, so it takes no port from a process that does.
+  // A gateway serves no links of the folder, so it does not take the port of a process that does.
   const take = () =>
     base_url === undefined
       ? takePort(server, place, { purpose: "leave", data })

@@ -17,13 +17,13 @@ import { readRequestId } from "../../text/request-id.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 
-/** What a command for many links needs: the deployment, the configured key, plans and jobs. */
+/** What a bulk command needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** As whose change a job is noted. */
+  /** The author of the changes, as the history shows it. */
   readonly writer: ChangeAuthor;
-  /** Aborted when the person wants to stop; the rows that are on the way are finished then. */
+  /** Aborted when the user stops the command. Rows that were already sent are finished. */
   readonly signal: AbortSignal;
 };
 
@@ -51,7 +51,7 @@ export function withBulk<Result>(
       const key = requireKey(config);
       const { call } = openClient(deployment, { key, life: signal, openState, report });
       const known = await deployment.followKey(key)();
-      // WAYPOST_DESTINATIONS is for assistants: who sits at the terminal is who sets it.
+      // WAYPOST_DESTINATIONS only limits assistants. The operator, who set it, runs the commands.
       const checkDestinations: CheckDestinations = (fields, before) =>
         findForeign(fields, known?.destinations, before);
       const owner = {
@@ -75,7 +75,7 @@ export function withBulk<Result>(
   });
 }
 
-/** As `withBulk`, for what makes no sense on a first start. */
+/** Like `withBulk`, but refuses to run before the first start. */
 export function withKnownBulk<Result>(
   options: BulkSessionOptions,
   work: (session: BulkSession) => Promise<Result>,
@@ -91,7 +91,7 @@ export function refuseReadOnly({ mode }: Config, words: string): void {
   );
 }
 
-/** Only the embedded service shows in advance what a key may do. */
+/** Checks rights in advance, which only the embedded service can do. */
 function createRequireRight(facts: KeyFacts | undefined): NonNullable<Owner["requireRight"]> {
   return (endpoint) => {
     const refusal = facts && findRefusal(endpoint, facts);
@@ -104,7 +104,7 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
     return await work();
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    // After a stop, every failure is due to the stop.
+    // After a stop, every failure is a result of the stop.
     if (signal.aborted) throw new Interrupted("stopped before anything was changed");
     const sentence = explainFailure(error);
     if (sentence !== undefined) throw new UsageFault(sentence, { cause: error });
@@ -112,7 +112,7 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
   }
 }
 
-/** Why bulk work stopped, and what to do about it; undefined for a bug in Waypost. */
+/** Returns why bulk work stopped, and what to do. Returns undefined for a bug in Waypost. */
 function explainFailure(error: unknown): string | undefined {
   const advice = advise(error);
   if (advice === undefined || !(error instanceof Error)) return undefined;
@@ -130,7 +130,7 @@ function advise(error: unknown): string | undefined {
 function adviseRefused({ status, message }: Problem): string {
   if (readCause(message) === "key_invalid") return otherKey;
   if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
-  // The input is wrong, and the refusal itself says what is accepted.
+  // The input is wrong, and the message already says what is accepted.
   return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
 }
 

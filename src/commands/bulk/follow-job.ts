@@ -4,7 +4,7 @@ import type { Plan } from "../../state/plans.ts";
 import { createProgress, type Screen } from "../terminal/progress-bar.ts";
 import type { BulkSession } from "./bulk-session.ts";
 
-/** Longer than any job; a person who wants to stop presses Ctrl-C. */
+/** Longer than any job takes. The user can stop earlier with Ctrl-C. */
 const mostWait_ms = 24 * 60 * 60_000;
 
 /** Applies a plan or resumes its job, and shows the progress until it ends or is stopped. */
@@ -12,7 +12,7 @@ export async function followJob(
   { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,
   screen: Screen,
-  /** The job as it was when the person chose to resume it. */
+  /** The job's state when the user chose to resume it. */
   seen?: Job,
 ): Promise<Job> {
   const tool = plan.undoes === null ? "waypost import" : "waypost jobs undo";
@@ -23,7 +23,7 @@ export async function followJob(
     job = await bulk.wait(job, mostWait_ms, ({ counts }) => progress.show(counts));
   }
   if (signal.aborted) {
-    // The rows that were on the way are known only now.
+    // The results of the last rows are known only now.
     await bulk.close();
     job = (await bulk.findJob(job.id, owner)) ?? job;
   }

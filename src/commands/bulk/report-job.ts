@@ -10,18 +10,18 @@ import { showLine } from "./describe-plan.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 import type { BulkSession } from "./bulk-session.ts";
 
-/** What became of a job, row by row where it did not become what it should. */
+/** Reports the result of a job, and each row that failed. */
 
 export type Reporting = {
   readonly unit: Unit;
   readonly isJson: boolean;
-  /** What else the JSON document has. */
+  /** More members of the JSON document. */
   readonly beside?: JsonObject;
 };
 
 const mostShown = 50;
 
-/** Answers whether everything of it was done. */
+/** Returns whether all rows of the job were applied. */
 export async function reportJob(
   session: BulkSession,
   job: Job,
@@ -49,7 +49,7 @@ export async function reportJob(
   return state === "done" && count === 0;
 }
 
-/** A job as a script reads it, without its rows. */
+/** Presents a job for scripts, without its rows. */
 export function presentOwn(job: Job): JsonObject {
   const { isHeld, counts } = job;
   const hasRest = isHeld || counts.left + counts.unknown > 0;
@@ -57,7 +57,7 @@ export function presentOwn(job: Job): JsonObject {
   return { ...presentJob(job), ...next };
 }
 
-/** Whether something of the job is left to do, and no process is doing it. */
+/** Whether rows of the job are left, and no process works on them. */
 export function isResumable({ state }: Job): boolean {
   return state === "interrupted" || state === "cancelled";
 }

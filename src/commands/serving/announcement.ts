@@ -13,23 +13,23 @@ import { print, say } from "../terminal/output.ts";
 type Announced = {
   readonly config: Config;
   readonly addresses: Addresses;
-  /** Undefined in front of a remote server. */
+  /** Undefined for a gateway to a remote server. */
   readonly own: OwnServerFacts | undefined;
   readonly json: boolean;
-  /** What the person types to start another command. */
+  /** What the user types to run another command. */
   readonly command: string;
-  /** An address that signs in at the console, once; undefined where none may be shown. */
+  /** A one-time address that signs in to the console; undefined if none may be shown. */
   readonly signIn: string | undefined;
 };
 
 type OwnServerFacts = {
   readonly isFirstStart: boolean;
   readonly ownerKey: OwnerKey;
-  /** Undefined where there are several. */
+  /** Undefined if several projects exist. */
   readonly project: { readonly subdomain: string } | undefined;
 };
 
-/** What `serve` prints once it is ready. */
+/** Prints what users need to know when `serve` is ready. */
 export function announce(announced: Announced): void {
   const { config, addresses, own, json, command, signIn } = announced;
   const { json: facts, lines } =
@@ -66,7 +66,7 @@ function describeOwn(
     const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
     return { json, lines: [`${line} Ctrl-C stops Waypost.`, ...places] };
   }
-  // The header goes through a pipe: an argument would show the key to every other process.
+  // Passes the header through a pipe, because other processes can see arguments.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
   const link = JSON.stringify({ path: "first", url: "https://example.com" });
   const body = `-H 'Content-Type: application/json' -d '${link}'`;
@@ -100,7 +100,7 @@ function describeGateway(config: Config, { api, mcp }: Addresses): AnnouncementT
   };
 }
 
-/** Undefined if the data is in the data folder. An unused older file there may mislead users. */
+/** Returns undefined if the data is in the data folder. Warns of an unused older file there. */
 function describeDataPlace(config: Config): string | undefined {
   const url = readDatabaseUrl(config);
   if (url === undefined) return undefined;

@@ -2,24 +2,21 @@ import { parseArgs } from "node:util";
 import { readConfig, settingFlags, UsageFault, type Config } from "../../config.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 
-/**
- * A command, declared once. Parsing, the help text and docs/reference/commands.md are made from
- * the declaration.
- */
+/** The declaration of a command. Parsing, the help text and docs/reference/commands.md use it. */
 export type Command<Flags extends FlagHelp = FlagHelp> = {
   /**
-   * Each way to call it, what that does, and the function that does it. A word in capitals is an
-   * operand, and a word in brackets may be omitted.
+   * Each usage, with its help text and its function. A word in capitals is an operand, and a word
+   * in brackets is optional.
    */
   readonly usages: Readonly<Record<string, readonly [help: string, run: RunUsage<Flags>]>>;
-  /** The command's own flags, and its operand, in the order of the help. */
+  /** The command's own flags and operands, in the order of the help. */
   readonly flags: Flags;
   readonly notes?: string;
 };
 
 /**
- * `--name VALUE`, `--name` or `OPERAND`, and what it means. A flag with a value `NAME=VALUE` may be
- * repeated. The terminal shows the texts without their backticks.
+ * `--name VALUE`, `--name` or `OPERAND`, with its help text. A flag with a value `NAME=VALUE` may
+ * be repeated. The terminal shows the texts without backticks.
  */
 export type FlagHelp = Readonly<Record<string, string>>;
 
@@ -35,13 +32,13 @@ export type Invocation<Flags> = {
   readonly host: Host;
 };
 
-/** What a command takes from the process that runs it. */
+/** What a command needs from the process that runs it. */
 export type Host = {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of the program, as the person typed it. */
+  /** The path of the program as the user typed it. */
   readonly program: string;
   readonly input: NodeJS.ReadStream;
-  /** Resolves when the command is asked to stop. */
+  /** Resolves when the process is asked to stop. */
   readonly waitForStop: () => Promise<void>;
   readonly version: string;
   readonly keepCompiled: () => void;
@@ -63,7 +60,7 @@ type ValueOf<Text> = Text extends `${string}=${string}`
     ? string
     : boolean;
 
-/** Runs the usage that the words after the command's name match. */
+/** Runs the usage that matches the words after the command's name. */
 export async function runUsage(
   name: string,
   { usages, flags }: Command,
@@ -73,9 +70,9 @@ export async function runUsage(
   const own = listOptions(flags);
   const options = { ...settingFlags, ...own };
   const { values, positionals } = parse(words, options);
-  // A command's own flag may have the name of a setting: then it is not the setting.
+  // A command's own flag may have the name of a setting, and then does not change the setting.
   const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
-  // parseArgs gives a text for every flag of type string, and settings are all of that type.
+  // parseArgs returns text for flags of type string, which all settings have.
   const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
   for (const [usage, [, run]] of Object.entries(usages)) {
     const operands = readOperands(usage, positionals);
@@ -103,7 +100,7 @@ export function listOptions(flags: FlagHelp): ParseOptions {
   );
 }
 
-/** Undefined if the words are not of this usage. */
+/** Returns undefined if the words do not match this usage. */
 export function readOperands(usage: string, words: readonly string[]): string[] | undefined {
   const places = listPlaces(usage);
   const required = places.filter((place) => !place.startsWith("["));
@@ -113,13 +110,13 @@ export function readOperands(usage: string, words: readonly string[]): string[] 
   return fits ? words.filter((_, at) => isOperand(at)) : undefined;
 }
 
-/** The words after the command's name: `show` and `ID`. */
+/** Lists the words after the command's name, such as `show` and `ID`. */
 function listPlaces(usage: string): readonly string[] {
   const [words = ""] = usage.split(" --");
   return words.split(" ").slice(1);
 }
 
-/** Replaces an operand that has few values by its help: `connect with one of zed, codex`. */
+/** Replaces an operand with few values by its help: `connect with one of zed, codex`. */
 function listChoices(usage: string, flags: FlagHelp): string {
   return usage.replace(/[A-Z]+$/, (operand) => {
     const help = flags[operand] ?? "";
@@ -142,7 +139,7 @@ function parse(words: readonly string[], options: ParseOptions) {
   }
 }
 
-/** The error of parseArgs without its advice for programmers. */
+/** Shortens the error of parseArgs, which ends with advice for programmers. */
 function explainFlag(found: string, options: ParseOptions): string {
   const [sentence = ""] = found.split(/\. |\.?\n/);
   const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];

@@ -1,4 +1,4 @@
-/** A duration in its two largest units, such as `2 min 14 s`. */
+/** Writes a duration in its two largest units, such as `2 min 14 s`. */
 export function describeSeconds(seconds: number): string {
   const index = units.findIndex(({ size }) => seconds >= size);
   const unit = units[index];

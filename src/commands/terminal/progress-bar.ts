@@ -10,19 +10,19 @@ export type Screen = {
 
 export type ProgressBar = {
   readonly show: (counts: JobCounts) => void;
-  /** Later output begins on a line of its own. */
+  /** Ends the line, so that later output starts on a new line. */
   readonly end: () => void;
 };
 
-/** Where no line can be redrawn, one is written after this time or this part of all rows. */
+/** Without redrawing, a line is printed after this time or this share of the rows. */
 const lineEvery_ms = 10_000;
 const lineEvery = 0.1;
 const [narrowest, widest] = [10, 30];
 const usualColumns = 80;
-/** A terminal that reports fewer does not know its width. */
+/** A terminal that reports fewer columns does not know its width. */
 const fewestColumns = 20;
 
-/** Shows the progress of a job: a bar on a terminal, and otherwise a line now and then. */
+/** Shows the progress of a job: a bar on a terminal, and otherwise a line from time to time. */
 export function createProgress(
   screen: Screen,
   begun: JobCounts,
@@ -44,7 +44,7 @@ export function createProgress(
       const line = isDrawn
         ? drawBar(ended, total, pace, screen.columns)
         : [`${ended} of ${total}`, ...pace].join(", ");
-      // The line before may have been longer.
+      // Padding covers the previous line, which may be longer.
       screen.write(isDrawn ? `\r${line.padEnd(last.length)}` : `${line}\n`);
       last = { at, ended, length: line.length };
     },
@@ -55,7 +55,7 @@ export function createProgress(
   };
 }
 
-/** How many rows have ended, with or without success, and how many there are. */
+/** Sums up the rows that have ended, with or without success, and all rows. */
 export function sumUp({ done, rejected, unknown, left }: JobCounts) {
   const ended = done + rejected + unknown;
   return { ended, total: ended + left };
