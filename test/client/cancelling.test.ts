@@ -72,25 +72,21 @@ describe("cancelling before any response", () => {
     await expectNothingOpen();
   });
 
-  test("reports the effect of a create as unknown and sends nothing more", async () => {
-    at.hostile.plan({ writes: [fault] });
-    await expect(acts.create()).rejects.toMatchObject({
-      ...withUnknownEffect,
-      facts: { effect: "unknown", retry: "never" },
-    });
-    expect(at.hostile.received).toEqual(["POST /links"]);
-    await expectNothingOpen();
-  });
-
-  test("reports the effect of an upsert as unknown and repeatable", async () => {
-    at.hostile.plan({ writes: [fault] });
-    await expect(acts.upsert()).rejects.toMatchObject({
-      ...withUnknownEffect,
-      facts: { effect: "unknown", retry: "now" },
-    });
-    expect(at.hostile.received).toEqual(["POST /links/upsert"]);
-    await expectNothingOpen();
-  });
+  test.each([
+    ["create", "never", "POST /links"],
+    ["upsert", "now", "POST /links/upsert"],
+  ] as const)(
+    "reports the effect of %s as unknown, with the advice %s",
+    async (act, retry, sent) => {
+      at.hostile.plan({ writes: [fault] });
+      await expect(acts[act]()).rejects.toMatchObject({
+        ...withUnknownEffect,
+        facts: { effect: "unknown", retry },
+      });
+      expect(at.hostile.received).toEqual([sent]);
+      await expectNothingOpen();
+    },
+  );
 });
 
 describe("cancelling during the wait before the next try", () => {

@@ -60,142 +60,110 @@ beforeEach(async () => {
 });
 afterEach(() => at[Symbol.asyncDispose]());
 
-type Row = {
-  readonly name: string;
-  readonly act: () => Promise<unknown>;
-  /** Matches the service's log line of the request. */
-  readonly asked: RegExp;
-  readonly done: object | null;
-};
+type Row = readonly [name: string, act: () => Promise<unknown>, done: object | null];
 
 /** Tests the first row with every fault, and each other row with some of the faults. */
 function selectFaults(rows: readonly Row[]) {
-  return rows.map((row, at) => ({
-    ...row,
+  return rows.map(([name, act, done], at) => ({
+    name,
+    act,
+    done,
     pick: <Failure>(failures: readonly Failure[]) =>
       at === 0 ? failures : pickShare(failures, at, rows.length),
   }));
 }
 
 const repeated: readonly Row[] = [
-  {
-    name: "upsert_link with an existing path",
-    act: () => at.client.call(links.upsert, { path: "winter", name: "Snow" }),
-    asked: /^POST \/links\/upsert/,
-    done: { path: "winter", name: "Snow" },
-  },
-  {
-    name: "upsert_link with a new path",
-    act: () => at.client.call(links.upsert, { path: "spring", name: "Spring" }),
-    asked: /^POST \/links\/upsert/,
-    done: { path: "spring", name: "Spring" },
-  },
-  {
-    name: "update_link",
-    act: () => at.client.call(links.update, { id: ids.link, name: null, path: "/thaw" }),
-    asked: /^PATCH \/links\//,
-    done: { name: null, path: "thaw" },
-  },
-  {
-    name: "update_ios_app",
-    act: () => at.client.call(iosApps.update, { id: ids.ios_app, app_store_id: "id 12" }),
-    asked: /^PATCH \/ios_apps\//,
-    done: { app_store_id: "12" },
-  },
-  {
-    name: "update_android_app",
-    act: () => at.client.call(androidApps.update, { id: ids.android_app, fingerprints: ["cc:dd"] }),
-    asked: /^PATCH \/android_apps\//,
-    done: { fingerprints: ["CC:DD"] },
-  },
-  {
-    name: "delete_link",
-    act: () => at.client.call(links.destroy, { id: ids.link }),
-    asked: /^DELETE \/links\//,
-    done: null,
-  },
-  {
-    name: "delete_ios_app",
-    act: () => at.client.call(iosApps.destroy, { id: ids.ios_app }),
-    asked: /^DELETE \/ios_apps\//,
-    done: null,
-  },
-  {
-    name: "delete_android_app",
-    act: () => at.client.call(androidApps.destroy, { id: ids.android_app }),
-    asked: /^DELETE \/android_apps\//,
-    done: null,
-  },
-  {
-    name: "restore_link",
-    act: () => at.client.call(links.restore, { id: ids.deleted_link }),
-    asked: /^POST \/links\/[^/]+\/restore/,
-    done: { path: "autumn" },
-  },
-  {
-    name: "restore_ios_app",
-    act: () => at.client.call(iosApps.restore, { id: ids.deleted_ios_app }),
-    asked: /^POST \/ios_apps\/[^/]+\/restore/,
-    done: { bundle_id: "e.f" },
-  },
-  {
-    name: "restore_android_app",
-    act: () => at.client.call(androidApps.restore, { id: ids.deleted_android_app }),
-    asked: /^POST \/android_apps\/[^/]+\/restore/,
-    done: { package_name: "e.f" },
-  },
+  [
+    "upsert_link with an existing path",
+    () => at.client.call(links.upsert, { path: "winter", name: "Snow" }),
+    { path: "winter", name: "Snow" },
+  ],
+  [
+    "upsert_link with a new path",
+    () => at.client.call(links.upsert, { path: "spring", name: "Spring" }),
+    { path: "spring", name: "Spring" },
+  ],
+  [
+    "update_link",
+    () => at.client.call(links.update, { id: ids.link, name: null, path: "/thaw" }),
+    { name: null, path: "thaw" },
+  ],
+  [
+    "update_ios_app",
+    () => at.client.call(iosApps.update, { id: ids.ios_app, app_store_id: "id 12" }),
+    { app_store_id: "12" },
+  ],
+  [
+    "update_android_app",
+    () => at.client.call(androidApps.update, { id: ids.android_app, fingerprints: ["cc:dd"] }),
+    { fingerprints: ["CC:DD"] },
+  ],
+  ["delete_link", () => at.client.call(links.destroy, { id: ids.link }), null],
+  ["delete_ios_app", () => at.client.call(iosApps.destroy, { id: ids.ios_app }), null],
+  ["delete_android_app", () => at.client.call(androidApps.destroy, { id: ids.android_app }), null],
+  [
+    "restore_link",
+    () => at.client.call(links.restore, { id: ids.deleted_link }),
+    { path: "autumn" },
+  ],
+  [
+    "restore_ios_app",
+    () => at.client.call(iosApps.restore, { id: ids.deleted_ios_app }),
+    { bundle_id: "e.f" },
+  ],
+  [
+    "restore_android_app",
+    () => at.client.call(androidApps.restore, { id: ids.deleted_android_app }),
+    { package_name: "e.f" },
+  ],
 ];
 
 const neverRepeated: readonly Row[] = [
-  {
-    name: "create_link",
-    act: () => at.client.call(links.create, { path: "spring", name: "Spring" }),
-    asked: /^POST \/links /,
-    done: { path: "spring", name: "Spring" },
-  },
-  {
-    name: "upsert_link with options.shorten",
-    act: () => at.client.call(links.upsert, { path: "spring", options: { shorten: true } }),
-    asked: /^POST \/links\/upsert/,
-    done: { path: "spring", shortened_path: expect.any(String) },
-  },
-  {
-    name: "register_ios_app",
-    act: () => at.client.call(iosApps.create, { bundle_id: "c.d", team_id: "TEAM000001" }),
-    asked: /^POST \/ios_apps/,
-    done: { bundle_id: "c.d", team_id: "TEAM000001" },
-  },
-  {
-    name: "register_android_app",
-    act: () => at.client.call(androidApps.create, { package_name: "c.d", fingerprints: ["aa:bb"] }),
-    asked: /^POST \/android_apps/,
-    done: { package_name: "c.d", fingerprints: ["AA:BB"] },
-  },
+  [
+    "create_link",
+    () => at.client.call(links.create, { path: "spring", name: "Spring" }),
+    { path: "spring", name: "Spring" },
+  ],
+  [
+    "upsert_link with options.shorten",
+    () => at.client.call(links.upsert, { path: "spring", options: { shorten: true } }),
+    { path: "spring", shortened_path: expect.any(String) },
+  ],
+  [
+    "register_ios_app",
+    () => at.client.call(iosApps.create, { bundle_id: "c.d", team_id: "TEAM000001" }),
+    { bundle_id: "c.d", team_id: "TEAM000001" },
+  ],
+  [
+    "register_android_app",
+    () => at.client.call(androidApps.create, { package_name: "c.d", fingerprints: ["aa:bb"] }),
+    { package_name: "c.d", fingerprints: ["AA:BB"] },
+  ],
 ];
 
 /** A lookup proves nothing, because another client may have shortened the same address. */
 const notLookedUp: readonly Row[] = [
-  {
-    name: "shorten_link",
-    act: () => at.client.call(shortLinks.create, { url: "https://example.com/1", prefix: "s-" }),
-    asked: /^POST \/short_links/,
-    done: { url: "https://example.com/1", shortened_path: expect.stringMatching(/^s-/) },
-  },
+  [
+    "shorten_link",
+    () => at.client.call(shortLinks.create, { url: "https://example.com/1", prefix: "s-" }),
+    { url: "https://example.com/1", shortened_path: expect.stringMatching(/^s-/) },
+  ],
 ];
 
-describe.each(selectFaults(repeated))("$name", ({ act, asked, done, pick }) => {
+describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
   test.each(pick(unclearFaults))(
     'is repeated after "%s", whether or not the first try was done',
     async (misdeed) => {
       await passThrough([misdeed, `${misdeed} after`], { act, done });
       expect(countWrites()).toBe(3);
-      expect(countCarriedOut(asked)).toBe(2);
+      expect(countCarriedOut()).toBe(2);
     },
   );
 
   test.each(pick(lostResponses))('is looked up instead of repeated after "%s"', async (misdeed) => {
     await passThrough([`${misdeed} after`], { act, done });
-    expect(countCarriedOut(asked)).toBe(1);
+    expect(countCarriedOut()).toBe(1);
     expect(countWrites()).toBe(1);
   });
 
@@ -219,52 +187,49 @@ describe.each(selectFaults(repeated))("$name", ({ act, asked, done, pick }) => {
       ),
       facts: { effect: "unknown", retry: "later" },
     });
-    expect(countCarriedOut(asked)).toBe(0);
+    expect(countCarriedOut()).toBe(0);
   });
 });
 
-describe.each(selectFaults([...neverRepeated, ...notLookedUp]))(
-  "$name",
-  ({ act, asked, done, pick }) => {
-    test.each(pick(lostResponses))(
-      'is reported as done after "%s" without a second request',
-      async (misdeed) => {
-        at.hostile.plan({ writes: [misdeed] });
-        expect(listUnread((await act()) as object)).toEqual([
-          { message: expect.stringContaining("its response could not be read") },
-        ]);
-        expect(countWrites()).toBe(1);
-      },
-    );
+describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act, done, pick }) => {
+  test.each(pick(lostResponses))(
+    'is reported as done after "%s" without a second request',
+    async (misdeed) => {
+      at.hostile.plan({ writes: [misdeed] });
+      expect(listUnread((await act()) as object)).toEqual([
+        { message: expect.stringContaining("its response could not be read") },
+      ]);
+      expect(countWrites()).toBe(1);
+    },
+  );
 
-    test.each(pick([...unclearFaults, "redirect"] as const))(
-      'is never repeated after "%s"',
-      async (misdeed) => {
-        at.hostile.plan({ writes: [misdeed] });
-        await expect(act()).rejects.toMatchObject({
-          facts: { effect: "unknown", retry: "never" },
-          code: misdeed === "redirect" ? "bad_response" : "outcome_unknown",
-        });
-        expect(countCarriedOut(asked)).toBe(0);
-        expect(countWrites()).toBe(1);
-        expect(at.hostile.strayed).toEqual([]);
-      },
-    );
+  test.each(pick([...unclearFaults, "redirect"] as const))(
+    'is never repeated after "%s"',
+    async (misdeed) => {
+      at.hostile.plan({ writes: [misdeed] });
+      await expect(act()).rejects.toMatchObject({
+        facts: { effect: "unknown", retry: "never" },
+        code: misdeed === "redirect" ? "bad_response" : "outcome_unknown",
+      });
+      expect(countCarriedOut()).toBe(0);
+      expect(countWrites()).toBe(1);
+      expect(at.hostile.strayed).toEqual([]);
+    },
+  );
 
-    test("is repeated after a 429", async () => {
-      await passThrough(["limited", "limited"], { act, done });
-      expect(countCarriedOut(asked)).toBe(1);
-      expect(countWrites()).toBe(3);
-    });
-  },
-);
+  test("is repeated after a 429", async () => {
+    await passThrough(["limited", "limited"], { act, done });
+    expect(countCarriedOut()).toBe(1);
+    expect(countWrites()).toBe(3);
+  });
+});
 
-describe.each(selectFaults(neverRepeated))("$name", ({ act, asked, done, pick }) => {
+describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
   test.each(pick([...unclearFaults, ...lostResponses]))(
     'is found by a lookup after "%s" if it was done',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act, done });
-      expect(countCarriedOut(asked)).toBe(1);
+      expect(countCarriedOut()).toBe(1);
       expect(countWrites()).toBe(1);
     },
   );
@@ -339,7 +304,7 @@ describe("with the master key", () => {
       facts: { effect: "unknown", retry: "never" },
     });
     expect(countWrites()).toBe(1);
-    expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
+    expect(countCarriedOut()).toBe(1);
   });
 
   test.each(someFaults)('delete_project is never repeated after "%s"', async (misdeed) => {
@@ -377,7 +342,7 @@ function deleteProject() {
 
 async function passThrough(
   writes: readonly Fault[],
-  { act, done }: Pick<Row, "act" | "done">,
+  { act, done }: { readonly act: Row[1]; readonly done: Row[2] },
 ): Promise<void> {
   at.hostile.plan({ writes });
   const result = await act();
@@ -390,7 +355,7 @@ function countWrites(): number {
   return at.hostile.received.filter((line) => !line.startsWith("GET")).length;
 }
 
-/** Counts how often the service has carried out the request. */
-function countCarriedOut(asked: RegExp): number {
-  return at.hostile.carriedOut.filter((line) => asked.test(line) && !line.startsWith("GET")).length;
+/** Counts the writes that the service has carried out. */
+function countCarriedOut(): number {
+  return at.hostile.carriedOut.filter((line) => !line.startsWith("GET")).length;
 }
