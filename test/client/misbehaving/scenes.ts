@@ -17,8 +17,13 @@ export type Scene = {
   readonly input: JsonObject;
 };
 
-export async function prepareScene(world: World, endpoint: Endpoint): Promise<Scene> {
-  turns.at += 1;
+/** Calls with the same turn have the same values, in any world. */
+export async function prepareScene(
+  world: World,
+  endpoint: Endpoint,
+  turn = turns.at + 1,
+): Promise<Scene> {
+  turns.at = turn;
   const id = endpoint.params === undefined ? {} : { id: await makeTarget(world, endpoint) };
   const list = endpoint.list === undefined ? {} : await makeRows(world, endpoint);
   // Use values that no record has yet.
