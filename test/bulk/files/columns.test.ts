@@ -4,59 +4,27 @@ import {
   exportColumns,
   readCells,
   readHeader,
-  readObject,
   writeLink,
 } from "../../../src/bulk/files/columns.ts";
-import {
-  escapeFormula,
-  readCsv,
-  unescapeFormula,
-  writeRecord,
-} from "../../../src/bulk/files/csv.ts";
+import { escapeFormula, unescapeFormula } from "../../../src/bulk/files/csv.ts";
 import { link } from "../../contract/sample-link.ts";
-import { anyLink, fieldsOf } from "../sample-links.ts";
-import { drain } from "../streams.ts";
 
 /** The columns of a CSV file of links, written and read, and rows in JSON. */
 
 describe("an export of links", () => {
-  test("as CSV is read back with exactly the same fields", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyLink, { maxLength: 3 }), async (links) => {
-        const file = [exportColumns, ...links.map(writeLink)].map(writeRecord).join("");
-        const [header, ...records] = await drain(readCsv(file));
-        const { columns, problems } = readHeader(cellsOf(header));
-        expect(problems).toEqual([]);
-        expect(records.map((record) => readCells(columns, cellsOf(record)))).toEqual(
-          links.map((each) => ({ id: each.id, fields: fieldsOf(each), problems: [] })),
-        );
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test("as JSON is read back with exactly the same fields", () => {
-    fc.assert(
-      fc.property(anyLink, (each) => {
-        const { id, fields, problems } = readObject(JSON.parse(JSON.stringify(each)));
-        expect({ id, problems }).toEqual({ id: each.id, problems: [] });
-        const texts = Object.entries(fields).map(([name, value]) =>
-          name.endsWith("_app") ? [name, value] : [name, value ?? ""],
-        );
-        expect(Object.fromEntries(texts)).toEqual(fieldsOf(each));
-      }),
-    );
-  });
-
   test("has a column for every field of a link in the API", () => {
     expect(exportColumns.toSorted()).toEqual(Object.keys(link).toSorted());
     expect(exportColumns.slice(0, 3)).toEqual(["id", "name", "path"]);
   });
 
   test("has no cell that a spreadsheet would run as a formula", () => {
+    const sign = fc.constantFrom(..."=+-@\t\r\n＝＋－＠'a ");
+    const text = fc.array(sign, { minLength: 1, maxLength: 6 }).map((signs) => signs.join(""));
     fc.assert(
-      fc.property(anyLink, (each) => {
-        expect(writeLink(each).filter((cell) => /^[=+\-@\t\r\n＝＋－＠]/.test(cell))).toEqual([]);
+      fc.property(text, (name) => {
+        expect(
+          writeLink({ ...link, name }).filter((cell) => /^[=+\-@\t\r\n＝＋－＠]/.test(cell)),
+        ).toEqual([]);
       }),
     );
   });
@@ -200,10 +168,4 @@ function read(cells: Readonly<Record<string, string>>) {
   const { columns, problems } = readHeader(Object.keys(cells));
   expect(problems).toEqual([]);
   return readCells(columns, Object.values(cells));
-}
-
-function cellsOf(item: object | undefined): readonly string[] {
-  if (item === undefined || !("cells" in item)) throw new Error("the record was not read");
-  // Every cell is text.
-  return item.cells as readonly string[];
 }
