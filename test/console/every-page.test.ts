@@ -1,5 +1,4 @@
-import { gzipSync } from "node:zlib";
-import type { Browser, Page, Response } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { pages } from "../../src/console/pages.ts";
 import {
@@ -26,8 +25,8 @@ import { waitUntil } from "../support/clock.ts";
 import { walkPage } from "./walk-page.ts";
 
 /**
- * Rules for every page of the console: its layout on each screen, its size, its security headers,
- * its addresses below a base path, and how it shows a hostile name.
+ * Rules for every page of the console: its layout on each screen, its security headers, its
+ * addresses below a base path, and how it shows a hostile name.
  */
 
 /** As of a proxy that serves the console below a path. */
@@ -191,14 +190,10 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
     page = tab.page;
   });
 
-  test("passes axe, fits each screen, is small, and works without a mouse or scripts", async () => {
+  test("passes axe, fits each screen, and works without a mouse or scripts", async () => {
     tab.takeComplaints();
     await page.setViewportSize(sizes.desktop);
-    const loaded = await weigh(page, () => go(write));
-    const scripts = loaded.map(({ script }) => script);
-    expect(scripts.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(12_000);
-    expect(scripts.filter((bytes) => bytes > 0).length).toBeGreaterThan(0);
-    expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
+    await go(write);
     await page.getByRole("heading", { level: 1 }).waitFor();
     const headings = (await readHeadings(page)).filter((text) => text !== drawn[name]);
     await lookAtPage(page, name);
@@ -235,6 +230,7 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
       "x-frame-options": "DENY",
       "x-content-type-options": "nosniff",
       "cache-control": "no-store",
+      "referrer-policy": "same-origin",
       "cross-origin-opener-policy": "same-origin",
     });
   });
@@ -242,8 +238,11 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
   test("requires a session, and rejects forms from another site", async () => {
     const stranger = browse(served.serving.places.url);
     const address = writeAddress(write);
-    const { path, text } = await stranger.open(address);
+    const { headers, path, text } = await stranger.open(address);
     expect(path).toMatch(/^\/sign-in/);
+    expect(headers["content-security-policy"]).toMatch(
+      /^default-src 'none'.*frame-ancestors 'none'/,
+    );
     expect(text).not.toContain("week");
     const foreign = { origin: "https://evil.example" };
     expect((await plain[who].post(address, {}, foreign)).status).toBe(403);
@@ -345,10 +344,9 @@ test.each(Object.entries(shown))(
   },
 );
 
-test("the approval page is at most 60 KB and has no script", async () => {
+test("the approval page has no script and can be used with only the keyboard", async () => {
   const asked = await openTab(browser, { viewport: sizes.phone });
-  const loaded = await weigh(asked, () => asked.goto(sample.approval));
-  expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
+  await asked.goto(sample.approval);
   expect(await asked.locator("script").count()).toBe(0);
   await walkPage(asked);
 });
@@ -369,32 +367,3 @@ const countMoving = `[...document.querySelectorAll("*")].filter((element) => {
   const { transitionDuration, animationName } = getComputedStyle(element);
   return animationName !== "none" || !/^0s(, 0s)*$/.test(transitionDuration);
 }).length`;
-
-type Loaded = {
-  readonly bytes: number;
-  /** The same number for a script, and 0 for other files. */
-  readonly script: number;
-};
-
-/** Everything the browser loads while the page opens. */
-async function weigh(page: Page, open: () => Promise<unknown>): Promise<readonly Loaded[]> {
-  const coming: Promise<Loaded>[] = [];
-  const note = (response: Response) => {
-    const isScript = response.request().resourceType() === "script";
-    const weighed = weighResponse(response);
-    coming.push(weighed.then((bytes) => ({ bytes, script: isScript ? bytes : 0 })));
-  };
-  page.on("response", note);
-  await open();
-  await page.waitForLoadState("networkidle");
-  page.off("response", note);
-  return Promise.all(coming);
-}
-
-/** The size of a response for a browser with an empty cache. */
-async function weighResponse(response: Response): Promise<number> {
-  // A redirect and an aborted request have no body.
-  const body = await response.body().catch(() => Buffer.alloc(0));
-  const isPacked = response.headers()["content-encoding"] === "gzip";
-  return isPacked ? gzipSync(body).byteLength : body.byteLength;
-}

@@ -16,13 +16,10 @@ openForAll(createServedConsole, async (opened) => {
   master = (await runJson(["keys", "create", "--master", "--data", folder.path])).token;
 });
 
-const windows = [
-  ["phone", { width: 390, height: 844 }],
-  ["desktop", { width: 1280, height: 800 }],
-] as const;
-type Viewport = (typeof windows)[number][1];
+const phone = { width: 390, height: 844 };
+const desktop = { width: 1280, height: 800 };
 
-function open(path: string, viewport: Viewport = windows[1][1], key = serving.key) {
+function open(path: string, viewport = desktop, key = serving.key) {
   return openConsole(browser, { ...serving, key }, { viewport, path });
 }
 
@@ -116,7 +113,7 @@ describe("two errors are shown next to their fields", () => {
 
   test.each(Object.entries(forms))("in the console's form of %s", async (name, form) => {
     const key = form.isMaster === true ? master : serving.key;
-    const { page, complaints } = await open(await form.path(), windows[1][1], key);
+    const { page, complaints } = await open(await form.path(), desktop, key);
     if (name === "a new webhook") {
       for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
     }
@@ -130,6 +127,11 @@ describe("two errors are shown next to their fields", () => {
     for (const [selector, fault] of Object.entries(form.faults)) {
       expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
     }
+    // The first invalid field has the focus, and the input is kept.
+    if (name !== "a new webhook") expect(await page.locator(`${first}:focus`).count()).toBe(1);
+    for (const [selector, text] of Object.entries(form.typed)) {
+      expect(await page.locator(selector).inputValue()).toBe(text);
+    }
     // No error is repeated above the form.
     expect(await page.locator(".fault").count()).toBe(0);
     await lookAtPage(page, `two-errors ${name}`);
@@ -138,71 +140,68 @@ describe("two errors are shown next to their fields", () => {
   });
 });
 
-describe.each(windows)("in a %s window of the console", (name, viewport) => {
-  test("leaving a form warns only if it has unsaved changes", async () => {
-    const { page } = await open("/links/new", viewport);
-    const dialogs: string[] = [];
-    page.on("dialog", (dialog) => {
-      dialogs.push(dialog.type());
-      void dialog.dismiss();
-    });
-    await page.getByLabel("Name").click();
-    await page.getByRole("link", { name: "Cancel" }).click();
-    await page.waitForURL("**/links");
-    expect(dialogs).toEqual([]);
-
-    await page.goto(`${serving.places.url}/links/new`);
-    await page.getByLabel("Name").click();
-    await page.keyboard.type(`Unsaved ${name}`);
-    const asked = page.waitForEvent("dialog");
-    await page.getByRole("link", { name: "Cancel" }).click();
-    await asked;
-    await expect.poll(() => dialogs).toEqual(["beforeunload"]);
-    expect(page.url()).toMatch(/\/links\/new$/);
-    expect(await page.getByLabel("Name").inputValue()).toBe(`Unsaved ${name}`);
-
-    // Sending the form does not warn. A form that is shown again is still unsaved.
-    await page.getByLabel("Web address", { exact: true }).fill("nowhere");
-    await press(page, "Create link");
-    await page.locator("#url[aria-invalid=true]").waitFor();
-    expect(dialogs).toHaveLength(1);
-    const again = page.waitForEvent("dialog");
-    await page.getByRole("link", { name: "Cancel" }).click();
-    await again;
-    await expect.poll(() => dialogs).toHaveLength(2);
-
-    await page.getByLabel("Web address", { exact: true }).fill("https://example.com/");
-    await page.getByLabel("Path").fill(`unsaved-${name}`);
-    await press(page, "Create link");
-    await page.getByText("Link created.").waitFor();
-    await page.goto(`${serving.places.url}/links`);
-    expect(dialogs).toHaveLength(2);
-    await page.context().close();
+test("leaving a form warns only if it has unsaved changes", async () => {
+  const { page } = await open("/links/new", phone);
+  const dialogs: string[] = [];
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.type());
+    void dialog.dismiss();
   });
+  await page.getByLabel("Name").click();
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await page.waitForURL("**/links");
+  expect(dialogs).toEqual([]);
 
-  test("creating a link without a destination asks first, and keeps the input", async () => {
-    const { page, complaints } = await open("/links/new", viewport);
-    const path = `empty-${name}`;
-    await page.getByLabel("Path").fill(path);
-    await press(page, "Create link");
-    const question = "This link has no destination. Create it anyway?";
-    await page.getByRole("heading", { name: question }).waitFor();
-    await lookAtPage(page, `no-destination ${name}`);
-    await page.setViewportSize(viewport);
-    expect(await findLinks(path)).toEqual([]);
-    await press(page, "Back to the form");
-    await page.getByText("Nothing was created. Your entries are still here.").waitFor();
-    expect(await page.getByLabel("Path").inputValue()).toBe(path);
-    expect(await findLinks(path)).toEqual([]);
-    await press(page, "Create link");
-    await press(page, "Create it anyway");
-    await page.getByText("Link created.").waitFor();
-    expect(await findLinks(path)).toHaveLength(1);
-    expect(complaints).toEqual([]);
-    await page.context().close();
-  });
+  await page.goto(`${serving.places.url}/links/new`);
+  await page.getByLabel("Name").click();
+  await page.keyboard.type("Unsaved");
+  const asked = page.waitForEvent("dialog");
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await asked;
+  await expect.poll(() => dialogs).toEqual(["beforeunload"]);
+  expect(page.url()).toMatch(/\/links\/new$/);
+  expect(await page.getByLabel("Name").inputValue()).toBe("Unsaved");
+
+  // Sending the form does not warn. A form that is shown again is still unsaved.
+  await page.getByLabel("Web address", { exact: true }).fill("nowhere");
+  await press(page, "Create link");
+  await page.locator("#url[aria-invalid=true]").waitFor();
+  expect(dialogs).toHaveLength(1);
+  const again = page.waitForEvent("dialog");
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await again;
+  await expect.poll(() => dialogs).toHaveLength(2);
+
+  await page.getByLabel("Web address", { exact: true }).fill("https://example.com/");
+  await page.getByLabel("Path").fill("unsaved");
+  await press(page, "Create link");
+  await page.getByText("Link created.").waitFor();
+  await page.goto(`${serving.places.url}/links`);
+  expect(dialogs).toHaveLength(2);
+  await page.context().close();
 });
 
+test("creating a link without a destination asks first, and keeps the input", async () => {
+  const { page, complaints } = await open("/links/new", phone);
+  const path = "empty";
+  await page.getByLabel("Path").fill(path);
+  await press(page, "Create link");
+  const question = "This link has no destination. Create it anyway?";
+  await page.getByRole("heading", { name: question }).waitFor();
+  await lookAtPage(page, "no-destination");
+  await page.setViewportSize(phone);
+  expect(await findLinks(path)).toEqual([]);
+  await press(page, "Back to the form");
+  await page.getByText("Nothing was created. Your entries are still here.").waitFor();
+  expect(await page.getByLabel("Path").inputValue()).toBe(path);
+  expect(await findLinks(path)).toEqual([]);
+  await press(page, "Create link");
+  await press(page, "Create it anyway");
+  await page.getByText("Link created.").waitFor();
+  expect(await findLinks(path)).toHaveLength(1);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
 test("changing the options of a preview does not count as an unsaved change", async () => {
   await plant("/links", { path: "newest" });
   const id = await plant("/links", { path: "previewed" });
@@ -257,7 +256,7 @@ test.each(["url", "ios_fallback_url", "android_fallback_url"])(
 );
 
 test("saving one form of a project warns about changes in its other form", async () => {
-  const { page } = await open(await findProject(), windows[1][1], master);
+  const { page } = await open(await findProject(), desktop, master);
   await page.locator("#max_links").click();
   await page.keyboard.type("7");
   await page.locator("#name").fill("Renamed");

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import type { Browser, Page } from "playwright-core";
-import { beforeEach, describe, expect, test } from "vitest";
-import { browse } from "../support/console.ts";
+import { beforeEach, expect, test } from "vitest";
+import { signInAt } from "../support/console.ts";
 import {
   openConsole,
   pressOnto,
@@ -108,12 +108,7 @@ test("an import from another service lists the columns that are not imported", a
 });
 
 test.each([
-  ["a JSON list", "list.json", JSON.stringify([{ path: "json-1" }])],
-  [
-    "a response of the API",
-    "answer.json",
-    JSON.stringify({ links: [{ path: "json-2" }], meta: {} }),
-  ],
+  ["a response of the API", "answer.json", JSON.stringify({ links: [{ path: "json-2" }] })],
   ["a UTF-16 CSV file", "sheet.csv", Buffer.from("\ufeffpath,name\njson-3,größe\n", "utf16le")],
 ])("%s can be imported in the console", async (_, name, text) => {
   await choose(name, text);
@@ -121,31 +116,20 @@ test.each([
   await page.getByRole("heading", { name: "Create 1 link" }).waitFor();
 });
 
-describe("an import in the console", () => {
-  test.each([
-    ["torn.json", '{"links": [', "The file is not valid JSON"],
-    ["other.json", '{"a": 1}', "The file contains no list of links."],
-    ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is not UTF-8 text"],
-  ])("rejects the invalid file %s with the reason", async (name, text, told) => {
-    await choose(name, text);
-    await send();
-    await page.getByText(told).waitFor();
-    expect(await page.getByLabel("File", { exact: true }).getAttribute("aria-invalid")).toBe(
-      "true",
-    );
-  });
-
-  test("rejects a file with a NUL character", async () => {
-    await choose("nul.csv", "path,name\nnul-1,a\u0000b\n");
-    await send();
-    await page.getByRole("heading", { name: "This plan cannot be applied" }).waitFor();
-  });
+test.each([
+  ["torn.json", '{"links": [', "The file is not valid JSON"],
+  ["other.json", '{"a": 1}', "The file contains no list of links."],
+  ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is not UTF-8 text"],
+])("an import in the console rejects the file %s with the reason", async (name, text, told) => {
+  await choose(name, text);
+  await send();
+  await page.getByText(told).waitFor();
+  const isInvalid = page.getByLabel("File", { exact: true }).getAttribute("aria-invalid");
+  expect(await isInvalid).toBe("true");
 });
 
 test("an upload of 100 MB is rejected with advice before it is read", async () => {
-  const hand = browse(serving.places.url);
-  await hand.open("/sign-in");
-  await hand.submit({ key: serving.key });
+  const hand = await signInAt(serving);
   const cookie = [...hand.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const answer = await upload({ cookie, "content-length": String(100 * 1024 * 1024) });
   expect(answer).toMatchObject({ status: 413, text: expect.stringContaining("waypost import") });

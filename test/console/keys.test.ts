@@ -185,30 +185,6 @@ test("an invalid role or scope of a new key is rejected next to its field", asyn
   expect(await listKeys()).toHaveLength(before);
 });
 
-test("a form from another site or without a form token creates no key", async () => {
-  const tab = await signInAt(serving);
-  const form = await openForm(tab);
-  const before = (await listKeys()).length;
-  const foreign = await tab.post("/keys/new", form, { origin: "https://evil.example" });
-  expect([foreign.status, readToken(foreign.text)]).toEqual([403, ""]);
-  const shown = await tab.post("/keys/new", { ...form, form_token: "" });
-  expect(readToken(shown.text)).toBe("");
-  expect(await listKeys()).toHaveLength(before);
-});
-
-test("a key form sent after the session ended is shown again and creates no key", async () => {
-  const tab = await signInAt(serving);
-  const form = { ...(await openForm(tab)), role: "viewer", access: "limited", scope: "links.show" };
-  const before = (await listKeys()).length;
-  tab.cookies.clear();
-  expect((await tab.post("/keys/new", form)).status).toBe(401);
-  const { text } = await tab.submit({ key: serving.key });
-  expect(text).toContain("You are signed in again.");
-  expect(text).toMatch(/value="viewer"\s+selected/);
-  expect(text).toMatch(/value="links.show"\s+checked/);
-  expect(await listKeys()).toHaveLength(before);
-});
-
 test("the console neither lists nor revokes a key of another project", async () => {
   const words = ["--name", "Other", "--subdomain", "other"];
   const other = await runJson(inFolder("projects", "create", ...words));
@@ -288,17 +264,6 @@ test("creating and revoking a key ask for the PIN if a PIN is set", async () => 
   await tab.post(`/keys/${id}/revoke`, { form_token: form.form_token });
   expect((await tab.submit({ pin: "" })).text).toContain("Type the PIN to approve.");
   expect((await tab.submit({ pin: "135790" })).path).toBe("/keys?done=revoked");
-});
-
-test("in read-only mode the console lists keys but cannot create or revoke them", async () => {
-  await using place = await createFolder();
-  await using reading = await startServe(place.path, ["--mode", "read-only"]);
-  const tab = await signInAt(reading);
-  const { text } = await tab.open("/keys");
-  expect(text).toContain("role owner, all scopes");
-  expect(text).not.toMatch(/\/keys\/new|Revoke/);
-  const form = { form_token: await readFormToken(tab), once: "x", role: "owner", access: "full" };
-  expect((await tab.post("/keys/new", form)).status).toBe(404);
 });
 
 test("a created key is not in the history, the log or the data files", async () => {

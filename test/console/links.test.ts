@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { browse, hostile } from "../support/console.ts";
+import { hostile, signInAt } from "../support/console.ts";
 import {
   openConsole,
   pressEnter,
@@ -125,42 +125,6 @@ test("links can be filtered by field, and the filtered list has pages", async ()
   expect(page.url()).toMatch(/search=week&page=2$/);
 });
 
-test("the link form shows an error of the API next to its field", async () => {
-  await go("/links/new");
-  await page.getByLabel("Web address", { exact: true }).fill("nowhere");
-  await page.getByLabel("Name").fill("kept");
-  await page.getByRole("button", { name: "Create link" }).click();
-  const field = page.getByLabel("Web address", { exact: true });
-  expect(await field.getAttribute("aria-invalid")).toBe("true");
-  const told = (await field.getAttribute("aria-describedby"))?.split(" ") ?? [];
-  const texts = await Promise.all(told.map((id) => page.locator(`#${id}`).innerText()));
-  expect(texts).toContain("Url must be an http or https address");
-  expect(await page.getByLabel("Name").inputValue()).toBe("kept");
-  // The invalid field has the focus.
-  expect(await page.evaluate<string>("document.activeElement.id")).toBe("url");
-  await lookAtPage(page, "refused");
-});
-
-test("a link form keeps its input when the session has expired, and creates nothing", async () => {
-  await go("/links/new");
-  await page.getByLabel("Name").fill(hostile);
-  await page.getByLabel("Path").fill("kept");
-  await page.getByLabel("Web address", { exact: true }).fill("https://example.com/kept");
-  await page.context().clearCookies();
-  // A preview may report the end of the session meanwhile, which moves the button.
-  await page.getByRole("button", { name: "Create link" }).press("Enter");
-  await page.getByText("Your session has ended.").waitFor();
-  await page.locator("#key:focus").waitFor();
-  await page.keyboard.type(serving.key);
-  await pressEnter(page);
-  await page.getByText("You are signed in again.").waitFor();
-  expect(await page.getByLabel("Name").inputValue()).toBe(hostile);
-  expect(await readLink("kept")).toBeUndefined();
-  await page.getByRole("button", { name: "Create link" }).click();
-  await page.getByText("Link created.").waitFor();
-  expect((await readLink("kept")).name).toBe(hostile);
-});
-
 describe("if another user changes a link while its page is open", () => {
   test("unedited fields keep the other change, and conflicts are shown first", async () => {
     const id = await plant({ path: "shared", name: "Shared", url: "https://example.com/1" });
@@ -208,9 +172,7 @@ test("a key that may only read links cannot change them in the console", async (
   const words = ["keys", "create", "--scopes", "links.index,links.show", "--data", folder.path];
   const { token } = await runJson(words);
   const { id } = await readLink("spring");
-  const reader = browse(serving.places.url);
-  await reader.open("/sign-in");
-  await reader.submit({ key: token });
+  const reader = await signInAt(serving, token);
   const list = await reader.open("/links?search=spring");
   expect(list.text).toContain("Spring");
   expect(list.text).not.toContain("/links/new");
@@ -231,14 +193,4 @@ test("an API request cannot claim that a link was created in the console", async
   expect(status).toBe(201);
   const { body } = await serving.call("GET", "/links?q[created_via_eq]=console");
   expect(body.links.map(({ path }: { path: string }) => path)).not.toContain("outside");
-});
-
-test("a link's page shows its QR code, which can be downloaded as a PNG", async () => {
-  const { id } = await readLink("spring");
-  await go(`/links/${id}`);
-  await page.getByRole("img", { name: "QR code of the address" }).waitFor();
-  const picture = await page.request.get(`${serving.places.url}/links/${id}/qr.png`, {
-    headers: { accept: "text/html" },
-  });
-  expect((await picture.body()).subarray(1, 4).toString()).toBe("PNG");
 });

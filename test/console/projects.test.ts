@@ -8,7 +8,7 @@ import {
   lookAtPage,
   createServedConsole,
 } from "../support/browser.ts";
-import { runJson, startServe, type Folder, type Serving } from "../support/command.ts";
+import { runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
@@ -157,15 +157,4 @@ test("every page of projects returns 404 for a key that is not a master key", as
     expect((await tab.post(`/projects${path}`, form)).status).toBe(404);
   }
   expect(await findProject("alone")).toMatchObject({ name: "Alone", suspended: false });
-});
-
-test("in read-only mode projects are shown but cannot be changed", async () => {
-  await using reading = await startServe(folder.path, ["--mode", "read-only"]);
-  const { id } = await findProject("default");
-  const tab = await signInAt(reading, master);
-  const { text } = await tab.open(`/projects/${id}`);
-  expect(text).toContain("Home");
-  expect(text).not.toMatch(/>Save<|Delete…/);
-  const form = { form_token: await readFormToken(tab), suspended: "on" };
-  expect((await tab.post(`/projects/${id}/settings`, form)).status).toBe(404);
 });

@@ -4,7 +4,6 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   browse,
-  type Browsing,
   type ConsoleResponse,
   callTool,
   readFormToken,
@@ -58,13 +57,6 @@ function readHidden(text: string, name: string): string {
   return new RegExp(`name="${name}"\\s+value="([^"]+)"`).exec(text)?.[1] ?? "";
 }
 
-async function signIn(key = serving.key): Promise<Browsing> {
-  const hand = browse(serving.places.url);
-  await hand.open("/sign-in");
-  await hand.submit({ key });
-  return hand;
-}
-
 test("an approval on the start page can be answered with the keyboard and the PIN", async () => {
   await askToDelete("doomed");
   const { page, complaints } = await openConsole(browser, serving);
@@ -84,7 +76,7 @@ test("an assistant's approval does not confirm the same action of a user", async
   const { body } = await serving.call("POST", "/links", { body: { path: "both" } });
   // The same request as the console's own.
   const ask = () => callTool(serving, "delete_link", { id: body.id });
-  const [{ error }, hand] = await Promise.all([ask(), signIn()]);
+  const [{ error }, hand] = await Promise.all([ask(), signInAt(serving)]);
   const byAssistant: string = error.approval.url.split("/").at(-1);
   const shown = await hand.open(`/links/${body.id}`);
   expect(shown.text).toContain("Delete…");
@@ -117,14 +109,12 @@ test("an assistant that calls itself the console still needs an approval", async
   const call = modernCall(serving.key, 1, "delete_link", { id: "masked" });
   const body = call.body.replace('"name":"raw"', '"name":"Waypost console"');
   await post(serving.places.mcp, { ...call, body });
-  const hand = await signIn();
+  const hand = await signInAt(serving);
   expect((await hand.open("/")).text).toContain("Waypost console");
 });
 
-test.each([
-  ["phone", { width: 390, height: 844 }],
-  ["desktop", { width: 1280, height: 800 }],
-])("every page shows the number of waiting approvals in a %s window", async (name, viewport) => {
+test("every page shows the number of waiting approvals on a phone", async () => {
+  const viewport = { width: 390, height: 844 };
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const own = { ...serving, key };
   const { page, complaints } = await openConsole(browser, own, { viewport });
@@ -133,7 +123,7 @@ test.each([
   expect([await page.title(), await count.count()]).toEqual(["Links – Waypost", 0]);
 
   const pages: string[] = [];
-  for (const path of [`first-${name}`, `second-${name}`]) {
+  for (const path of ["first", "second"]) {
     await serving.call("POST", "/links", { body: { path } });
     const { error } = await callTool(own, "delete_link", { id: path });
     pages.push(error.approval.url);
@@ -146,7 +136,7 @@ test.each([
   }
   await page.goto(`${serving.places.url}/links`);
   expect(await page.title()).toBe("(2) Links – Waypost");
-  await lookAtPage(page, `count ${name}`);
+  await lookAtPage(page, "count");
   await page.setViewportSize(viewport);
   await count.click();
   await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
@@ -155,7 +145,7 @@ test.each([
   await answer(pages[0] ?? "", "decline");
   await page.locator("#waits", { hasText: "1 waiting" }).waitFor();
   expect(await page.title()).toBe("(1) Start – Waypost");
-  const hand = await signIn(key);
+  const hand = await signInAt(serving, key);
   expect((await hand.open("/links")).text).toContain("<title>(1) Links – Waypost</title>");
   expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
 });
@@ -163,19 +153,19 @@ test.each([
 test("a confirmation in the console is not counted as a waiting approval", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const { body } = await serving.call("POST", "/links", { body: { path: "asked-by-hand" } });
-  const hand = await signIn(key);
+  const hand = await signInAt(serving, key);
   const form_token = await readFormToken(hand);
   const asked = await hand.post(`/links/${body.id}/delete`, { form_token });
   expect(asked.text).toContain('name="question"');
   expect((await hand.open("/links")).text).toContain("<title>Links – Waypost</title>");
 });
 
-test("approvals of another key are not counted as waiting", async () => {
+test("approvals of another key are neither shown nor counted", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   await askToDelete("of-another-key");
-  expect((await (await signIn(key)).open("/links")).text).toContain(
-    "<title>Links – Waypost</title>",
-  );
+  const other = await signInAt(serving, key);
+  expect((await other.open("/links")).text).toContain("<title>Links – Waypost</title>");
+  expect((await other.open("/")).text).not.toMatch(/Waiting for you|\/approve\//);
 });
 
 test("an approval shows the assistant, the project, the key and the time", async () => {
@@ -185,7 +175,7 @@ test("an approval shows the assistant, the project, the key and the time", async
   await post(serving.places.mcp, { ...call, body });
   const lead = /Your assistant &quot;Waypost\. Approve: \\+u\{202e\}&lt;b&gt;&quot; is asking/;
   const origin = /For default\.localhost:\d+ · API key …?[\w-]+ · asked \S+/;
-  const hand = await signIn();
+  const hand = await signInAt(serving);
   const { text } = await hand.open("/");
   expect(text).toMatch(lead);
   expect(text).toMatch(origin);
@@ -215,18 +205,11 @@ test("the log records the address from which a confirmation was answered", async
   }
 });
 
-test("another key does not see an approval", async () => {
-  await askToDelete("others");
-  const { token } = await runJson(["keys", "create", "--data", folder.path]);
-  const { text } = await (await signIn(token)).open("/");
-  expect(text).not.toMatch(/Waiting for you|\/approve\//);
-});
-
 test("the approval page of a plan asks for the PIN and counts wrong PINs", async () => {
   await serving.call("POST", "/links", { body: { path: "planned", name: "Before" } });
   const rows = [{ path: "planned", name: "After" }];
   const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });
-  const hand = await signIn();
+  const hand = await signInAt(serving);
   const shown = await hand.open(`/plans/${plan.id}`);
   expect(shown.text).toContain('name="pin"');
   const wrong = await hand.submit({ pin: "111111" });

@@ -87,6 +87,11 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   history: () => "/history",
   "the audit": () => "/audit?look=1",
   settings: () => "/settings",
+  statistics: () => "/statistics?days=7",
+  "an import": () => "/links/import",
+  "a new webhook": () => "/webhooks/new",
+  "the domain": () => "/domain",
+  "help about a part of the API": () => "/help/api/links",
 };
 
 describe("the console sends at most 60 KB, 12 KB of script, for a full project's page", () => {
