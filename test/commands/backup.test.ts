@@ -10,7 +10,6 @@ import {
   createFolder,
   createServed,
   run,
-  runProcess,
   runJson,
   startServe,
   startServes,
@@ -252,17 +251,4 @@ test("a backup contains no visits awaiting an install and no failed sign-ins", a
   const tar = gunzipSync(await readFile(file));
   expect(tar.includes("SQLite format 3")).toBe(true);
   expect(tar.includes(mark)).toBe(false);
-});
-
-test("backup refuses a folder whose data was moved by migrate", async () => {
-  await using moved = await createFolder();
-  // A database that was open in this process would still count as in use.
-  expect(await runProcess(["keys", "create", "--data", moved.path])).toMatchObject({ code: 0 });
-  const to = join(dirname(moved.path), "new");
-  const words = ["migrate", "--to", `sqlite:${to}`, "--data", moved.path];
-  expect(await runProcess(words)).toMatchObject({ code: 0 });
-  const refused = await run(["backup", beside("moved.waypost"), "--data", moved.path]);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain(`This data was moved to sqlite:${to} by`);
-  expect(existsSync(beside("moved.waypost"))).toBe(false);
 });

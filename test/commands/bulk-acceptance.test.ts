@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-runs.ts";
 import { setClockAhead } from "../support/clock.ts";
 import { createUsedFolder } from "../support/command.ts";
-import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
+import { connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
 import { plantEmbedded } from "./plant-embedded.ts";
 
 /**
@@ -26,83 +26,78 @@ const links = Array.from({ length: count }, (_, index) => {
 });
 const named = links.filter(({ name }) => name.includes("SPRING")).length;
 
-test.concurrent.each(["modern", "v1"] as const)(
-  "a bulk change can be declined, approved, killed, resumed and undone (%s)",
-  async (era) => {
-    await using folder = await createUsedFolder();
-    await plantEmbedded(folder.path, links);
-    const asked: string[] = [];
-    let reply: Reply = { action: "decline" };
-    const elicit = async (message: string) => {
-      asked.push(message);
-      // A reply without a delay would count as not shown to the user.
-      await setTimeout(400);
-      return reply;
-    };
-    const open = (env = {}) => {
-      const given = { transport: "stdio", data: folder.path, env, elicit } as const;
-      return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
-    };
+test("a change of many links is declined, approved, killed, resumed and undone", async () => {
+  await using folder = await createUsedFolder();
+  await plantEmbedded(folder.path, links);
+  const asked: string[] = [];
+  let reply: Reply = { action: "decline" };
+  const elicit = async (message: string) => {
+    asked.push(message);
+    // A reply without a delay would count as not shown to the user.
+    await setTimeout(400);
+    return reply;
+  };
+  const open = (env = {}) =>
+    connectV2({ transport: "stdio", data: folder.path, env, elicit, era: "modern" });
 
-    const first = await open();
-    const call = async (tool: string, args: Record<string, unknown>) =>
-      (await first.callTool(tool, args)).structured;
+  const first = await open();
+  const call = async (tool: string, args: Record<string, unknown>) =>
+    (await first.callTool(tool, args)).structured;
 
-    // A filter with a typo is refused before anything is read.
-    const typo = [{ field: "nmae", condition: "cont", value: "spring" }];
-    expect((await call("plan_links", { ...wanted, filters: typo })).error).toMatchObject({
-      code: "invalid_arguments",
-      effect: "none",
-      problems: [{ message: expect.stringContaining("name") }],
-    });
+  // A filter with a typo is refused before anything is read.
+  const typo = [{ field: "nmae", condition: "cont", value: "spring" }];
+  expect((await call("plan_links", { ...wanted, filters: typo })).error).toMatchObject({
+    code: "invalid_arguments",
+    effect: "none",
+    problems: [{ message: expect.stringContaining("name") }],
+  });
 
-    const declined = (await call("plan_links", wanted)).plan;
-    expect(declined.counts).toMatchObject({ update: named, create: 0, delete: 0, invalid: 0 });
-    expect((await call("apply_plan", { plan_id: declined.id })).error).toMatchObject({
-      code: "approval_declined",
-      effect: "none",
-    });
-    expect(asked).toHaveLength(1);
-    expect(asked[0]).toMatch(new RegExp(`^Point ${named} links to `));
+  const declined = (await call("plan_links", wanted)).plan;
+  expect(declined.counts).toMatchObject({ update: named, create: 0, delete: 0, invalid: 0 });
+  expect((await call("apply_plan", { plan_id: declined.id })).error).toMatchObject({
+    code: "approval_declined",
+    effect: "none",
+  });
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toMatch(new RegExp(`^Point ${named} links to `));
 
-    const { plan } = await call("plan_links", wanted);
-    expect(plan.counts).toMatchObject({ update: named });
-    reply = { action: "accept", content: { approve: true, count: named } };
-    const told: { readonly progress: number; readonly total?: number | undefined }[] = [];
-    const applying = first.callTool("apply_plan", { plan_id: plan.id }, (progress) => {
-      told.push(progress);
-      // A client also reports its own rounds, which have no total.
-      const isHalfWay = progress.total !== undefined && progress.progress > 0;
-      if (isHalfWay) process.kill(first.process?.pid ?? 0, "SIGKILL");
-    });
-    await expect(applying).rejects.toThrow();
-    expect(told.at(-1)).toMatchObject({ total: named });
-    await first.close();
+  const { plan } = await call("plan_links", wanted);
+  expect(plan.counts).toMatchObject({ update: named });
+  reply = { action: "accept", content: { approve: true, count: named } };
+  const told: { readonly progress: number; readonly total?: number | undefined }[] = [];
+  const applying = first.callTool("apply_plan", { plan_id: plan.id }, (progress) => {
+    told.push(progress);
+    // A client also reports its own rounds, which have no total.
+    const isHalfWay = progress.total !== undefined && progress.progress > 0;
+    if (isHalfWay) process.kill(first.process?.pid ?? 0, "SIGKILL");
+  });
+  await expect(applying).rejects.toThrow();
+  expect(told.at(-1)).toMatchObject({ total: named });
+  await first.close();
 
-    await using second = await open(setClockAhead(lease_ms));
-    expect(second.client.getInstructions()).toContain("unfinished job");
-    const before = asked.length;
-    const [job] = (await second.callTool("list_jobs")).structured.jobs;
-    expect(job.counts.done).toBeGreaterThan(0);
-    expect(job.counts.done).toBeLessThan(named);
-    const resumed = (await second.callTool("apply_plan", { plan_id: plan.id })).structured.job;
-    expect(resumed).toMatchObject({
-      id: job.id,
-      state: "done",
-      counts: { done: named, rejected: 0, unknown: 0, left: 0 },
-    });
-    expect(asked).toHaveLength(before);
-    expect(await countUrls(second)).toEqual({ old: 0, new: named });
+  await using second = await open(setClockAhead(lease_ms));
+  expect(second.client.getInstructions()).toContain("unfinished job");
+  const before = asked.length;
+  const [job] = (await second.callTool("list_jobs")).structured.jobs;
+  expect(job.counts.done).toBeGreaterThan(0);
+  expect(job.counts.done).toBeLessThan(named);
+  const resumed = (await second.callTool("apply_plan", { plan_id: plan.id })).structured.job;
+  expect(resumed).toMatchObject({
+    id: job.id,
+    state: "done",
+    counts: { done: named, rejected: 0, unknown: 0, left: 0 },
+  });
+  expect(asked).toHaveLength(before);
+  expect(await countUrls(second)).toEqual({ old: 0, new: named });
 
-    const undoing = (await second.callTool("plan_links", { undo: job.id })).structured.plan;
-    expect(undoing.counts).toMatchObject({ update: named, conflict: 0 });
-    const undone = (await second.callTool("apply_plan", { plan_id: undoing.id })).structured.job;
-    expect(undone).toMatchObject({ state: "done", counts: { done: named, left: 0 } });
-    expect(await countUrls(second)).toEqual({ old: named, new: 0 });
-    const { meta } = (await second.callTool("list_links", { limit: 1 })).structured;
-    expect(meta.count).toBe(count);
-  },
-);
+  const undoing = (await second.callTool("plan_links", { undo: job.id })).structured.plan;
+  expect(undoing.counts).toMatchObject({ update: named, conflict: 0 });
+  const undone = (await second.callTool("apply_plan", { plan_id: undoing.id })).structured.job;
+  expect(undone).toMatchObject({ state: "done", counts: { done: named, left: 0 } });
+  expect(await countUrls(second)).toEqual({ old: named, new: 0 });
+  const { meta } = (await second.callTool("list_links", { limit: 1 })).structured;
+  expect(meta.count).toBe(count);
+});
 
 /** Counts the matching links with each address. */
 async function countUrls({ callTool }: Pick<Connected, "callTool">) {

@@ -21,69 +21,19 @@ function importText(input: string, ...words: readonly string[]) {
 
 const listLinks = (filter?: string) => listEmbedded(folder.path, filter);
 
-const header = [
-  "id",
-  "path",
-  "url",
-  "name",
-  "enable_forced_redirect",
-  "social_image_url",
-  "ios_fallback_url",
-  "android_fallback_url",
-  "ios_app.bundle_id",
-  "ios_app.team_id",
-  "ios_app_id",
-  "android_app.package_name",
-];
-
-/** Returns a CSV row with only these cells filled. */
-function writeRow(cells: Readonly<Record<string, string>>): string {
-  return header.map((name) => cells[name] ?? "").join(",");
-}
-
-const mistakes: readonly (readonly [string, RegExp])[] = [
-  [writeRow({ path: "m1", url: "nonsense" }), /url: Url/],
-  [writeRow({ path: "m2", url: "ftp://x.example/" }), /url: Url/],
-  [writeRow({ path: "%zz", url: "https://x.example/" }), /path: Path/],
-  [writeRow({ path: "robots.txt", url: "https://x.example/" }), /path: Path/],
-  [writeRow({ path: "p".repeat(2100), url: "https://x.example/" }), /path: Path/],
-  [writeRow({ path: "m6", name: "n".repeat(501) }), /name: Name/],
-  [writeRow({ path: "m7", enable_forced_redirect: "perhaps" }), /"perhaps"/],
-  [writeRow({ path: "m8", social_image_url: "nowhere" }), /social_image_url: Social image/],
-  [writeRow({ path: "m9", ios_fallback_url: "nowhere" }), /ios_fallback_url: Ios fallback/],
-  [writeRow({ path: "m10", android_fallback_url: "x" }), /android_fallback_url: Android fallback/],
-  [writeRow({ path: "m11", "ios_app.bundle_id": "no id" }), /ios_app.bundle_id: Bundle/],
-  [
-    writeRow({ path: "m12", "ios_app.bundle_id": "com.example.x", "ios_app.team_id": "x" }),
-    /ios_app.team_id: Team/,
-  ],
-  [writeRow({ path: "m13", ios_app_id: "shop" }), /ios_app/],
-  [
-    writeRow({ path: "m14", "android_app.package_name": "1 2" }),
-    /android_app.package_name: Package/,
-  ],
-  [writeRow({ path: "m15", url: "https://me:x@x.example/" }), /url: Url can't contain a user/],
-  [writeRow({ path: "m16", id: "17" }), /id: Id is not a UUID/],
-  [writeRow({ path: "sound" }), /path: The same path is in lines 2 and 19/],
-  ["m18,too,few", /cells/],
-  [`${writeRow({ path: "m19" })},one,more`, /cells/],
-  [`"m20"x${writeRow({})}`, /quote/],
-];
-
-test("an import reports twenty kinds of mistakes with their lines and writes nothing", async () => {
-  const sound = writeRow({ path: "sound", url: "https://x.example/" });
-  const rows = [header.join(","), sound, ...mistakes.map(([row]) => row)];
-  const finished = await importText(rows.join("\n"), "--yes", "--json");
+test("an import reports every mistake with its line and writes nothing", async () => {
+  const text = "path,url\nsound,https://x.example/\nm,nonsense\nsound,\ntoo,many,cells\n";
+  const finished = await importText(text, "--yes", "--json");
   expect(finished.code).toBe(1);
   const lines = finished.stderr.split("\n").filter((line) => line.startsWith("line "));
-  expect(lines).toHaveLength(mistakes.length);
-  for (const [index, [, message]] of mistakes.entries()) {
-    expect(lines[index]).toMatch(new RegExp(`^line ${index + 3}\\b`));
-    expect(lines[index]).toMatch(message);
-  }
+  expect(lines).toEqual([
+    expect.stringMatching(/^line 3, url: Url /),
+    expect.stringMatching(/^line 4, path: The same path is in lines 2 and 4/),
+    expect.stringMatching(/^line 5\b.*cells/),
+  ]);
   expect(finished.stderr).toContain("Nothing was changed");
   const { plan, job } = JSON.parse(finished.stdout);
-  expect(plan.problems).toHaveLength(mistakes.length);
+  expect(plan.problems).toHaveLength(lines.length);
   expect(job).toBeUndefined();
   expect(await listLinks()).toEqual([]);
 });
@@ -307,29 +257,14 @@ describe("an import to a remote server", () => {
   });
 
   test.each([
-    [
-      "an invalid key",
-      { WAYPOST_API_KEY: "none" },
-      /answered: "API key is invalid\."; set another key/,
-    ],
-    ["no key", {}, /^no key is set; set WAYPOST_API_KEY/],
-  ])("with %s fails with advice and sends nothing", async (_, more, message) => {
-    await using elsewhere = await createUsedFolder();
-    await using serving = await startServe(elsewhere.path);
-    const env = { WAYPOST_BASE_URL: serving.places.url, ...more };
+    [{}, /no key is set; set WAYPOST_API_KEY/],
+    [{ WAYPOST_API_KEY: "key" }, /ECONNREFUSED.*WAYPOST_BASE_URL/],
+  ])("with the settings %j fails with the setting to check", async (more, message) => {
+    const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", ...more };
     const input = "path,url\na,https://x.example/\n";
     const refused = await run(["import", "-", "--yes", ...data()], { env, input });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr.split("waypost: ")[1]).toMatch(message);
-    expect((await serving.call("GET", "/links")).body.meta.count).toBe(0);
-  });
-
-  test("fails with the setting to check when its address does not respond", async () => {
-    const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
-    const input = "path,url\na,https://x.example/\n";
-    const refused = await run(["import", "-", "--yes", ...data()], { env, input });
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/\nwaypost: .*ECONNREFUSED.*WAYPOST_BASE_URL.*\n$/);
+    expect(refused.stderr).toMatch(message);
   });
 });
 

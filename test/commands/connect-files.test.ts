@@ -96,6 +96,14 @@ function describeKey({ workspaceFile, workspaceKey }: McpClient): string {
   return `\`${workspaceKey.env.WAYPOST_API_KEY}\``;
 }
 
+async function expectRefused(client: string, file: string, text: string, message: string) {
+  fill(file, text);
+  const { code, stderr } = await run([client, "--write", "--yes"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+  expect(read(file)).toBe(text);
+}
+
 describe("a settings file", () => {
   const file = ".cursor/mcp.json";
 
@@ -201,24 +209,10 @@ describe("a settings file", () => {
     expect(read(file)).toBe('{"a": 1}');
   });
 
-  test("whose folder is a file is refused", async () => {
-    fill(".cursor", "not a folder");
-    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("cannot be read: part of its path is a file");
-  });
-
   test("with a byte order mark is edited like any other", async () => {
     fill(file, '\ufeff{"a": 1}');
     expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
     expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });
-  });
-
-  test("that is not UTF-8 is refused", async () => {
-    fill(file, Buffer.from("\ufeff{}", "utf16le"));
-    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("is not UTF-8 text");
   });
 
   test("that is empty or has only comments gets the entry", async () => {
@@ -230,16 +224,23 @@ describe("a settings file", () => {
     }
   });
 
-  test.each(["[]", '"text"', "null", '{"mcpServers": []}', '{"mcpServers": "none"}'])(
-    "that contains %s is refused",
-    async (text) => {
-      fill(file, text);
-      const { code, stderr } = await run(["cursor", "--write", "--yes"]);
-      expect(code).toBe(2);
-      expect(stderr).toContain("must be an object");
-      expect(read(file)).toBe(text);
-    },
-  );
+  test.each([
+    ["[]", "must be an object"],
+    ['"text"', "must be an object"],
+    ['{"mcpServers": []}', "must be an object"],
+    ['{"mcpServers": {"waypost": {}, "waypost": {}}}', "cannot edit the servers in"],
+  ])("that contains %s is refused and not changed", async (text, message) => {
+    await expectRefused("cursor", file, text, message);
+  });
+
+  test("that is not UTF-8, or whose folder is a file, is refused", async () => {
+    fill(".cursor", "not a folder");
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("cannot be read: part of its path is a file");
+    fill(".codex/config.toml", Buffer.from("\ufeff{}", "utf16le"));
+    expect((await run(["codex", "--write", "--yes"])).stderr).toContain("is not UTF-8 text");
+  });
 
   test.each([
     '{"mcpServers":{"other":{}}}',
@@ -305,15 +306,6 @@ describe("a settings file", () => {
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toBe(kept);
   });
-
-  test("with two entries for Waypost is refused", async () => {
-    const text = '{"mcpServers": {"waypost": {"command": "a"}, "waypost": {"command": "b"}}}';
-    fill(file, text);
-    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("connect cannot edit the servers in");
-    expect(read(file)).toBe(text);
-  });
 });
 
 describe("the settings file of Codex", () => {
@@ -360,12 +352,8 @@ command = "two"
     'mcp_servers.waypost.command = "old"\n',
     'mcp_servers = { other = { command = "a" } }\n',
     'text = """\n[mcp_servers.waypost]\n"""\n',
-  ])("with %j is not changed", async (text) => {
-    fill(file, text);
-    const { code, stderr } = await run(["codex", "--write", "--yes"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("connect cannot edit the servers in");
-    expect(read(file)).toBe(text);
+  ])("with %j is refused and not changed", async (text) => {
+    await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 
   test("without a newline at its end gets the entry on separate lines", async () => {

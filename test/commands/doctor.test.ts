@@ -2,14 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  createFolder,
-  createServed,
-  run,
-  runProcess,
-  runJson,
-  startServe,
-} from "../support/command.ts";
+import { createFolder, run, runProcess, runJson, startServe } from "../support/command.ts";
 
 /** `waypost doctor`: a line for each check, and exit code 1 if one fails. */
 
@@ -32,15 +25,6 @@ test("doctor finishes without an error when its output pipe is closed", async ()
     stdout: "",
     stderr: "",
   });
-});
-
-test("doctor with a remote server creates no data folder", async () => {
-  await using served = await createServed();
-  await using home = await createFolder();
-  const env = { WAYPOST_BASE_URL: served.serving.places.url, WAYPOST_API_KEY: served.serving.key };
-  const { code, stdout } = await run(["doctor", "--data", home.path], { env });
-  expect(code, stdout).toBe(0);
-  expect(existsSync(home.path)).toBe(false);
 });
 
 test("doctor reports no problems for an existing database and does not change it", async () => {
@@ -72,17 +56,31 @@ function readFiles(folder: string) {
   });
 }
 
+const lost = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "some-key" };
+
 test.each([
-  ["pin", { WAYPOST_APPROVAL_PIN_FILE: "/nonexistent/pin" }, []],
-  ["token", { WAYPOST_HTTP_TOKEN_FILE: "/nonexistent/token" }, []],
-  ["tools", {}, ["--tools", "lnks"]],
-])("doctor reports an invalid %s setting and creates nothing", async (about, env, words) => {
+  ["an unreadable PIN file", { WAYPOST_APPROVAL_PIN_FILE: "/none" }, [], /pin +\S/],
+  ["an unreadable token file", { WAYPOST_HTTP_TOKEN_FILE: "/none" }, [], /token +\S/],
+  ["an unreadable key file", { WAYPOST_API_KEY_FILE: "/none" }, [], /key +.*does not exist/],
+  ["an unknown tool", {}, ["--tools", "lnks"], /tools +\S/],
+  ["a data folder below a file", {}, ["--data", "package.json/data"], /store +\S/],
+  ["an unreachable remote server", lost, [], /remote server .*ECONNREFUSED.*WAYPOST_BASE_URL/],
+])("doctor reports %s and creates nothing", async (_, env, words, line) => {
   await using folder = await createFolder();
   const data = join(folder.path, "data");
   const { code, stdout } = await run(["doctor", "--data", data, ...words], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(new RegExp(`^FAULT ${about} +\\S`, "m"));
+  expect(stdout).toMatch(new RegExp(`^FAULT ${line.source}`, "m"));
   expect(existsSync(data)).toBe(false);
+});
+
+test("doctor reports a damaged database", async () => {
+  await using folder = await createFolder();
+  await mkdir(folder.path, { mode: 0o700 });
+  await writeFile(join(folder.path, "waypost.db"), "not a database, but long enough to be one");
+  const { code, stdout } = await run(["doctor", "--data", folder.path]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^FAULT store +\S/m);
 });
 
 test("doctor does not change the PIN", async () => {
@@ -94,15 +92,6 @@ test("doctor does not change the PIN", async () => {
   const { code } = await run(["doctor", "--data", join(folder.path, "data")], { env });
   expect(code).toBe(0);
   expect(await readFile(file, "utf8")).toBe("271828\n");
-});
-
-test("doctor reports a damaged database with advice", async () => {
-  await using folder = await createFolder();
-  await mkdir(folder.path, { mode: 0o700 });
-  await writeFile(join(folder.path, "waypost.db"), "not a database, but long enough to be one");
-  const { code, stdout } = await run(["doctor", "--data", folder.path]);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT store +\S/m);
 });
 
 test("doctor reports an invalid key without showing it", async () => {
@@ -151,25 +140,6 @@ test.runIf(process.getuid?.() === 0)("doctor reports a file that another user ow
   expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
 });
 
-test("doctor reports a key file that cannot be read", async () => {
-  await using folder = await createFolder();
-  await runJson(["keys", "create", "--data", folder.path]);
-  const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
-  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(
-    /^FAULT key +the file named in WAYPOST_API_KEY_FILE cannot be read: it does not exist$/m,
-  );
-});
-
-test("doctor reports a remote server that does not respond and names the setting", async () => {
-  await using folder = await createFolder();
-  const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "some-key" };
-  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT remote server +.*ECONNREFUSED.*WAYPOST_BASE_URL/m);
-});
-
 test("doctor refuses a remote server without TLS, or warns if it is allowed", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
@@ -201,7 +171,7 @@ test("doctor shows the trusted proxies", async () => {
   expect(stdout).toMatch(/^ok +configuration .*X-Forwarded-For is trusted from 10\.0\.0\.0\/8$/m);
 });
 
-test("doctor accepts a key with few scopes and a master key", async () => {
+test("doctor accepts remote keys with few scopes and creates no data folder", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const keys = ["keys", "create", "--data", folder.path];
@@ -218,15 +188,6 @@ test("doctor accepts a key with few scopes and a master key", async () => {
     expect(stdout).toMatch(/^ok +key +is accepted/m);
     const tools = `${kind} key; \\d+ tools can be used.* \\(waypost tools lists them\\)`;
     expect(stdout).toMatch(new RegExp(`^ok +access +${tools}$`, "m"));
+    expect(existsSync(elsewhere.path)).toBe(false);
   }
-});
-
-test("doctor reports a data folder that cannot be created", async () => {
-  await using folder = await createFolder();
-  await mkdir(folder.path, { mode: 0o700 });
-  const file = join(folder.path, "file");
-  await writeFile(file, "");
-  const { code, stdout } = await run(["doctor", "--data", join(file, "data")]);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT store/m);
 });

@@ -62,6 +62,7 @@ test("migrate copies all rows and keys, and the old folder cannot be used again"
   const commands = [
     ["serve", "--port", "0"],
     ["keys", "list"],
+    ["backup", beside("moved.waypost")],
     ["migrate", "--to", "sqlite:x"],
   ];
   for (const words of commands) {
