@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { join } from "node:path";
-import {
-  createFolder,
-  runJson,
-  startServe,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
 import {
   expectSigned,
@@ -17,6 +11,7 @@ import {
   type TestReceiver,
 } from "../support/receiver.ts";
 import { waitUntil } from "../support/clock.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Webhooks in the console: created, tested, resent and revoked by an owner. */
 
@@ -32,18 +27,15 @@ const networks = ["--webhook-private", "127.0.0.1/32"];
 const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path, ...networks];
 const list = async () => (await runJson(inFolder("webhooks", "list"))).webhooks;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-  folder = await createFolder();
-  serving = await startServe(folder.path, networks);
-  tab = await signInAt(serving);
-  form_token = await readFormToken(tab);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-  await receiver[Symbol.asyncDispose]();
-});
+openForAll(startReceiver, (opened) => (receiver = opened));
+openForAll(
+  () => createServed(networks),
+  async (opened) => {
+    ({ folder, serving } = opened);
+    tab = await signInAt(serving);
+    form_token = await readFormToken(tab);
+  },
+);
 beforeEach(() => {
   receiver.received.length = 0;
   receiver.doing(take);
