@@ -63,7 +63,6 @@ test.each([
   ["an unreadable token file", { WAYPOST_HTTP_TOKEN_FILE: "/none" }, [], /token +\S/],
   ["an unreadable key file", { WAYPOST_API_KEY_FILE: "/none" }, [], /key +.*does not exist/],
   ["an unknown tool", {}, ["--tools", "lnks"], /tools +\S/],
-  ["a data folder below a file", {}, ["--data", "package.json/data"], /store +\S/],
   ["an unreachable remote server", lost, [], /remote server .*ECONNREFUSED.*WAYPOST_BASE_URL/],
 ])("doctor reports %s and creates nothing", async (_, env, words, line) => {
   await using folder = await createFolder();
@@ -74,13 +73,16 @@ test.each([
   expect(existsSync(data)).toBe(false);
 });
 
-test("doctor reports a damaged database", async () => {
+test("doctor reports a damaged database, and a data folder below a file", async () => {
   await using folder = await createFolder();
   await mkdir(folder.path, { mode: 0o700 });
-  await writeFile(join(folder.path, "waypost.db"), "not a database, but long enough to be one");
-  const { code, stdout } = await run(["doctor", "--data", folder.path]);
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT store +\S/m);
+  const file = join(folder.path, "waypost.db");
+  await writeFile(file, "not a database, but long enough to be one");
+  for (const data of [folder.path, join(file, "data")]) {
+    const { code, stdout } = await run(["doctor", "--data", data]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAULT store +\S/m);
+  }
 });
 
 test("doctor does not change the PIN", async () => {
