@@ -61,7 +61,6 @@ const lost = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "some-ke
 test.each([
   ["an unreadable PIN file", { WAYPOST_APPROVAL_PIN_FILE: "/none" }, [], /pin +\S/],
   ["an unreadable token file", { WAYPOST_HTTP_TOKEN_FILE: "/none" }, [], /token +\S/],
-  ["an unreadable key file", { WAYPOST_API_KEY_FILE: "/none" }, [], /key +.*does not exist/],
   ["an unknown tool", {}, ["--tools", "lnks"], /tools +\S/],
   ["an unreachable remote server", lost, [], /remote server .*ECONNREFUSED.*WAYPOST_BASE_URL/],
 ])("doctor reports %s and creates nothing", async (_, env, words, line) => {
@@ -140,6 +139,17 @@ test.runIf(process.getuid?.() === 0)("doctor reports a file that another user ow
   const { code, stdout } = await run(["doctor", "--data", path], { under });
   expect(code).toBe(1);
   expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
+});
+
+test("doctor reports a key file that cannot be read", async () => {
+  await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
+  const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
+  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^FAULT key +the file named in WAYPOST_API_KEY_FILE cannot be read: it does not exist$/m,
+  );
 });
 
 test("doctor refuses a remote server without TLS, or warns if it is allowed", async () => {
