@@ -3,18 +3,13 @@ import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { UsageFault } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { settingList, settings, type Setting } from "../config/settings.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
-import { readClientFile, replaceClientFile, type ClientFile } from "./connect/client-file.ts";
-import { clients, findUserFile, type McpClient } from "./connect/clients.ts";
+import { readClientFile, replaceClientFile } from "./connect/client-file.ts";
+import { clients, findUserFile, type KeyMembers, type McpClient } from "./connect/clients.ts";
 import { formats, serverName } from "./connect/file-formats.ts";
-import {
-  createEntry,
-  entryVariables,
-  keyPlaceholder,
-  type ServerEntry,
-} from "./connect/server-entry.ts";
 import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
 import type { Command, Host, Invocation } from "./terminal/command.ts";
 import { yesHelp } from "./terminal/flags.ts";
@@ -95,7 +90,8 @@ async function edit(
   const file = await readClientFile(named);
   if (isWorkspace) await requireInside(file.path);
   const path = showHidden(file.path);
-  const { rest, servers } = readServers(file, client);
+  const { text = "" } = file;
+  const { rest, servers } = readServers(file.path, text, client);
   const { [serverName]: old, ...others } = servers;
   // Another person may have written a project's file.
   const wanted = entry && !isWorkspace ? keepEnv(entry, old) : entry;
@@ -104,7 +100,7 @@ async function edit(
     return true;
   }
   const format = formats[client.format];
-  const changed = format.edit(file.text, client.key, wanted);
+  const changed = format.edit(text, client.key, wanted);
   const parsed = format.parse(changed);
   const expected = { rest, servers: { ...others, ...(wanted && { [serverName]: wanted }) } };
   if (!("value" in parsed) || !isDeepStrictEqual(split(parsed.value, client), expected)) {
@@ -141,7 +137,7 @@ function findExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }
 
-function readServers({ path, text }: ClientFile, client: McpClient) {
+function readServers(path: string, text: string, client: McpClient) {
   const format = formats[client.format];
   const parsed = format.parse(text);
   const name = quote(path, 200);
@@ -174,12 +170,9 @@ function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
     name.startsWith("WAYPOST_") &&
     (!entryVariables.has(name) || (name === "WAYPOST_API_KEY" && hasPlaceholder)) &&
     (isSameServer || !secretName.test(name));
-  const kept = Object.entries(old["env"]).flatMap(([name, value]) =>
-    typeof value === "string" && isKept(name) ? [[name, value] as const] : [],
-  );
-  return kept.length === 0
-    ? entry
-    : { ...entry, env: { ...entry.env, ...Object.fromEntries(kept) } };
+  const kept = Object.entries(old["env"]).filter(([name]) => isKept(name));
+  const env = { ...entry.env, ...Object.fromEntries(kept) };
+  return kept.length === 0 ? entry : { ...entry, env };
 }
 
 function readBaseUrl(args: unknown): unknown {
@@ -192,22 +185,14 @@ function describeChange(path: string, client: McpClient, old: unknown, wanted: u
     return showHidden(block.trimEnd());
   };
   if (old === undefined) return `This will be added to ${path}:\n${show(wanted)}`;
-  const before = startsWaypost(old)
+  const [program] = isJsonObject(old) && Array.isArray(old["args"]) ? old["args"] : [];
+  const before = /[\\/]waypost\.js$/.test(String(program))
     ? show(old)
     : "Not shown: it starts another program and may hold secrets.";
-  if (wanted === undefined) {
-    return `The entry ${serverName} will be removed from ${path}:\n${before}`;
-  }
-  return (
-    `${path} has another entry named ${serverName}:\n${before}\n` +
-    `It will be replaced by:\n${show(wanted)}`
-  );
-}
-
-function startsWaypost(entry: unknown): boolean {
-  const args = isJsonObject(entry) ? entry["args"] : undefined;
-  const [program] = Array.isArray(args) ? args : [];
-  return typeof program === "string" && /[\\/]waypost\.js$/.test(program);
+  const now = `${path} has another entry named ${serverName}:\n${before}\n`;
+  return wanted === undefined
+    ? `The entry ${serverName} will be removed from ${path}:\n${before}`
+    : `${now}It will be replaced by:\n${show(wanted)}`;
 }
 
 /** A terminal may be recorded, or seen by others. */
@@ -251,5 +236,71 @@ function sayRest(
     `${title} does not see these variables from this shell: ${leftOut.join(", ")}. Waypost uses ` +
       "its defaults there. To keep your settings, add the variables to the entry's env." +
       (isWorkspace ? " Never put a password or a token there." : ""),
+  );
+}
+
+/** The entry named `waypost` in the configuration of a client, which starts Waypost. */
+type ServerEntry = {
+  readonly type?: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: JsonObject;
+  /** The variables that Codex passes on from its own environment. */
+  readonly env_vars?: readonly string[];
+};
+
+/** The user writes the key here; it is never read from the environment into another file. */
+const keyPlaceholder = "<your key>";
+
+/** The program must be started by its full path: a client has its own PATH and folder. */
+function createEntry(
+  config: Config,
+  program: string,
+  { type, workspaceKey }: McpClient,
+  isWorkspace: boolean,
+): ServerEntry {
+  refuseOtherFlags(config);
+  const { given, base_url } = config;
+  const isDataNamed = config.isDataNamed || given.variables.has(settings.data.variable);
+  const data = isDataNamed ? ["--data", resolve(config.data)] : [];
+  const base = base_url === undefined ? [] : ["--base-url", base_url];
+  return {
+    ...(type !== undefined && { type }),
+    command: process.execPath,
+    args: [program, ...data, ...base],
+    ...chooseKey(config, isWorkspace ? workspaceKey : undefined),
+  };
+}
+
+const entrySettings: readonly Setting[] = [
+  settings.data,
+  settings.base_url,
+  settings.api_key,
+  settings.api_key_file,
+];
+
+/** Variables that are already part of the entry. */
+const entryVariables: ReadonlySet<string> = new Set(entrySettings.map(({ variable }) => variable));
+
+function chooseKey(
+  { base_url, secrets }: Config,
+  key: KeyMembers = { env: { WAYPOST_API_KEY: keyPlaceholder } },
+): Pick<ServerEntry, "env" | "env_vars"> {
+  const { api_key, api_key_file } = secrets;
+  if (api_key_file !== undefined) {
+    return { env: { WAYPOST_API_KEY_FILE: resolve(api_key_file) } };
+  }
+  return base_url !== undefined || api_key !== undefined ? key : {};
+}
+
+/** Without a flag such as --mode read-only, the client would start a different server. */
+function refuseOtherFlags({ given }: Config): void {
+  const stray = settingList.find(
+    (setting) => given.flags.has(setting.flag ?? "") && !entrySettings.includes(setting),
+  );
+  if (stray === undefined) return;
+  throw new UsageFault(
+    `connect does not take --${stray.flag}; add ${stray.variable} to the entry's env in the ` +
+      "client's file",
   );
 }

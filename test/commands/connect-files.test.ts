@@ -263,24 +263,10 @@ describe("a settings file", () => {
     for (const comment of comments) expect(read(file)).toContain(comment);
   });
 
-  test.each([
-    ['{ // one\n  "b": 2\n}\n', '{ // one\n  "mcpServers": {\n    "waypost": {\n'],
-    [
-      '{\n  "mcpServers": { /* one */ // two\n    "b": {}\n  }\n}\n',
-      '{\n  "mcpServers": { /* one */ // two\n    "waypost": {\n',
-    ],
-  ])("with %j keeps comments on the line of the opening brace", async (text, start) => {
-    fill(file, text);
-    await run(["cursor", "--write", "--yes"]);
-    expect(read(file).slice(0, start.length)).toBe(start);
-    await run(["cursor", "--remove", "--yes"]);
-    expect(read(file)).toBe(text);
-  });
-
   test("that was one line gets the default indentation", async () => {
     fill(file, '{ "b": 2 }');
     await run(["cursor", "--write", "--yes"]);
-    expect(read(file)).toMatch(/^\{\n {2}"mcpServers": \{\n[^]*\n {2}\},\n {2}"b": 2 \}$/);
+    expect(read(file)).toMatch(/^\{\n {2}"mcpServers": \{\n[^]*\n {2}\},\n {2}"b": 2\n\}$/);
   });
 
   test.each([

@@ -79,8 +79,10 @@ await bundle({
     deferred({
       "node:console": ["Console"],
       "node:dns/promises": ["lookup"],
-      "node:fs/promises":
-        "access chmod link lstat mkdir open readdir readFile realpath rename rm stat".split(" "),
+      "node:fs/promises": [
+        ..."access chmod copyFile link lstat mkdir open readdir".split(" "),
+        ..."readFile realpath rename rm stat".split(" "),
+      ],
       "node:http": ["createServer", "request"],
       "node:readline": ["createInterface"],
       "node:stream/promises": ["pipeline"],
@@ -90,7 +92,7 @@ await bundle({
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace", "structuredPatch"],
       isbot: ["isbot", "isbotPatterns"],
-      "jsonc-parser": ["findNodeAtLocation", "parse", "parseTree"],
+      "jsonc-parser": ["applyEdits", "findNodeAtLocation", "modify", "parse", "parseTree"],
       pg: ["Pool", "Query"],
       pino: ["destination", "pino"],
       "smol-toml": ["parse", "stringify"],

@@ -1,51 +1,44 @@
-import { lstat, mkdir, readFile, realpath, stat } from "node:fs/promises";
+import { copyFile, lstat, mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { explainFileFault, isFileFault, readCode } from "../../app/data/file-fault.ts";
 import { writeWholeFile } from "../../app/data/whole-file.ts";
 import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/** A client's file as it is on the disk. */
 export type ClientFile = {
   /** The target, if the client's file is a symbolic link. */
   readonly path: string;
   /** Undefined if the file does not exist yet. */
-  readonly bytes: Buffer | undefined;
-  readonly text: string;
+  readonly text: string | undefined;
 };
 
 export async function readClientFile(named: string): Promise<ClientFile> {
   return explainFaults(named, "read", async () => {
     const path = await followLink(named);
-    const bytes = await readExisting(path);
-    return { path, bytes, text: decode(path, bytes) };
+    return { path, text: await readText(path) };
   });
 }
 
 /** Returns the name of the backup; a new file has none. */
 export async function replaceClientFile(
-  { path, bytes }: ClientFile,
-  text: string,
+  { path, text }: ClientFile,
+  changed: string,
 ): Promise<string | undefined> {
   return explainFaults(path, "written", async () => {
     // The client may have written its file while the person decided.
-    const now = await readExisting(path);
-    if ((now ?? "").toString() !== (bytes ?? "").toString()) {
-      throw refuse(
-        path,
-        "was changed by another process; nothing was written. Run the command again",
-      );
+    if ((await readText(path)) !== text) {
+      const advice = "nothing was written. Run the command again";
+      throw refuse(path, `was changed by another process; ${advice}`);
     }
     await mkdir(dirname(path), { recursive: true });
-    const mode = bytes && (await stat(path)).mode & 0o777;
+    const mode = text === undefined ? undefined : (await stat(path)).mode & 0o777;
     // A name of its own, so that a later change never replaces the user's original file.
     const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
-    const backup = `${path}.waypost-backup-${time}`;
-    if (bytes !== undefined) await writeBytes(backup, bytes, mode);
-    await writeBytes(path, Buffer.from(text), mode);
-    return bytes && backup;
+    const backup = text === undefined ? undefined : `${path}.waypost-backup-${time}`;
+    if (backup !== undefined) await copyFile(path, backup);
+    await writeWholeFile(path, true, (output) => pipeline([changed], output), mode);
+    return backup;
   });
 }
 
@@ -58,25 +51,16 @@ async function followLink(named: string): Promise<string> {
   throw refuse(named, `${fault}. Create the file, or remove the link`);
 }
 
-async function readExisting(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
+async function readText(path: string): Promise<string | undefined> {
+  const bytes = await readFile(path).catch((error: unknown) => {
     if (readCode(error) === "ENOENT") return undefined;
     throw error;
-  }
-}
-
-function decode(path: string, bytes: Buffer | undefined): string {
+  });
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return bytes && new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
     throw refuse(path, "is not UTF-8 text; save it as UTF-8 first", error);
   }
-}
-
-function writeBytes(path: string, bytes: Buffer, mode?: number): Promise<void> {
-  return writeWholeFile(path, true, (output) => pipeline(Readable.from([bytes]), output), mode);
 }
 
 async function explainFaults<Result>(

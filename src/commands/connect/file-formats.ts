@@ -1,4 +1,12 @@
-import { findNodeAtLocation, parse, parseTree, type Node, type ParseError } from "jsonc-parser";
+import {
+  applyEdits,
+  findNodeAtLocation,
+  modify,
+  parse,
+  parseTree,
+  type Node,
+  type ParseError,
+} from "jsonc-parser";
 import { parse as parseToml, stringify } from "smol-toml";
 
 /** How our entry is read from and written into the text of a client's file. */
@@ -26,73 +34,30 @@ const json: FileFormat = {
     return { brokenLine: text.slice(0, first.offset).split("\n").length };
   },
   edit: (text, key, entry) => {
-    const root = parseTree(text, [], tolerant);
-    if (root === undefined) return writeAfter(text, { [key]: { [serverName]: entry } });
-    const servers = findNodeAtLocation(root, [key]);
-    const old = findNodeAtLocation(root, [key, serverName]);
-    if (entry === undefined) {
-      return servers === undefined || old?.parent === undefined
-        ? text
-        : remove(text, servers, old.parent);
-    }
-    if (old !== undefined) {
-      const written = writeJson(entry, 2, readStyle(text));
-      return text.slice(0, old.offset) + written + text.slice(old.offset + old.length);
-    }
-    return servers === undefined
-      ? insert(text, root, 1, [key, { [serverName]: entry }])
-      : insert(text, servers, 2, [serverName, entry]);
+    if (entry === undefined) return remove(text, key);
+    const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
+    const eol = readLineBreak(text);
+    const formattingOptions = {
+      insertSpaces: !indent.startsWith("\t"),
+      tabSize: indent.length,
+      eol,
+    };
+    const path = [key, serverName];
+    // As the first member, so that no comma or comment of the others has to move.
+    const options = { formattingOptions, getInsertionIndex: () => 0 };
+    const changed = applyEdits(text, modify(text, path, entry, options));
+    return text.trim() === "" ? changed + eol : changed;
   },
 };
 
 const tolerant = { allowTrailingComma: true };
 
-type Style = { readonly indent: string; readonly lineBreak: string };
-
-function readStyle(text: string): Style {
-  const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
-  return { indent, lineBreak: readLineBreak(text) };
-}
-
-function writeJson(value: unknown, depth: number, { indent, lineBreak }: Style): string {
-  const text = JSON.stringify(value, null, indent);
-  return text.replaceAll("\n", lineBreak + indent.repeat(depth));
-}
-
-/** The file is empty, or has nothing but comments. */
-function writeAfter(text: string, value: unknown): string {
-  const style = readStyle(text);
-  const before = text.trim() === "" ? "" : `${text.trimEnd()}${style.lineBreak}`;
-  return `${before}${writeJson(value, 0, style)}${style.lineBreak}`;
-}
-
-/**
- * Adds a first member, so that no comma or comment of the others has to move. Comments in the line
- * of the opening brace stay there.
- */
-function insert(
-  text: string,
-  { offset, children = [] }: Node,
-  depth: number,
-  [name, value]: readonly [name: string, value: unknown],
-): string {
-  const style = readStyle(text);
-  const line = style.lineBreak + style.indent.repeat(depth);
-  const comma = children.length === 0 ? "" : ",";
-  const member = `${line}${JSON.stringify(name)}: ${writeJson(value, depth, style)}${comma}`;
-  const brace = text.slice(0, offset + 1);
-  const rest = text.slice(offset + 1);
-  const [comments] = noMember.exec(rest) ?? [];
-  if (comments !== undefined) return brace + comments + member + rest.slice(comments.length);
-  const lastLine = style.lineBreak + style.indent.repeat(depth - 1);
-  return brace + member + (children.length === 0 ? lastLine : line) + rest.trimStart();
-}
-
-/** The rest of a line that has only space and comments. */
-const noMember = /^(?:[ \t]|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:\/\/[^\r\n]*)?(?=\r?\n)/;
-
 /** Removes our member, or all servers if ours was the only one. */
-function remove(text: string, servers: Node, member: Node): string {
+function remove(text: string, key: string): string {
+  const root = parseTree(text, [], tolerant);
+  const servers = root && findNodeAtLocation(root, [key]);
+  const member = root && findNodeAtLocation(root, [key, serverName])?.parent;
+  if (servers === undefined || member === undefined) return text;
   const before = text.slice(servers.offset + 1, member.offset);
   const after = text.slice(member.offset + member.length, servers.offset + servers.length - 1);
   const isOnly = /^[\s,]*$/.test(before + after) && servers.parent !== undefined;
