@@ -84,12 +84,11 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows
     bulk/plan bulk/apply bulk mcp/schemas mcp/access config app/data app/process
     commands/terminal`,
-  "commands/serving": "text network contract/rules config app/data app/http commands/terminal",
   commands: `
     text sql contract network contract/rules client copies state store webhooks bulk/files
     bulk/rows bulk/select bulk domain mcp/approval mcp/access mcp/tools mcp/protocol mcp/transport
     help admin config app/data app/http app/process app/console app/listening commands/terminal
-    commands/bulk commands/serving`,
+    commands/bulk`,
   entry: "",
   main: "commands",
 };

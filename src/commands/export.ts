@@ -41,7 +41,8 @@ const pieceBytes = 64 * 1024;
 
 type ExportInvocation = Invocation<typeof exportFlags>;
 
-async function run({ config, flags, host }: ExportInvocation): Promise<void> {
+async function run(invocation: ExportInvocation): Promise<void> {
+  const { flags } = invocation;
   const { output: file, json } = flags;
   const filters = readFilters(flags.filter ?? []);
   const search = readSearchText(flags.search);
@@ -50,8 +51,7 @@ async function run({ config, flags, host }: ExportInvocation): Promise<void> {
     throw new UsageFault("--json needs --output FILE; to export links as JSON, use --format json");
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
-  const options = { config, stopped: host.waitForStop() };
-  const counted = await withKnownBulk(options, async ({ owner: { call }, signal }) => {
+  const counted = await withKnownBulk(invocation, async ({ owner: { call }, signal }) => {
     // Nothing is written before the server accepts the key.
     await call(contract.links.index, { limit: 1 }, signal);
     const counting = createExportCount();

@@ -8,8 +8,8 @@ import { explainFileFault } from "../app/data/file-fault.ts";
 import { UsageFault } from "../config.ts";
 import { planOperations } from "../state/plans.ts";
 import { quote } from "../text/show-hidden.ts";
+import { confirmAndApply } from "./bulk/apply-plan.ts";
 import { refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
-import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 import { readChoice, yesHelp } from "./terminal/flags.ts";
@@ -32,16 +32,14 @@ export const importCommand: Command<typeof importFlags> = {
     "If a row is invalid, nothing is changed. Ctrl-C stops after the rows already in progress.",
 };
 
-/** Returns false if some rows of the file were not applied. */
-async function run(
-  { config, flags, host }: Invocation<typeof importFlags>,
-  file: string,
-): Promise<boolean> {
-  // Stdin is either the file, or the terminal for the answer.
+/** False if some rows of the file were not applied. */
+async function run(invocation: Invocation<typeof importFlags>, file: string): Promise<boolean> {
+  const { config, flags, host } = invocation;
+  // Either the file itself, or the terminal for the answer.
   const { input } = host;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
-  return withBulk({ config, stopped: host.waitForStop() }, async (session) => {
+  return withBulk(invocation, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);
     say("Comparing the file with the existing links. Nothing is changed yet.");
     const wanted = { operation, source, ...(file !== "-" && { file: basename(file) }) };

@@ -4,15 +4,20 @@ import { UsageFault } from "../config.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-runs.ts";
 import { quote } from "../text/show-hidden.ts";
-import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
+import {
+  confirmAndApply,
+  describeJob,
+  followJob,
+  isResumable,
+  presentOwn,
+  reportJob,
+  sayNext,
+} from "./bulk/apply-plan.ts";
 import { showLine } from "./bulk/describe-plan.ts";
-import { followJob } from "./bulk/follow-job.ts";
-import { describeJob, isResumable, presentOwn, reportJob } from "./bulk/report-job.ts";
 import { refuseReadOnly, withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
-import { describeSeconds } from "./terminal/describe-time.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { openScreen, print, printJson, printTable, say, sayPage } from "./terminal/output.ts";
-import { sumUp } from "./terminal/progress-bar.ts";
+import { print, printJson, printTable, say, sayPage } from "./terminal/output.ts";
+import { describeSeconds, sumUp } from "./terminal/progress-bar.ts";
 import { readPage } from "./terminal/flags.ts";
 
 const jobFlags = {
@@ -37,25 +42,26 @@ type JobInvocation = Invocation<typeof jobFlags>;
 
 const rowsPerPage = 100;
 
-async function list({ config, flags, host }: JobInvocation): Promise<void> {
-  const page = readPage(flags.page);
-  const options = { config, stopped: host.waitForStop() };
-  const listed = await withKnownBulk(options, ({ bulk, owner }) => bulk.listJobs(owner, page));
-  const { meta } = listed;
-  if (flags.json === true) return printJson({ jobs: listed.jobs.map(presentOwn), meta });
+async function list(invocation: JobInvocation): Promise<void> {
+  const { json, page: given } = invocation.flags;
+  const page = readPage(given);
+  const { jobs: listed, meta } = await withKnownBulk(invocation, ({ bulk, owner }) =>
+    bulk.listJobs(owner, page),
+  );
+  if (json === true) return printJson({ jobs: listed.map(presentOwn), meta });
   if (meta.count === 0) return say("This key has no jobs. waypost import starts one.");
   const heads = ["ID", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "WHAT", "NEXT"];
-  printTable(heads, listed.jobs.map(writeJob));
+  printTable(heads, listed.map(writeJob));
   sayPage(meta, "jobs");
 }
 
 /** Runs `work` with the job of this ID. */
 function withJob<Result>(
-  { config, host }: JobInvocation,
+  invocation: JobInvocation,
   id: string,
   work: (session: BulkSession, job: Job) => Promise<Result>,
 ): Promise<Result> {
-  return withKnownBulk({ config, stopped: host.waitForStop() }, async (session) => {
+  return withKnownBulk(invocation, async (session) => {
     const job = await session.bulk.findJob(id, session.owner);
     if (job !== undefined) return work(session, job);
     throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists its jobs`);
@@ -67,21 +73,15 @@ function writeJob(job: Job): readonly string[] {
   const { done, rejected, unknown, left } = counts;
   const numbers = [done, rejected, unknown, left].map(String);
   const age = describeSeconds(Math.max(0, (clock.now() - created_at) / 1000));
-  return [
-    id,
-    state,
-    ...numbers,
-    age,
-    showLine(presentJob(job).what),
-    isResumable(job) ? `waypost jobs resume ${id}` : "",
-  ];
+  const next = isResumable(job) ? `waypost jobs resume ${id}` : "";
+  return [id, state, ...numbers, age, showLine(presentJob(job).what), next];
 }
 
 function show(invocation: JobInvocation, id: string): Promise<void> {
   const { failed: isFailed = false, json, page: given } = invocation.flags;
   const page = readPage(given);
   return withJob(invocation, id, async ({ bulk }, job) => {
-    const { counts, message } = job;
+    const { counts } = job;
     const limit = rowsPerPage;
     const part = { offset: (page - 1) * limit, limit };
     const receipts = await bulk.listReceipts(job, isFailed ? { ...part, only: "failed" } : part);
@@ -94,10 +94,7 @@ function show(invocation: JobInvocation, id: string): Promise<void> {
     print(`${describeJob(job)} It ${showLine(presentJob(job).what)}.`);
     printTable(["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], receipts.map(writeReceipt));
     sayPage(meta, "rows");
-    if (message !== null) {
-      say(`The job stopped: ${showLine(message)} (to find the cause, run waypost doctor)`);
-    }
-    if (isResumable(job)) say(`Run waypost jobs resume ${id} to resume it.`);
+    sayNext(job);
   });
 }
 
@@ -120,7 +117,7 @@ function resume(invocation: JobInvocation, id: string): Promise<boolean> {
     if (job.state === "running") {
       say("Another process is running this job; waiting until it ends.");
     }
-    return reportJob(session, await followJob(session, plan, openScreen(), job), reporting);
+    return reportJob(session, await followJob(session, plan, job), reporting);
   });
 }
 

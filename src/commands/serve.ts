@@ -1,9 +1,15 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { createBrowserHandlers } from "../app/console/browser-handlers.ts";
 import { tryConsoleAddress } from "../app/console/address.ts";
-import { findOwnerKey } from "../app/data/first-start.ts";
-import { readApiKey } from "../app/data/secrets.ts";
-import { describeAddresses, listHostnames } from "../app/http/addresses.ts";
+import { databaseFile, findHttpTokenFile, hasDatabase } from "../app/data/data-folder.ts";
+import { explainOwnerKey, findOwnerKey, type OwnerKey } from "../app/data/first-start.ts";
+import { readApiKey, readDatabaseUrl } from "../app/data/secrets.ts";
+import {
+  describeAddresses,
+  isOpenToOthers,
+  listHostnames,
+  type Addresses,
+} from "../app/http/addresses.ts";
 import { createReadiness } from "../app/http/answer-probes.ts";
 import { createTlsAsk } from "../app/http/answer-tls-ask.ts";
 import { openFindCountry } from "../app/http/find-country.ts";
@@ -15,11 +21,11 @@ import {
 } from "../app/http/http-server.ts";
 import { createProxyWatch } from "../app/http/watch-proxies.ts";
 import {
+  claimPort,
   createAnswerProcess,
   noteServedPlace,
   type Statement,
 } from "../app/listening/ask-listener.ts";
-import { claimPort } from "../app/listening/take-port.ts";
 import { chooseTools, createAssistant, readKnownKey } from "../app/process/assistant.ts";
 import { identifyOwn, withDeployment, type Deployment } from "../app/process/deployment.ts";
 import { clock, setAlarm } from "../app/process/embedded.ts";
@@ -30,14 +36,16 @@ import { watchWork } from "../app/process/watch-work.ts";
 import { findOnlyProject } from "../app/process/with-operator.ts";
 import { openDeliverer } from "../app/process/webhooks.ts";
 import type { Config } from "../config.ts";
+import { fillSubdomain, hasSubdomains } from "../contract/rules/link-address.ts";
 import type { PageOptions } from "../mcp/approval/approval-page.ts";
 import { createMcpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
+import { describeDatabase } from "../network/database-url.ts";
+import { quoteWord } from "../text/escape.ts";
 import { isSameSecret } from "../text/secrets.ts";
-import { announce } from "./serving/announcement.ts";
-import { nameCommand, writeCommand } from "./terminal/command-name.ts";
+import { nameCommand, nameMakeKey, writeCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
-import { claimStdout, openScreen } from "./terminal/output.ts";
+import { claimStdout, openScreen, print, say } from "./terminal/output.ts";
 
 /** How long running requests may take after a stop. Containers are killed after ten seconds. */
 const finish_ms = 8000;
@@ -154,7 +162,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   own?.store.watchTasks(clock, report);
   deliverer?.watch();
   const signIn = openScreen().isTTY ? await tryConsoleAddress(parts, state, url) : undefined;
-  announce({ ...parts, own: known, signIn });
+  announce(parts, known, signIn);
   assistant.resumeRecent();
   await parts.stopped;
   readiness.stop();
@@ -205,4 +213,95 @@ async function createIdentify(
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
   return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
+}
+
+type OwnServerFacts = {
+  readonly isFirstStart: boolean;
+  readonly ownerKey: OwnerKey;
+  /** Undefined where there are several. */
+  readonly project: { readonly subdomain: string } | undefined;
+};
+
+/** Prints the addresses once the server is ready. */
+function announce(
+  { config, addresses, json, command }: ServeParts,
+  own: OwnServerFacts | undefined,
+  signIn: string | undefined,
+): void {
+  const { json: facts, lines } =
+    own === undefined
+      ? describeGateway(config, addresses)
+      : describeOwn(config, addresses, own, command);
+  if (json) print(JSON.stringify({ ...addresses, ...facts }));
+  for (const line of lines) say(line);
+  if (signIn !== undefined) say(`Console (signs you in once, within ten minutes): ${signIn}`);
+  if (!isOpenToOthers(config)) return;
+  say(
+    `Waypost listens on ${config.host}, where keys and approvals travel unencrypted. Put a ` +
+      "proxy with TLS in front of it, and set --public-url https://…",
+  );
+}
+
+type AnnouncementText = { readonly json: object; readonly lines: readonly string[] };
+
+function describeOwn(
+  config: Config,
+  { api, mcp, links }: Addresses,
+  { isFirstStart, ownerKey, project }: OwnServerFacts,
+  command: string,
+): AnnouncementText {
+  const makeKey = nameMakeKey(config, command);
+  const place = describeDataPlace(config);
+  const places = place === undefined ? [] : [place];
+  const { file: keyFile, state } = ownerKey;
+  const json = { key_file: state === "opens" ? keyFile : null };
+  const host = links && describeLinkHost(links, project);
+  if (!isFirstStart) {
+    const key = explainOwnerKey(ownerKey, makeKey);
+    const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
+    return { json, lines: [`${line} Ctrl-C stops Waypost.`, ...places] };
+  }
+  // The header goes through a pipe: an argument would show the key to every other process.
+  const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
+  const link = JSON.stringify({ path: "first", url: "https://example.com" });
+  const body = `-H 'Content-Type: application/json' -d '${link}'`;
+  return {
+    json,
+    lines: [
+      `Your links open at ${host}.`,
+      `Assistants connect over MCP to ${mcp}, with the key in ${keyFile}.`,
+      `Create your first link, ${host}/first: ${header} | curl -H @- ${api}/links ${body}`,
+      `More keys: ${makeKey}. All commands: ${command} --help.`,
+      ...places,
+    ],
+  };
+}
+
+function describeLinkHost(links: string, project: OwnServerFacts["project"]): string {
+  if (project) return fillSubdomain(links, project);
+  if (hasSubdomains(links)) return `${links}, one host for each project`;
+  return `${links}, only for the oldest project`;
+}
+
+function describeGateway(config: Config, { api, mcp }: Addresses): AnnouncementText {
+  const { http_token, http_token_file } = config.secrets;
+  const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
+  const token_file = http_token_file ?? made;
+  const token =
+    token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
+  return {
+    json: { key_file: null, token_file },
+    lines: [`Waypost serves MCP at ${mcp} for ${api}; callers send ${token}.`],
+  };
+}
+
+/** Undefined if the data is in the data folder. An unused older file there may mislead users. */
+function describeDataPlace(config: Config): string | undefined {
+  const url = readDatabaseUrl(config);
+  if (url === undefined) return undefined;
+  const place = `The data is in the database ${describeDatabase(url)}.`;
+  if (!hasDatabase(config.data)) return place;
+  const file = join(resolve(config.data), databaseFile);
+  const advice = "To move or delete its data, see: waypost help backup-and-upgrade";
+  return `${place} ${file} is not used. ${advice}`;
 }

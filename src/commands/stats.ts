@@ -33,16 +33,13 @@ export const stats: Command<typeof statsFlags> = {
 
 const { links, linkStats } = contract;
 
-async function run(
-  { config, flags, host }: Invocation<typeof statsFlags>,
-  path?: string,
-): Promise<void> {
+async function run(invocation: Invocation<typeof statsFlags>, path?: string): Promise<void> {
+  const { config, flags } = invocation;
   const { from, to, by } = flags;
   const filters = readFilters(flags.filter ?? []);
   const search = readSearchText(flags.search);
   const { name: zone } = readTimeZone(config);
-  const options = { config, stopped: host.waitForStop() };
-  const { stats: counted } = await withKnownBulk(options, async (session) => {
+  const { stats: counted } = await withKnownBulk(invocation, async (session) => {
     const id = path === undefined ? undefined : await findId(path, session);
     const compare = flags.compare === true ? "true" : undefined;
     const time_zone = isTimeZone(zone) ? zone : undefined;

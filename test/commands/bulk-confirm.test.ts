@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { confirmAndApply } from "../../src/commands/bulk/confirm-and-apply.ts";
+import { confirmAndApply } from "../../src/commands/bulk/apply-plan.ts";
 import type { BulkSession } from "../../src/commands/bulk/bulk-session.ts";
 import { openBulk, type TimelessBulk } from "../bulk/timeless-bulk.ts";
 import { createWorld, type World } from "../support/world.ts";

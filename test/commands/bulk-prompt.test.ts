@@ -1,8 +1,11 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import { confirmAtTerminal, Interrupted } from "../../src/commands/terminal/ask-to-go-on.ts";
-import { describeSeconds } from "../../src/commands/terminal/describe-time.ts";
-import { createProgress, type Screen } from "../../src/commands/terminal/progress-bar.ts";
+import {
+  createProgress,
+  describeSeconds,
+  type Screen,
+} from "../../src/commands/terminal/progress-bar.ts";
 
 /** Progress of a bulk job on a terminal, and the question before it. */
 

@@ -3,13 +3,16 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
-import type { Config } from "../../config.ts";
+import { setTimeout } from "node:timers/promises";
+import { UsageFault, type Config } from "../../config.ts";
 import { createToken } from "../../service/ids.ts";
 import { isSameSecret } from "../../text/secrets.ts";
 import { checkToken, findListenerKeyFile, keepToken } from "../data/data-folder.ts";
 import { readCode } from "../data/file-fault.ts";
 import { readIfThere } from "../data/secrets.ts";
-import type { AnswerProcess } from "../http/http-server.ts";
+import { hasLocalLinks } from "../http/addresses.ts";
+import type { AnswerProcess, HttpServer } from "../http/http-server.ts";
+import { listenOnBoth, type ListenPlace } from "../http/listen-on-both.ts";
 import { respondJson } from "../http/respond-json.ts";
 import type { ServedBy } from "../http/watch-proxies.ts";
 import { clock, random } from "../process/embedded.ts";
@@ -20,8 +23,8 @@ import { clock, random } from "../process/embedded.ts";
  */
 
 const purposes = ["ask", "leave"] as const;
-/** With `leave`, `serve` asks a stdio process to give up the port. */
-export type Purpose = (typeof purposes)[number];
+/** `serve` asks a stdio process to leave the port. */
+type Purpose = (typeof purposes)[number];
 
 /** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;
@@ -138,8 +141,9 @@ type Sign = (purpose: Purpose | "answer", ...signed: readonly unknown[]) => stri
 
 /** Opens the folder's secret. Creates it if no process has listened before. */
 export function openSign(folder: string): Sign {
-  const path = findListenerKeyFile(folder);
-  return findSign(folder) ?? createSign(keepToken(path, createToken(random)));
+  return (
+    findSign(folder) ?? createSign(keepToken(findListenerKeyFile(folder), createToken(random)))
+  );
 }
 
 /** Returns undefined if no process of the folder has ever listened. */
@@ -153,4 +157,57 @@ function findSign(folder: string): Sign | undefined {
 function createSign(secret: string): Sign {
   return (...signed) =>
     createHmac("sha256", secret).update(JSON.stringify(signed)).digest("base64url");
+}
+
+const tryEvery_ms = 25;
+/** How long to wait for a process that is starting on the port, or leaving it. */
+const changeWithin_ms = 3000;
+
+/** Listens on a port, or returns the process of the folder that keeps it. */
+export async function takePort(
+  server: HttpServer,
+  place: ListenPlace,
+  purpose: Purpose,
+  data: string,
+  isStopped = () => false,
+): Promise<number | Statement> {
+  const until = clock.monotonic() + changeWithin_ms;
+  for (;;) {
+    try {
+      return await listenOnBoth(server, place);
+    } catch (error) {
+      // If this user may not use the port, no other process of the folder has it either.
+      if (readCode(error) !== "EADDRINUSE") throw error;
+      const asked = { host: findHost(error, place.host), port: place.port };
+      const holder = await askListener(purpose, asked, data);
+      const leaves = purpose === "leave" && typeof holder === "object" && holder.kind === "stdio";
+      if (typeof holder === "object" && !leaves) return holder;
+      // Another program may answer forever like a Waypost process that is starting.
+      if (holder === "foreign" || isStopped() || clock.monotonic() > until) throw error;
+      await setTimeout(tryEvery_ms);
+    }
+  }
+}
+
+/** Node's errors name the address: the host, or the other loopback address. */
+function findHost(error: unknown, host: string): string {
+  return error instanceof Error && "address" in error ? String(error.address) : host;
+}
+
+/** Listens for `serve`. A stdio process of the folder that has the port is asked to leave it. */
+export async function claimPort(server: HttpServer, config: Config): Promise<number> {
+  const { base_url, data, port } = config;
+  const place = { ...config, hasLocalLinks: hasLocalLinks(config) };
+  // A gateway serves no links of the folder, so it takes no port from a process that does.
+  const take = () =>
+    base_url === undefined ? takePort(server, place, "leave", data) : listenOnBoth(server, place);
+  const taken = await take().catch((error: unknown) => error);
+  if (typeof taken === "number") return taken;
+  const host = findHost(taken, config.host);
+  const code = taken instanceof Error ? readCode(taken) : "EADDRINUSE";
+  throw new UsageFault(
+    code === "EADDRINUSE"
+      ? `port ${port} on ${host} is in use; stop the other process or pass --port`
+      : `cannot listen on ${host}, port ${port} (${code}); check --host and --port`,
+  );
 }

@@ -8,8 +8,13 @@ import {
   type RequestHandlers,
 } from "../http/http-server.ts";
 import { listenOnBoth } from "../http/listen-on-both.ts";
-import { createAnswerProcess, findStatement, openSign, type Listening } from "./ask-listener.ts";
-import { takePort } from "./take-port.ts";
+import {
+  createAnswerProcess,
+  findStatement,
+  openSign,
+  takePort,
+  type Listening,
+} from "./ask-listener.ts";
 
 /**
  * The part of a stdio process that serves links and pages. The first process of a folder that gets
@@ -128,9 +133,7 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
   const server = createHttpServer();
   const place = { host: loopback, port: config.port, hasLocalLinks: true };
   const isStopped = () => state.isClosed;
-  const taken = await takePort(server, place, { purpose: "ask", data, isStopped }).catch(
-    () => undefined,
-  );
+  const taken = await takePort(server, place, "ask", data, isStopped).catch(() => undefined);
   if (state.isClosed) return closeHttpServer(server);
   const isHeld = typeof taken === "number";
   state.other = isHeld ? undefined : taken;

@@ -8,7 +8,8 @@ import { openClient, sleep } from "../../app/process/open-client.ts";
 import { requireKey } from "../../app/data/secrets.ts";
 import { withDeployment } from "../../app/process/deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
-import { findRefusal, readCause, type KeyFacts } from "../../contract/access.ts";
+import { findRefusal, readCause } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
 import { Problem, unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
@@ -16,8 +17,8 @@ import type { ChangeAuthor } from "../../state/history.ts";
 import { readRequestId } from "../../text/request-id.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
+import type { Invocation } from "../terminal/command.ts";
 
-/** What a bulk command needs: the deployment, the configured key, plans and jobs. */
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
@@ -27,14 +28,10 @@ export type BulkSession = {
   readonly signal: AbortSignal;
 };
 
-export type BulkSessionOptions = {
-  readonly config: Config;
-  /** Resolves when the process is asked to stop. */
-  readonly stopped: Promise<unknown>;
-};
+type BulkInvocation = Pick<Invocation<object>, "config" | "host">;
 
 export function withBulk<Result>(
-  { config, stopped }: BulkSessionOptions,
+  { config, host }: BulkInvocation,
   work: (session: BulkSession) => Promise<Result>,
 ): Promise<Result> {
   const report = createReport(createLog(config));
@@ -43,7 +40,7 @@ export function withBulk<Result>(
     const stop = new AbortController();
     const { signal } = stop;
     const bulk = createBulk({ openState, clock, random, sleep, report });
-    void stopped.then(() => {
+    void host.waitForStop().then(() => {
       stop.abort();
       return bulk.close();
     });
@@ -60,7 +57,11 @@ export function withBulk<Result>(
         call,
         requestId: readRequestId(undefined),
         linkHost: known?.linkHost ?? config.link_origin,
-        requireRight: createRequireRight(known?.facts),
+        // Only the embedded service shows in advance what a key may do.
+        requireRight: (endpoint: Endpoint) => {
+          const refusal = known && findRefusal(endpoint, known.facts);
+          if (refusal !== undefined) throw unauthorized(refusal.message);
+        },
         checkDestinations,
         known,
         keepsBin: known?.binDays !== undefined,
@@ -77,11 +78,11 @@ export function withBulk<Result>(
 
 /** Like `withBulk`, but refuses to run before the first start. */
 export function withKnownBulk<Result>(
-  options: BulkSessionOptions,
+  invocation: BulkInvocation,
   work: (session: BulkSession) => Promise<Result>,
 ): Promise<Result> {
-  if (options.config.base_url === undefined) requireData(options.config);
-  return withBulk(options, work);
+  if (invocation.config.base_url === undefined) requireData(invocation.config);
+  return withBulk(invocation, work);
 }
 
 export function refuseReadOnly({ mode }: Config, words: string): void {
@@ -91,14 +92,6 @@ export function refuseReadOnly({ mode }: Config, words: string): void {
   );
 }
 
-/** Checks rights in advance, which only the embedded service can do. */
-function createRequireRight(facts: KeyFacts | undefined): NonNullable<Owner["requireRight"]> {
-  return (endpoint) => {
-    const refusal = facts && findRefusal(endpoint, facts);
-    if (refusal !== undefined) throw unauthorized(refusal.message);
-  };
-}
-
 async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -106,20 +99,14 @@ async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>)
     if (error instanceof Interrupted) throw error;
     // After a stop, every failure is a result of the stop.
     if (signal.aborted) throw new Interrupted("stopped before anything was changed");
-    const sentence = explainFailure(error);
-    if (sentence !== undefined) throw new UsageFault(sentence, { cause: error });
-    throw error;
+    const advice = advise(error);
+    if (advice === undefined || !(error instanceof Error)) throw error;
+    const reason = showHidden(error.message).replace(/\s+/g, " ").replace(/\.$/, "");
+    throw new UsageFault(advice === "" ? reason : `${reason}; ${advice}`, { cause: error });
   }
 }
 
-/** Returns why bulk work stopped, and what to do. Returns undefined for a bug in Waypost. */
-function explainFailure(error: unknown): string | undefined {
-  const advice = advise(error);
-  if (advice === undefined || !(error instanceof Error)) return undefined;
-  const cause = showHidden(error.message).replace(/\s+/g, " ").replace(/\.$/, "");
-  return advice === "" ? cause : `${cause}; ${advice}`;
-}
-
+/** What the user can do about it; undefined for a bug in Waypost. */
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
   if (error instanceof Problem) return adviseRefused(error);

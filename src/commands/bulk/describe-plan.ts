@@ -1,4 +1,3 @@
-import { estimateSeconds } from "../../bulk/apply/job-runner.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { PlanResult } from "../../bulk/plan/make-plan.ts";
 import { describeRow } from "../../bulk/plan/describe-row.ts";
@@ -6,9 +5,6 @@ import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../../state/plans.ts";
 import { quote, showHidden } from "../../text/show-hidden.ts";
-import { describeSeconds } from "../terminal/describe-time.ts";
-
-/** A plan as a person reads it before they say yes. */
 
 const samplesEach = 3;
 /** These rows need someone to look at each of them. */
@@ -21,8 +17,8 @@ const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
   ["conflict", "left out"],
   ["invalid", "invalid"],
 ];
-const leftOut = kinds.filter(([action]) => action === "conflict");
 
+/** A plan as a person reads it before they approve it. */
 export async function describePlan(
   { plan, unmapped, warnings, format }: PlanResult,
   bulk: Bulk,
@@ -30,42 +26,34 @@ export async function describePlan(
 ): Promise<readonly string[]> {
   const { counts, problems } = plan;
   const numbers = kinds.filter(([action]) => counts[action] > 0);
-  const told = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
+  const summary = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
   const left = unmapped.map(({ field, count, example }) => {
     const values = count === 1 ? "1 value" : `${count} values`;
     return `not imported: ${quote(field)} (${values}, such as ${quote(example)})`;
   });
-  // What a faulty plan would write is no help in fixing it; what it leaves out is.
-  const rows = await listRows(plan, bulk, unit, problems.length > 0 ? leftOut : kinds);
+  // The planned writes of a faulty plan do not help to fix it, but its left-out rows do.
+  const shown = kinds.filter(([action]) => problems.length === 0 || action === "conflict");
+  const rows = await listRows(plan, bulk, unit, shown);
+  // A plan keeps only the first problems of a completely broken file.
+  const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   return [
     ...(format === undefined ? [] : [`The file is an export of ${format}.`]),
-    `Plan: ${told === "" ? "no rows" : told}.`,
+    `Plan: ${summary || "no rows"}.`,
     ...warnings.map((text) => `warning: ${text}`),
     ...left,
     ...problems.map((problem) => describeProblem(problem, unit)),
-    ...describeRest(plan),
+    ...(more > 0 ? [`and ${more} more invalid rows`] : []),
     ...rows,
   ];
-}
-
-/** How long the writes of a plan take, at the pace of the budget. */
-export function describeDuration(plan: Plan): string {
-  return describeSeconds(estimateSeconds(plan.counts));
-}
-
-/** A plan keeps only the first problems of a completely broken file. */
-function describeRest({ counts, problems }: Plan): readonly string[] {
-  const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
-  return more > 0 ? [`and ${more} more invalid rows`] : [];
 }
 
 /** On one line, whatever a text from outside has in it. */
 function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit): string {
   const place = [
-    ...(row === undefined ? [] : [`${unit} ${row}`]),
-    ...(link === undefined ? [] : [quote(link)]),
-    ...(field === undefined || field === "" ? [] : [showLine(field)]),
-  ];
+    row !== undefined && `${unit} ${row}`,
+    link !== undefined && quote(link),
+    field && showLine(field),
+  ].filter(Boolean);
   return place.length === 0 ? showLine(message) : `${place.join(", ")}: ${showLine(message)}`;
 }
 

@@ -6,8 +6,7 @@ import {
   setRequestHandlers,
 } from "../../../src/app/http/http-server.ts";
 import { createFolderListener } from "../../../src/app/listening/folder-listener.ts";
-import { createAnswerProcess } from "../../../src/app/listening/ask-listener.ts";
-import { claimPort } from "../../../src/app/listening/take-port.ts";
+import { claimPort, createAnswerProcess } from "../../../src/app/listening/ask-listener.ts";
 import { noHandlers } from "../../support/world.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
 import { visit } from "../../support/listening.ts";
