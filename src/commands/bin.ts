@@ -16,7 +16,7 @@ import { countBin } from "../store/bin.ts";
 import type { StoredProject } from "../store/projects.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmUntilStopped, listenForStop } from "./terminal/ask-to-go-on.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { projectHelp, readPage, type Command, type Invocation } from "./terminal/command.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -26,7 +26,6 @@ import {
   say,
   sayPage,
 } from "./terminal/output.ts";
-import { projectHelp, readPage } from "./terminal/flags.ts";
 
 const binFlags = {
   "--project NAME": projectHelp,

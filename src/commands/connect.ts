@@ -11,8 +11,7 @@ import { readClientFile, replaceClientFile } from "./connect/client-file.ts";
 import { clients, findUserFile, type KeyMembers, type McpClient } from "./connect/clients.ts";
 import { formats, serverName } from "./connect/file-formats.ts";
 import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
-import type { Command, Host, Invocation } from "./terminal/command.ts";
-import { yesHelp } from "./terminal/flags.ts";
+import { yesHelp, type Command, type Host, type Invocation } from "./terminal/command.ts";
 import { print, say } from "./terminal/output.ts";
 
 const withoutProjectFile = Object.entries<McpClient>(clients).flatMap(

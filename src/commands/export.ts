@@ -16,9 +16,8 @@ import { contract } from "../contract/index.ts";
 import { quote } from "../text/show-hidden.ts";
 import { withKnownBulk } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { readChoice, type Command, type Invocation } from "./terminal/command.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
-import { readChoice } from "./terminal/flags.ts";
 
 const exportFlags = {
   "--format csv|json": "csv or json (default: the extension of `--output`, otherwise csv)",

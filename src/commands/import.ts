@@ -10,9 +10,8 @@ import { planOperations } from "../state/plans.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/apply-plan.ts";
 import { refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { readChoice, yesHelp, type Command, type Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
-import { readChoice, yesHelp } from "./terminal/flags.ts";
 
 const importFlags = {
   FILE:

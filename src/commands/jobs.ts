@@ -15,10 +15,9 @@ import {
 } from "./bulk/apply-plan.ts";
 import { showLine } from "./bulk/describe-plan.ts";
 import { refuseReadOnly, withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { readPage, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson, printTable, say, sayPage } from "./terminal/output.ts";
 import { describeSeconds, sumUp } from "./terminal/progress-bar.ts";
-import { readPage } from "./terminal/flags.ts";
 
 const jobFlags = {
   "--page N": "list, show: the page to print",

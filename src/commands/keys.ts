@@ -5,7 +5,13 @@ import { UsageFault } from "../config.ts";
 import { roles, scopes, type Scope } from "../contract/rights.ts";
 import { listClientKeys, listKeys } from "../store/keys.ts";
 import { describeKeyAccess } from "../text/secrets.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import {
+  projectHelp,
+  readChoice,
+  readList,
+  type Command,
+  type Invocation,
+} from "./terminal/command.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -14,7 +20,6 @@ import {
   printTable,
   say,
 } from "./terminal/output.ts";
-import { projectHelp, readChoice, readList } from "./terminal/flags.ts";
 
 const keyFlags = {
   "--project NAME": projectHelp,

@@ -11,9 +11,8 @@ import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { jsonHelp, pickGiven, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson, printTable, say } from "./terminal/output.ts";
-import { jsonHelp, pickGiven } from "./terminal/flags.ts";
 
 const projectFlags = {
   "--name NAME": "the name, which visitors see on the home page",
@@ -52,16 +51,11 @@ type ProjectInvocation = Invocation<typeof projectFlags>;
 async function create(invocation: ProjectInvocation): Promise<void> {
   const { config, flags } = invocation;
   const written = readWrite(invocation);
-  if (flags["verify-domain"] === true) throw new UsageFault(verifyLater);
   requireDomain(written.settings, written.fields.custom_domain);
   const make = (operator: Operator) => createProject(operator, written);
   const after = await withOperator(config, make, { mayCreate: true });
-  showWritten({ before: undefined, after }, invocation);
+  showWritten({ after }, invocation);
 }
-
-const verifyLater =
-  "--verify-domain checks a DNS record of an existing project, so create the project first: " +
-  "projects create prints the record. To skip the check, pass --assume-verified";
 
 async function update(invocation: ProjectInvocation, name: string): Promise<void> {
   const { config, flags } = invocation;
@@ -77,7 +71,7 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
     const fields = verifies ? { ...written.fields, custom_domain } : written.fields;
     return updateProject(operator, project, { ...written, fields });
   };
-  showWritten(await withOperator(config, change, { mayCreate: true }), invocation);
+  showWritten(await withOperator(config, change), invocation);
 }
 
 function readWrite({ config, flags }: ProjectInvocation) {
@@ -86,10 +80,8 @@ function readWrite({ config, flags }: ProjectInvocation) {
   return { fields, settings: readSettings(flags), linkOrigins: listLinkOrigins(config) };
 }
 
-type PartialProjectSettings = Partial<ProjectSettings>;
-
 function requireDomain(
-  { custom_domain_verified }: PartialProjectSettings,
+  { custom_domain_verified }: Partial<ProjectSettings>,
   domain?: string | null,
 ): void {
   if (custom_domain_verified !== true || !isBlank(domain)) return;
@@ -109,7 +101,7 @@ async function requireRecord(projectId: string, domain: string | null): Promise<
   );
 }
 
-type WrittenProject = { readonly before: StoredProject | undefined; readonly after: StoredProject };
+type WrittenProject = { readonly before?: StoredProject; readonly after: StoredProject };
 
 function showWritten(
   { before, after: project }: WrittenProject,
@@ -157,7 +149,12 @@ function showValue(value: unknown): string {
   return typeof value === "string" ? quote(value) : JSON.stringify(value);
 }
 
-async function list({ config, flags }: ProjectInvocation): Promise<void> {
+async function list(invocation: ProjectInvocation): Promise<void> {
+  const { config, flags } = invocation;
+  const { fields, settings } = readWrite(invocation);
+  if (Object.keys({ ...fields, ...settings }).length > 0) {
+    throw new UsageFault("projects list lists all projects and takes no flag but --json");
+  }
   const { items } = await withOperator(config, ({ store }) => listProjects(store.db, everyProject));
   if (flags.json === true) return printJson({ projects: items });
   printTable(
@@ -193,7 +190,7 @@ function describe(project: StoredProject): string {
   return parts.filter(Boolean).join(", ");
 }
 
-function readSettings(flags: ProjectInvocation["flags"]): PartialProjectSettings {
+function readSettings(flags: ProjectInvocation["flags"]): Partial<ProjectSettings> {
   const isVerified = flags["verify-domain"] === true || flags["assume-verified"] === true;
   const { settings, faults } = readProjectSettings(
     pickGiven({

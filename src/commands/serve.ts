@@ -183,7 +183,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
 function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;
   try {
-    const answerProcess = createAnswerProcess({ data, port, readStatement });
+    const answerProcess = createAnswerProcess({ data, port }, readStatement);
     noteServedPlace(data, { host, port });
     return answerProcess;
   } catch (error) {

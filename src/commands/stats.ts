@@ -10,9 +10,8 @@ import { quote, showHidden } from "../text/show-hidden.ts";
 import { isTimeZone } from "../text/time-zone.ts";
 import { withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { pickGiven, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson } from "./terminal/output.ts";
-import { pickGiven } from "./terminal/flags.ts";
 
 const statsFlags = {
   "--from DATE": "the first day, such as `2026-11-16`, or a time (default: seven days up to today)",

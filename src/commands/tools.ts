@@ -12,8 +12,7 @@ import { Problem } from "../contract/problem.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
-import { jsonHelp } from "./terminal/flags.ts";
+import { jsonHelp, type Command, type Invocation } from "./terminal/command.ts";
 import { printJson, printTable, say } from "./terminal/output.ts";
 
 const toolsFlags = { "--json": jsonHelp };

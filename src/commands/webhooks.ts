@@ -11,7 +11,7 @@ import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { findFix, findUrlFault } from "../webhooks/send-message.ts";
-import type { Command, Invocation } from "./terminal/command.ts";
+import { projectHelp, readList, type Command, type Invocation } from "./terminal/command.ts";
 import {
   createWriteTime,
   presentRecord,
@@ -20,7 +20,6 @@ import {
   printTable,
   say,
 } from "./terminal/output.ts";
-import { projectHelp, readList } from "./terminal/flags.ts";
 
 const webhookFlags = {
   "--project NAME": projectHelp,
@@ -94,7 +93,6 @@ function readEvents(text: string | undefined): readonly WebhookEvent[] {
 }
 
 async function list({ config, flags }: WebhookInvocation): Promise<void> {
-  refuseCreateFlags(flags);
   const listed = await withOperator(config, ({ store }) => findWebhooks(store.db, flags.project));
   if (listed.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
   for (const fault of new Set(listed.map(({ last_fault }) => last_fault))) {
@@ -120,20 +118,12 @@ async function findWebhooks(db: Db, project: string | undefined, id?: string) {
   return listWebhooks(db, { ...(project_id && { project_id }), ...(id !== undefined && { id }) });
 }
 
-function refuseCreateFlags({ url, events }: WebhookInvocation["flags"]): void {
-  if ((url ?? events) === undefined) return;
-  throw new UsageFault(
-    "only webhooks create takes --url and --events; revoke the webhook and create another",
-  );
-}
-
 /** Opens the webhook with this ID. A webhook of another project than the named one is refused. */
 function withWebhook<Result>(
   { config, flags }: WebhookInvocation,
   id: string,
   work: (operator: Operator, webhook: Webhook) => Promise<Result>,
 ): Promise<Result> {
-  refuseCreateFlags(flags);
   const { project } = flags;
   return withOperator(config, async (operator) => {
     const [webhook] = await findWebhooks(operator.store.db, project, id);

@@ -132,6 +132,11 @@ describe("a revoked key", () => {
   });
 });
 
+test("waypost keys list refuses a flag of keys create", async () => {
+  const { code, stderr } = await run(keys("list", "--role", "viewer"));
+  expect([code, stderr]).toEqual([2, "waypost: --role is only for keys create\n"]);
+});
+
 describe.concurrent("an invalid key is refused in one line with exit code 2:", () => {
   test.each([
     [["--scopes", "links.fly"], '--scopes cannot be "links.fly"'],

@@ -111,16 +111,12 @@ function readServedPlace(data: string): ListenerAddress | undefined {
   }
 }
 
-type ListenerAnswerOptions = {
-  readonly data: string;
-  readonly port: number;
-  readonly readStatement: () => Statement;
-  /** Gives up the port to `serve`. Omitted by `serve`, which keeps its port. */
-  readonly leave?: () => void;
-};
-
-export function createAnswerProcess(options: ListenerAnswerOptions): AnswerProcess {
-  const { data, port, readStatement, leave } = options;
+/** `leave` gives the port to `serve`. `serve` itself omits it and keeps its port. */
+export function createAnswerProcess(
+  { data, port }: Pick<Config, "data" | "port">,
+  readStatement: () => Statement,
+  leave?: () => void,
+): AnswerProcess {
   const sign = openSign(data);
   return ({ method, url, headers }, response) => {
     const purpose = purposes.find((each) => url === `/listener/${each}`);

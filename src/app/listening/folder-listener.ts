@@ -16,29 +16,11 @@ import {
   type Listening,
 } from "./ask-listener.ts";
 
-/**
- * The part of a stdio process that serves links and pages. The first process of a folder that gets
- * the port serves them. The others try again every few seconds.
- */
-export type FolderListener = {
-  /** Sets what this process serves. Until then, it only checks whether another process listens. */
-  readonly setHandlers: (makeHandlers: MakeHandlers) => void;
-  /** Returns where the folder is served. If no process listens, this process starts to. */
-  readonly read: () => Promise<Listening | undefined>;
-  /** The origin of links, with `{subdomain}`, as far as it is known. */
-  readonly readLinkOrigin: () => string;
-  /** Returns a note for results with link addresses, if those do not open or may change. */
-  readonly describeAddresses: () => string | undefined;
-  readonly close: () => Promise<void>;
-};
-
 type MakeHandlers = (listening: Listening) => RequestHandlers;
 
 type FolderListenerOptions = {
   readonly config: Config;
-  /** The command that the user runs to serve the links. */
   readonly serveCommand: string;
-  /** Logs an unexpected error. */
   readonly report: (error: unknown) => unknown;
 };
 
@@ -58,26 +40,32 @@ const loopback = "127.0.0.1";
 /** A process that gave up its port to `serve` waits this long before it tries again. */
 const tryEvery_ms = 2000;
 
-export function createFolderListener(options: FolderListenerOptions): FolderListener {
+/**
+ * A stdio process's part in serving links and pages. Of the processes of a folder with the same
+ * port, the first that gets it serves them; the others try again every few seconds.
+ */
+export function createFolderListener(options: FolderListenerOptions) {
   const { config, serveCommand } = options;
   const state: ListenerState = { ...options, isClosed: false };
   // A remote server has its own link host, so this folder needs no listener.
   const isRemote = config.base_url !== undefined;
   const readCurrent = () => state.held?.listening ?? state.other;
   return {
-    setHandlers: (makeHandlers) => {
+    /** Sets what this process serves. Until then it only looks for another listening process. */
+    setHandlers: (makeHandlers: MakeHandlers) => {
       state.makeHandlers = makeHandlers;
     },
-    read: async () => {
+    /** Returns where the folder is served. If no process listens, this one starts to. */
+    read: async (): Promise<Listening | undefined> => {
       if (readCurrent() === undefined && !isRemote && !state.isClosed) await settle(state);
       return readCurrent();
     },
-    readLinkOrigin: () => {
-      const links = config.link_origin ?? readCurrent()?.links;
-      return links ?? describeLinkOrigin(config, config.port);
-    },
-    describeAddresses: () => {
-      // The operator or the remote server serves the links, so their addresses are not temporary.
+    /** The origin of links, with `{subdomain}` in it, as far as it is known. */
+    readLinkOrigin: (): string =>
+      config.link_origin ?? readCurrent()?.links ?? describeLinkOrigin(config, config.port),
+    /** A note for results that contain link addresses, if they do not open or may change. */
+    describeAddresses: (): string | undefined => {
+      // Then the operator or the remote server serves the links.
       if (config.link_origin !== undefined || isRemote) return undefined;
       const listening = readCurrent();
       if (listening?.isTemporary === true) {
@@ -91,7 +79,7 @@ export function createFolderListener(options: FolderListenerOptions): FolderList
       const advice = `Tell the user that links open only while \`${serveCommand}\` runs.`;
       return `Links do not open now: ${reason}. ${advice}`;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       state.isClosed = true;
       clearTimeout(state.timer);
       await state.settling;
@@ -145,14 +133,10 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
     links: describeLinkOrigin(config, port),
     isTemporary: config.port !== 0 && port !== config.port,
   };
-  const answerProcess = createAnswerProcess({
-    data,
-    port,
-    readStatement: () => ({ kind: "stdio", ...listening }),
-    leave: () => {
-      void leave(state);
-      settleLater(state);
-    },
+  const readStatement = () => ({ kind: "stdio", ...listening }) as const;
+  const answerProcess = createAnswerProcess({ data, port }, readStatement, () => {
+    void leave(state);
+    settleLater(state);
   });
   setRequestHandlers(server, { ...makeHandlers(listening), answerProcess });
   void leave(state);

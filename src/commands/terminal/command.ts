@@ -76,7 +76,9 @@ export async function runUsage(
   const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
   for (const [usage, [, run]] of Object.entries(usages)) {
     const operands = readOperands(usage, positionals);
-    if (operands !== undefined) return run({ config, flags: values, host }, ...operands);
+    if (operands === undefined) continue;
+    refuseOtherFlags(usage, flags, values);
+    return run({ config, flags: values, host }, ...operands);
   }
   const known = Object.keys(usages);
   const takesNone = known.length === 1 && listPlaces(known[0] ?? "").length === 0;
@@ -85,6 +87,18 @@ export async function runUsage(
       ? `${name} does not take "${positionals[0]}"`
       : `use ${joinWithOr(known.map((usage) => listChoices(usage, flags)))} (see waypost --help)`,
   );
+}
+
+/** A help text such as `list, show: the page to print` names the only usages that take a flag. */
+function refuseOtherFlags(usage: string, flags: FlagHelp, given: object): void {
+  const [command = "", verb = ""] = usage.match(/\w+/g) ?? [];
+  for (const [text, help] of Object.entries(flags)) {
+    const [flag = ""] = text.slice(2).split(" ");
+    const [, verbs] = /^([a-z]+(?:, [a-z]+)*): /.exec(help) ?? [];
+    if (verbs === undefined || !Object.hasOwn(given, flag)) continue;
+    if (verbs.split(", ").includes(verb)) continue;
+    throw new UsageFault(`--${flag} is only for ${command} ${verbs.replaceAll(", ", " and ")}`);
+  }
 }
 
 type ParseOptions = Readonly<Record<string, { type: "string" | "boolean"; multiple?: boolean }>>;
@@ -154,3 +168,40 @@ function explainFlag(found: string, options: ParseOptions): string {
 export function suggest(nearest: string | undefined): string {
   return nearest ? `; did you mean ${nearest}?` : "";
 }
+
+export const jsonHelp = "print JSON";
+
+export const yesHelp =
+  "skip the confirmation, for scripts; without it, a person must confirm in a terminal";
+
+export const projectHelp = "the project's ID or subdomain; required only if several projects exist";
+
+/** Returns the value if it is one of the names, and refuses any other. */
+export function readChoice<Name extends string>(
+  flag: string,
+  text: string,
+  names: readonly Name[],
+): Name {
+  const found = names.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw new UsageFault(`${flag} cannot be "${text}"; choose one of ${names.join(", ")}`);
+}
+
+/** The names in `a, b`. */
+export function readList(text: string): readonly string[] {
+  return text.split(",").flatMap((name) => name.trim() || []);
+}
+
+export function readPage(text = "1"): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageFault("--page must be a whole number, 1 or more");
+}
+
+/** The flags that are given. */
+export function pickGiven<Flags extends object>(flags: Flags): GivenFlags<Flags> {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined);
+  // Object.fromEntries forgets which member has which type.
+  return Object.fromEntries(given) as GivenFlags<Flags>;
+}
+
+type GivenFlags<Flags> = { readonly [Name in keyof Flags]?: Exclude<Flags[Name], undefined> };

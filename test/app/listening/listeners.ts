@@ -63,7 +63,7 @@ export async function openServing(settings: Settings): Promise<Listener> {
   const links = `http://{subdomain}.localhost:${port}`;
   const statement = { kind: "serve", url, links, isTemporary: false } as const;
   const { data } = config;
-  const answerProcess = createAnswerProcess({ data, port, readStatement: () => statement });
+  const answerProcess = createAnswerProcess({ data, port }, () => statement);
   setRequestHandlers(server, { ...noHandlers, answerProcess });
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= closeHttpServer(server));
