@@ -49,11 +49,10 @@ export const projects: Command<typeof projectFlags> = {
 type ProjectInvocation = Invocation<typeof projectFlags>;
 
 async function create(invocation: ProjectInvocation): Promise<void> {
-  const { config, flags } = invocation;
   const written = readWrite(invocation);
   requireDomain(written.settings, written.fields.custom_domain);
   const make = (operator: Operator) => createProject(operator, written);
-  const after = await withOperator(config, make, { mayCreate: true });
+  const after = await withOperator(invocation.config, make, { mayCreate: true });
   showWritten({ after }, invocation);
 }
 

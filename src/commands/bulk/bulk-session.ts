@@ -59,7 +59,8 @@ export function withBulk<Result>(
         linkHost: known?.linkHost ?? config.link_origin,
         // Only the embedded service shows in advance what a key may do.
         requireRight: (endpoint: Endpoint) => {
-          const refusal = known && findRefusal(endpoint, known.facts);
+          const facts = known?.facts;
+          const refusal = facts && findRefusal(endpoint, facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);
         },
         checkDestinations,
