@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { describeLinkOrigin } from "../app/http/addresses.ts";
 import { chooseTools, inspectTools } from "../app/process/assistant.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../app/data/data-folder.ts";
 import { openDeployment, type Deployment } from "../app/process/deployment.ts";
@@ -70,12 +69,18 @@ async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Pro
   await noteCountries(config, note);
   const deployment = await openExisting(checks);
   try {
+    const store = deployment?.own?.store;
+    const isSound = await attempt("store", note, async () => {
+      if (store === undefined) return true;
+      await noteStore(store, config, clock.now(), note);
+      await noteCustomDomains(store, note);
+      return true;
+    });
     await attempt("proxies", note, async () => {
-      const store = deployment?.own?.store;
       const listener = store && (await findStatement(config));
       await noteProxies({ config, store, listener }, note);
     });
-    if (deployment !== undefined) await examine(deployment, checks);
+    if (deployment !== undefined && isSound === true) await examine(deployment, checks);
   } finally {
     await deployment?.close();
   }
@@ -109,28 +114,16 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
       return noteFirstStart(config, note);
     }
     const report = createReport(createLog({ log: "silent" }));
-    const readLinkOrigin = () => describeLinkOrigin(config, config.port);
-    const opening = openDeployment({ config, readLinkOrigin, report, ...looking });
-    const deployment = await opening.catch((error: unknown) => {
+    // Changes nothing, and checks large files to their end.
+    const opening = openDeployment({ config, report, mustExist: true, checksAll: true });
+    return opening.catch((error: unknown) => {
       if (!(error instanceof NotMigrated)) throw error;
       return noteFirstStart(config, note);
     });
-    if (deployment?.own === undefined) return deployment;
-    try {
-      await noteStore(deployment.own.store, config, clock.now(), note);
-      await noteCustomDomains(deployment.own.store, note);
-      return deployment;
-    } catch (error) {
-      await deployment.close();
-      throw error;
-    }
   });
 }
 
-/** Changes nothing, and checks even large files completely. */
-const looking = { mustExist: true, checksAll: true } as const;
-
-/** Describes the first start. A new database cannot accept a key from the settings. */
+/** Describes the first start. A new database cannot know a key from the settings. */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
   checkDataFolder(data);
@@ -166,7 +159,13 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
     const inspected = await inspectTools({ config, version, key, deployment, mustExist: true });
     note({ about: "access", said: describeAccess(inspected) });
     if (isPublic && isUseless) note({ about: "domain", warning: noKeyForHosts });
-    else if (isPublic) await noteHosts(deployment, key, inspected, note);
+    else if (isPublic) {
+      const { access, known } = inspected.keyContext;
+      const { call } = openProbe(deployment, key);
+      const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
+      const reading = { call, known, mayRead, signal: nobodyLeaves };
+      await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
+    }
   }
   await tryState(config, deployment, note);
 }
@@ -206,31 +205,13 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
   const count = (state: string) => states.filter((each) => each === state).length;
   const unknown = count("unknown");
   const also = unknown === 0 ? "" : `, and perhaps ${unknown} more`;
-  const kind = keyKinds[access.readKind()];
-  return `${kind}; ${count("granted")} tools can be used${also} (waypost tools lists them)`;
+  const kind = access.readKind() === "none" ? "no" : access.readKind();
+  return `${kind} key; ${count("granted")} tools can be used${also} (waypost tools lists them)`;
 }
-
-const keyKinds = {
-  project: "project key",
-  master: "master key",
-  none: "no key",
-} as const;
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
 
-async function noteHosts(
-  deployment: Deployment,
-  key: string | undefined,
-  { keyContext: { access, known } }: Inspected,
-  note: Note,
-): Promise<void> {
-  const { call } = openProbe(deployment, key);
-  const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
-  const reading = { call, known, mayRead, signal: nobodyLeaves };
-  await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
-}
-
-/** Notes the results of `check_domain` for each of the key's own hosts. */
+/** Notes what `check_domain` finds at each of the key's own hosts. */
 export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
   const { checkOwnHost, listOwnHosts } = await import("../domain/check-host.ts");
   const about = "domain";

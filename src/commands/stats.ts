@@ -80,24 +80,20 @@ function drawRows({ rows }: LinkStats): readonly string[] {
   const most = Math.max(1, ...rows.map(({ clicks }) => clicks));
   const cells = rows.map(({ key, clicks, opens, installs, previous }) => {
     const apps = [
-      ...(opens > 0 ? [`${opens} ${opens === 1 ? "open" : "opens"}`] : []),
-      ...(installs > 0 ? [`${installs} ${installs === 1 ? "install" : "installs"}`] : []),
-      ...(previous === undefined ? [] : [`${previous.toLocaleString("en")} before`]),
+      opens > 0 && `${opens} ${opens === 1 ? "open" : "opens"}`,
+      installs > 0 && `${installs} ${installs === 1 ? "install" : "installs"}`,
+      previous !== undefined && `${previous.toLocaleString("en")} before`,
     ];
-    const name = showHidden(key);
-    return {
-      name: name.length > longestKey ? `${name.slice(0, longestKey - 1)}…` : name,
-      count: clicks.toLocaleString("en"),
-      bar: drawBar(clicks / most),
-      apps: apps.join(", "),
-    };
+    const full = showHidden(key);
+    const name = full.length > longestKey ? `${full.slice(0, longestKey - 1)}…` : full;
+    const rest = [drawBar(clicks / most), apps.filter(Boolean).join(", ")];
+    return { name, count: clicks.toLocaleString("en"), rest };
   });
   const names = Math.max(...cells.map(({ name }) => name.length));
   const counts = Math.max(...cells.map(({ count }) => count.length));
-  return cells.map(({ name, count, bar, apps }) => {
-    const parts = [name.padEnd(names), count.padStart(counts), bar, apps];
-    return parts.join("  ").trimEnd();
-  });
+  return cells.map(({ name, count, rest }) =>
+    [name.padEnd(names), count.padStart(counts), ...rest].join("  ").trimEnd(),
+  );
 }
 
 function drawBar(share: number): string {

@@ -129,8 +129,7 @@ function withWebhook<Result>(
     const [webhook] = await findWebhooks(operator.store.db, project, id);
     if (webhook !== undefined) return work(operator, webhook);
     const where = project === undefined ? "does not exist" : `is not in the project ${project}`;
-    const advice = "waypost webhooks list shows all webhooks";
-    throw new UsageFault(`the webhook ${id} ${where}; ${advice}`);
+    throw new UsageFault(`the webhook ${id} ${where}; waypost webhooks list shows all webhooks`);
   });
 }
 

@@ -81,11 +81,13 @@ export async function runUsage(
     return run({ config, flags: values, host }, ...operands);
   }
   const known = Object.keys(usages);
+  // British English has no comma before "or".
+  const list = new Intl.ListFormat("en-GB", { type: "disjunction" });
   const takesNone = known.length === 1 && listPlaces(known[0] ?? "").length === 0;
   throw new UsageFault(
     takesNone
       ? `${name} does not take "${positionals[0]}"`
-      : `use ${joinWithOr(known.map((usage) => listChoices(usage, flags)))} (see waypost --help)`,
+      : `use ${list.format(known.map((usage) => listChoices(usage, flags)))} (see waypost --help)`,
   );
 }
 
@@ -136,11 +138,6 @@ function listChoices(usage: string, flags: FlagHelp): string {
     const help = flags[operand] ?? "";
     return help.startsWith("one of ") ? `with ${help}` : operand;
   });
-}
-
-function joinWithOr(texts: readonly string[]): string {
-  const last = texts.at(-1) ?? "";
-  return texts.length < 2 ? last : `${texts.slice(0, -1).join(", ")} or ${last}`;
 }
 
 function parse(words: readonly string[], options: ParseOptions) {
