@@ -15,7 +15,7 @@ import { createProgress, describeSeconds, sumUp } from "../terminal/progress-bar
 import type { BulkSession } from "./bulk-session.ts";
 import { describePlan, showLine } from "./describe-plan.ts";
 
-export type Confirming = {
+type Confirming = {
   readonly unit: Unit;
   readonly isJson: boolean;
   /** Whether the person has approved the plan in advance. */

@@ -6,7 +6,7 @@ import { writeWholeFile } from "../../app/data/whole-file.ts";
 import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-export type ClientFile = {
+type ClientFile = {
   /** The target, if the client's file is a symbolic link. */
   readonly path: string;
   /** Undefined if the file does not exist yet. */
