@@ -123,7 +123,7 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
   });
 }
 
-/** Describes the first start. A new database cannot know a key from the settings. */
+/** Describes the first start. A new database cannot accept a key from the settings. */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
   checkDataFolder(data);
@@ -211,7 +211,7 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
 
-/** Notes what `check_domain` finds at each of the key's own hosts. */
+/** Notes the results of `check_domain` for each of the key's own hosts. */
 export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
   const { checkOwnHost, listOwnHosts } = await import("../domain/check-host.ts");
   const about = "domain";

@@ -31,10 +31,10 @@ export const importCommand: Command<typeof importFlags> = {
     "If a row is invalid, nothing is changed. Ctrl-C stops after the rows already in progress.",
 };
 
-/** False if some rows of the file were not applied. */
+/** Returns false if some rows of the file were not applied. */
 async function run(invocation: Invocation<typeof importFlags>, file: string): Promise<boolean> {
   const { config, flags, host } = invocation;
-  // Either the file itself, or the terminal for the answer.
+  // Stdin is either the file, or the terminal for the answer.
   const { input } = host;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");

@@ -218,7 +218,7 @@ async function createIdentify(
 type OwnServerFacts = {
   readonly isFirstStart: boolean;
   readonly ownerKey: OwnerKey;
-  /** Undefined where there are several. */
+  /** Undefined if several projects exist. */
   readonly project: { readonly subdomain: string } | undefined;
 };
 
@@ -261,7 +261,7 @@ function describeOwn(
     const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
     return { json, lines: [`${line} Ctrl-C stops Waypost.`, ...places] };
   }
-  // The header goes through a pipe: an argument would show the key to every other process.
+  // Passes the header through a pipe, because other processes can see arguments.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
   const link = JSON.stringify({ path: "first", url: "https://example.com" });
   const body = `-H 'Content-Type: application/json' -d '${link}'`;
@@ -295,7 +295,7 @@ function describeGateway(config: Config, { api, mcp }: Addresses): AnnouncementT
   };
 }
 
-/** Undefined if the data is in the data folder. An unused older file there may mislead users. */
+/** Returns undefined if the data is in the data folder. Warns of an unused older file there. */
 function describeDataPlace(config: Config): string | undefined {
   const url = readDatabaseUrl(config);
   if (url === undefined) return undefined;

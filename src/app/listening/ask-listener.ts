@@ -23,7 +23,7 @@ import { clock, random } from "../process/embedded.ts";
  */
 
 const purposes = ["ask", "leave"] as const;
-/** `serve` asks a stdio process to leave the port. */
+/** With `leave`, `serve` asks a stdio process to give up the port. */
 type Purpose = (typeof purposes)[number];
 
 /** How the listening process describes itself. */
@@ -156,10 +156,10 @@ function createSign(secret: string): Sign {
 }
 
 const tryEvery_ms = 25;
-/** How long to wait for a process that is starting on the port, or leaving it. */
+/** How long to wait for a process that is starting on the port or giving it up. */
 const changeWithin_ms = 3000;
 
-/** Listens on a port, or returns the process of the folder that keeps it. */
+/** Listens on a port, or returns the statement of the folder's process that keeps it. */
 export async function takePort(
   server: HttpServer,
   place: ListenPlace,
@@ -172,29 +172,29 @@ export async function takePort(
     try {
       return await listenOnBoth(server, place);
     } catch (error) {
-      // If this user may not use the port, no other process of the folder has it either.
+      // If this user may not use the port, no process of the folder has it either.
       if (readCode(error) !== "EADDRINUSE") throw error;
       const asked = { host: findHost(error, place.host), port: place.port };
       const holder = await askListener(purpose, asked, data);
       const leaves = purpose === "leave" && typeof holder === "object" && holder.kind === "stdio";
       if (typeof holder === "object" && !leaves) return holder;
-      // Another program may answer forever like a Waypost process that is starting.
+      // Another program may respond forever like a Waypost process that is starting.
       if (holder === "foreign" || isStopped() || clock.monotonic() > until) throw error;
       await setTimeout(tryEvery_ms);
     }
   }
 }
 
-/** Node's errors name the address: the host, or the other loopback address. */
+/** Node's errors contain the address: the host, or the other loopback address. */
 function findHost(error: unknown, host: string): string {
   return error instanceof Error && "address" in error ? String(error.address) : host;
 }
 
-/** Listens for `serve`. A stdio process of the folder that has the port is asked to leave it. */
+/** Listens for `serve`, and asks a stdio process of the folder to give up the port. */
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { base_url, data, port } = config;
   const place = { ...config, hasLocalLinks: hasLocalLinks(config) };
-  // A gateway serves no links of the folder, so it takes no port from a process that does.
+  // A gateway serves no links of the folder, so it does not take the port of a process that does.
   const take = () =>
     base_url === undefined ? takePort(server, place, "leave", data) : listenOnBoth(server, place);
   const taken = await take().catch((error: unknown) => error);

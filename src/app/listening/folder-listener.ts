@@ -41,8 +41,8 @@ const loopback = "127.0.0.1";
 const tryEvery_ms = 2000;
 
 /**
- * A stdio process's part in serving links and pages. Of the processes of a folder with the same
- * port, the first that gets it serves them; the others try again every few seconds.
+ * The part of a stdio process that serves links and pages. The first process of a folder that gets
+ * the port serves them. The others try again every few seconds.
  */
 export function createFolderListener(options: FolderListenerOptions) {
   const { config, serveCommand } = options;
@@ -60,12 +60,12 @@ export function createFolderListener(options: FolderListenerOptions) {
       if (readCurrent() === undefined && !isRemote && !state.isClosed) await settle(state);
       return readCurrent();
     },
-    /** The origin of links, with `{subdomain}` in it, as far as it is known. */
+    /** The origin of links, with `{subdomain}`, as far as it is known. */
     readLinkOrigin: (): string =>
       config.link_origin ?? readCurrent()?.links ?? describeLinkOrigin(config, config.port),
-    /** A note for results that contain link addresses, if they do not open or may change. */
+    /** Returns a note for results with link addresses, if those do not open or may change. */
     describeAddresses: (): string | undefined => {
-      // Then the operator or the remote server serves the links.
+      // The operator or the remote server serves the links, so their addresses are not temporary.
       if (config.link_origin !== undefined || isRemote) return undefined;
       const listening = readCurrent();
       if (listening?.isTemporary === true) {

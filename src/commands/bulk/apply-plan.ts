@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { clock } from "../../app/process/embedded.ts";
 import { estimateSeconds } from "../../bulk/apply/job-runner.ts";
-import type { MadePlan } from "../../bulk/plan/make-plan.ts";
+import type { PlanResult } from "../../bulk/plan/make-plan.ts";
 import { findCountToType, presentJob, presentPlan, presentReceipt } from "../../bulk/present.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -27,7 +27,7 @@ type Confirming = {
 /** Shows a plan, asks, applies it and reports its rows. False if some rows were not applied. */
 export async function confirmAndApply(
   session: BulkSession,
-  made: MadePlan,
+  made: PlanResult,
   { unit, isJson, isSure, input }: Confirming,
 ): Promise<boolean> {
   const { plan, unmapped, warnings } = made;
@@ -56,14 +56,14 @@ export async function confirmAndApply(
   return false;
 }
 
-/** Longer than any job; a person who wants to stop presses Ctrl-C. */
+/** Longer than any job takes. The user can stop earlier with Ctrl-C. */
 const mostWait_ms = 24 * 60 * 60_000;
 
 /** Applies a plan or resumes its job, and shows the progress until it ends or is stopped. */
 export async function followJob(
   { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,
-  /** The job as it was when the person chose to resume it. */
+  /** The job's state when the user chose to resume it. */
   seen?: Job,
 ): Promise<Job> {
   const tool = plan.undoes === null ? "waypost import" : "waypost jobs undo";
@@ -74,7 +74,7 @@ export async function followJob(
     job = await bulk.wait(job, mostWait_ms, ({ counts }) => progress.show(counts));
   }
   if (signal.aborted) {
-    // The rows that were on the way are known only now.
+    // The results of the last rows are known only now.
     await bulk.close();
     job = (await bulk.findJob(job.id, owner)) ?? job;
   }
@@ -86,7 +86,7 @@ export async function followJob(
 type Reporting = {
   readonly unit: Unit;
   readonly isJson: boolean;
-  /** What else the JSON document has. */
+  /** More members of the JSON document. */
   readonly beside?: JsonObject;
 };
 
@@ -125,7 +125,7 @@ export function sayNext(job: Job): void {
   if (isResumable(job)) say(`Run waypost jobs resume ${id} to resume it.`);
 }
 
-/** A job as a script reads it, without its rows. */
+/** Presents a job for scripts, without its rows. */
 export function presentOwn(job: Job): JsonObject {
   return { ...presentJob(job), ...(isResumable(job) && { next: `waypost jobs resume ${job.id}` }) };
 }

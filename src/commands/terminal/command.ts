@@ -173,7 +173,7 @@ export const yesHelp =
 
 export const projectHelp = "the project's ID or subdomain; required only if several projects exist";
 
-/** Returns the value if it is one of the names, and refuses any other. */
+/** Returns the value if it is one of the names, and throws otherwise. */
 export function readChoice<Name extends string>(
   flag: string,
   text: string,
@@ -184,7 +184,7 @@ export function readChoice<Name extends string>(
   throw new UsageFault(`${flag} cannot be "${text}"; choose one of ${names.join(", ")}`);
 }
 
-/** The names in `a, b`. */
+/** Parses a list of names such as `a, b`. */
 export function readList(text: string): readonly string[] {
   return text.split(",").flatMap((name) => name.trim() || []);
 }
@@ -194,10 +194,10 @@ export function readPage(text = "1"): number {
   throw new UsageFault("--page must be a whole number, 1 or more");
 }
 
-/** The flags that are given. */
+/** Returns the flags that are set. */
 export function pickGiven<Flags extends object>(flags: Flags): GivenFlags<Flags> {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
-  // Object.fromEntries forgets which member has which type.
+  // Object.fromEntries loses the type of each member.
   return Object.fromEntries(given) as GivenFlags<Flags>;
 }
 

@@ -69,7 +69,7 @@ function drawBar(ended: number, total: number, pace: readonly string[], known = 
   return `[${"#".repeat(filled)}${"-".repeat(width - filled)}] ${text}`.slice(0, columns - 1);
 }
 
-/** A duration in its two largest units, such as `2 min 14 s`. */
+/** Writes a duration in its two largest units, such as `2 min 14 s`. */
 export function describeSeconds(seconds: number): string {
   const index = units.findIndex(({ size }) => seconds >= size);
   const unit = units[index];
