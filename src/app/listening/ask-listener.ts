@@ -56,7 +56,7 @@ const mostCharacters = 4096;
 /** The address for reaching a server on this machine that listens at all addresses. */
 const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-export async function askListener(
+async function askListener(
   purpose: Purpose,
   { host, port }: ListenerAddress,
   folder: string,
