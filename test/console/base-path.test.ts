@@ -174,13 +174,16 @@ test("a browser that is signed in is redirected from the sign-in page to the con
   await page.getByLabel("API key").fill(serving.key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Start" }).waitFor();
+  // The page's script remembers the path.
+  await page.locator("html.scripted").waitFor();
   const start = page.url();
   await page.goto(url, { waitUntil: "commit" });
   await page.waitForURL(start);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("API key").waitFor();
+  const response = page.waitForResponse(start);
   await page.goto(url);
-  await page.waitForLoadState("networkidle");
+  expect((await response).status()).toBe(303);
   expect(page.url()).toBe(`${url}/sign-in`);
 });
 
