@@ -4,8 +4,7 @@ import { pipeline } from "node:stream/promises";
 import {
   createExportCount,
   exportFormats,
-  joinPages,
-  writePages,
+  writeWhole,
   type ExportFormat,
 } from "../bulk/files/write-links.ts";
 import { selectParts } from "../bulk/select/select-links.ts";
@@ -36,8 +35,6 @@ export const exportCommand: Command<typeof exportFlags> = {
   flags: exportFlags,
 };
 
-const pieceBytes = 64 * 1024;
-
 type ExportInvocation = Invocation<typeof exportFlags>;
 
 async function run(invocation: ExportInvocation): Promise<void> {
@@ -58,8 +55,7 @@ async function run(invocation: ExportInvocation): Promise<void> {
     const asking = { call, signal: AbortSignal.any([signal, failed.signal]) };
     const parts = counting.pass(selectParts(asking, filters, search));
     try {
-      const pages = writePages(parts, format, pieceBytes);
-      await write(Readable.from(joinPages(pages, format)), flags, signal);
+      await write(Readable.from(writeWhole(parts, format)), flags, signal);
     } finally {
       // After a failed write, reading stops before the deployment closes.
       failed.abort();

@@ -53,8 +53,8 @@ test("SIGTERM interrupts a running import", async () => {
   const listed = await run(["jobs", ...data()]);
   expect(listed.stdout).toMatch(
     new RegExp(
-      `^${id} +interrupted +${done} +0 +0 +\\d+ +\\d+ s +imported ${done} of ${many} links ` +
-        `from links.csv +waypost jobs resume ${id}$`,
+      `^${id} +interrupted +${done} +0 +0 +\\d+ +\\d+ s +created ${done} of ${many} links ` +
+        `\\(from links.csv\\) +waypost jobs resume ${id}$`,
       "m",
     ),
   );

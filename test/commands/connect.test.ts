@@ -273,7 +273,10 @@ describe("the entry of waypost connect", () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
-    expect(stderr).toContain("Cursor does not see these variables from this shell: WAYPOST_MODE.");
+    // The test kit sets the console's path.
+    expect(stderr).toContain(
+      "Cursor does not see these variables from this shell: WAYPOST_CONSOLE_PATH, WAYPOST_MODE.",
+    );
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 

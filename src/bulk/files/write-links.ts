@@ -38,6 +38,23 @@ export async function* writePages(
   if (items.length > 0 || isFirst) yield close(items);
 }
 
+/** Writes one file while its links arrive, so that a failed write is noticed at once. */
+export async function* writeWhole(
+  parts: AsyncIterable<readonly ReadLink[]>,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  const isCsv = format === "csv";
+  let before = isCsv ? "" : "[";
+  if (isCsv) yield writeRecord(exportColumns);
+  for await (const links of parts) {
+    for (const link of links) {
+      yield before + writeItem(link, format);
+      if (!isCsv) before = ",\n";
+    }
+  }
+  if (!isCsv) yield before === "[" ? "[]\n" : "]\n";
+}
+
 /** Joins the pages into one file. The result for JSON is a single array. */
 export async function* joinPages(
   pages: AsyncIterable<string>,

@@ -44,8 +44,8 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
 const shownCharacters = 8;
 
 /**
- * Runs a tool call. Returns a result even for errors, but throws `PendingQuestion` if a person has to
- * answer first.
+ * Runs a tool call. Returns a result even for errors, but throws `PendingQuestion` if a person has
+ * to answer first.
  */
 export async function callTool(
   tool: Tool,
