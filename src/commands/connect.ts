@@ -43,7 +43,7 @@ export const connect: Command<typeof connectFlags> = {
 
 type ConnectInvocation = Invocation<typeof connectFlags>;
 
-/** False if the person rejected the change. */
+/** Returns false if the user rejects the change. */
 async function run(invocation: ConnectInvocation, name: string): Promise<boolean | void> {
   const { config, flags, host } = invocation;
   const client = chooseClient(name);
@@ -77,7 +77,7 @@ function findFile(client: McpClient, env: Host["env"], isWorkspace: boolean): st
   return findUserFile(client, { platform, home, env });
 }
 
-/** Writes the entry, or removes the existing one if none is given. */
+/** Writes the entry, or removes the existing entry if none is given. */
 async function edit(
   invocation: ConnectInvocation,
   client: McpClient,
@@ -92,7 +92,7 @@ async function edit(
   const { text = "" } = file;
   const { rest, servers } = readServers(file.path, text, client);
   const { [serverName]: old, ...others } = servers;
-  // Another person may have written a project's file.
+  // Anyone may have written a project's file, so its variables are not kept.
   const wanted = entry && !isWorkspace ? keepEnv(entry, old) : entry;
   if (isDeepStrictEqual(old, wanted)) {
     print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
@@ -121,7 +121,7 @@ async function edit(
   return true;
 }
 
-/** Refuses a path outside of the project: a symbolic link could point to any file of the user. */
+/** Rejects paths outside the project. A symbolic link could point to any file of the user. */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
   const place = await realpath(findExisting(path));
@@ -131,7 +131,7 @@ async function requireInside(path: string): Promise<void> {
   );
 }
 
-/** The file, or the nearest folder above it that exists. */
+/** Returns the file, or the nearest existing folder above it. */
 function findExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }
@@ -150,7 +150,9 @@ function readServers(path: string, text: string, client: McpClient) {
   throw new UsageFault(`${client.key} in ${name} must be an object; nothing was changed`);
 }
 
-/** Separates the servers from the rest of a file. Without servers, they are an empty object. */
+/**
+ * Separates the servers from the rest of a file. If the file has none, they are an empty object.
+ */
 function split(root: unknown, { key }: McpClient): { rest?: JsonObject; servers?: unknown } {
   if (!isJsonObject(root)) return {};
   const { [key]: servers = {}, ...rest } = root;
@@ -158,8 +160,8 @@ function split(root: unknown, { key }: McpClient): { rest?: JsonObject; servers?
 }
 
 /**
- * Keeps what the user has added to the old entry: the key in place of the placeholder, and other
- * settings. Secrets stay only for the same server, because another server must not get them.
+ * Keeps what the user added to the old entry: the key in place of the placeholder, and other
+ * settings. Secrets are only kept for the same server, because another server must not get them.
  */
 function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
   if (!isJsonObject(old) || !isJsonObject(old["env"])) return entry;
@@ -194,7 +196,7 @@ function describeChange(path: string, client: McpClient, old: unknown, wanted: u
     : `${now}It will be replaced by:\n${show(wanted)}`;
 }
 
-/** A terminal may be recorded, or seen by others. */
+/** Hides secrets, because a terminal may be recorded or visible to others. */
 function hideSecrets(value: unknown, name: unknown = ""): unknown {
   if (Array.isArray(value)) return value.map((item, index) => hideSecrets(item, value[index - 1]));
   if (isJsonObject(value)) {
@@ -211,7 +213,7 @@ const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is
 /** The placeholder for the key, or a reference to its variable. */
 const keyStandIn = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
-/** Says what the user still has to do about the key and other variables of this shell. */
+/** Prints what is left to do about the key and the shell's other variables. */
 function sayRest(
   { config, flags }: ConnectInvocation,
   { title }: McpClient,
@@ -238,20 +240,22 @@ function sayRest(
   );
 }
 
-/** The entry named `waypost` in the configuration of a client, which starts Waypost. */
+/** The entry `waypost` in a client's configuration, which starts Waypost. */
 type ServerEntry = {
   readonly type?: "stdio";
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: JsonObject;
-  /** The variables that Codex passes on from its own environment. */
+  /** The variables that Codex copies from its own environment. */
   readonly env_vars?: readonly string[];
 };
 
-/** The user writes the key here; it is never read from the environment into another file. */
+/** The user replaces this by the key. The key is never copied from the environment into a file. */
 const keyPlaceholder = "<your key>";
 
-/** The program must be started by its full path: a client has its own PATH and folder. */
+/**
+ * The entry needs the program's full path, because a client has its own PATH and working folder.
+ */
 function createEntry(
   config: Config,
   program: string,
@@ -278,7 +282,7 @@ const entrySettings: readonly Setting[] = [
   settings.api_key_file,
 ];
 
-/** Variables that are already part of the entry. */
+/** Variables that the entry already contains. */
 const entryVariables: ReadonlySet<string> = new Set(entrySettings.map(({ variable }) => variable));
 
 function chooseKey(
@@ -292,7 +296,7 @@ function chooseKey(
   return base_url !== undefined || api_key !== undefined ? key : {};
 }
 
-/** Without a flag such as --mode read-only, the client would start a different server. */
+/** The entry contains no other flags, so without --mode read-only the server would differ. */
 function refuseOtherFlags({ given }: Config): void {
   const stray = settingList.find(
     (setting) => given.flags.has(setting.flag ?? "") && !entrySettings.includes(setting),

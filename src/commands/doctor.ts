@@ -114,7 +114,7 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
       return noteFirstStart(config, note);
     }
     const report = createReport(createLog({ log: "silent" }));
-    // Changes nothing, and checks large files to their end.
+    // Changes nothing, and checks even large files completely.
     const opening = openDeployment({ config, report, mustExist: true, checksAll: true });
     return opening.catch((error: unknown) => {
       if (!(error instanceof NotMigrated)) throw error;

@@ -48,7 +48,7 @@ async function run(invocation: ExportInvocation): Promise<void> {
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
   const counted = await withKnownBulk(invocation, async ({ owner: { call }, signal }) => {
-    // Nothing is written before the server accepts the key.
+    // Nothing is written before the server has accepted the key.
     await call(contract.links.index, { limit: 1 }, signal);
     const counting = createExportCount();
     const failed = new AbortController();
@@ -57,7 +57,7 @@ async function run(invocation: ExportInvocation): Promise<void> {
     try {
       await write(Readable.from(writeWhole(parts, format)), flags, signal);
     } finally {
-      // After a failed write, reading stops before the deployment closes.
+      // After a failed write, reading must stop before the deployment is closed.
       failed.abort();
       await parts.return(undefined).catch(() => undefined);
     }
@@ -75,7 +75,7 @@ function readFormat({ format, output = "" }: ExportInvocation["flags"]): ExportF
   return readChoice("--format", format, exportFormats);
 }
 
-/** Only a regular file may be overwritten. */
+/** Throws if the file exists, unless it is a regular file and --force is set. */
 async function checkPlace(file: string, isForced: boolean): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
@@ -84,7 +84,7 @@ async function checkPlace(file: string, isForced: boolean): Promise<void> {
   throw new UsageFault(`the file ${quote(file, 200)} already exists; pass --force to overwrite it`);
 }
 
-/** Writes to stdout if no file is given. */
+/** Writes to the file, or to stdout if no file is given. */
 async function write(
   pieces: Readable,
   { output: file, force = false }: ExportInvocation["flags"],
@@ -94,7 +94,7 @@ async function write(
     if (file === undefined) await pipeline(pieces, claimStdout(), { signal, end: false });
     else await writeWholeFile(file, force, (output) => pipeline(pieces, output, { signal }));
   } catch (error) {
-    // The reader closed the pipe.
+    // The reader closed the pipe early, which is not an error.
     if (file === undefined && readCode(error) === "EPIPE") return;
     // A failure to read the links keeps its own message.
     if (!isFileFault(error)) throw error;

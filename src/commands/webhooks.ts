@@ -78,7 +78,7 @@ function sayWhereHttpIsSent(url: string): void {
   );
 }
 
-/** Over stdio links open and pages are shown, and nothing is delivered. */
+/** Warns if no server delivers webhooks. Stdio processes do not deliver any. */
 async function sayWhoDelivers(config: Config): Promise<void> {
   if ((await findStatement(config))?.kind === "serve") return;
   const place = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";
@@ -118,7 +118,7 @@ async function findWebhooks(db: Db, project: string | undefined, id?: string) {
   return listWebhooks(db, { ...(project_id && { project_id }), ...(id !== undefined && { id }) });
 }
 
-/** Opens the webhook with this ID. A webhook of another project than the named one is refused. */
+/** Runs `work` with the webhook of this ID. Throws if the webhook belongs to another project. */
 function withWebhook<Result>(
   { config, flags }: WebhookInvocation,
   id: string,
@@ -139,7 +139,7 @@ async function revoke(invocation: WebhookInvocation, id: string): Promise<void> 
   else say(`Webhook ${id} is revoked. Its unsent events are dropped.`);
 }
 
-/** False if the test message was not delivered. */
+/** Returns false if the test message was not delivered. */
 async function test(invocation: WebhookInvocation, id: string): Promise<boolean> {
   const networks = invocation.config.webhook_private;
   const tested = await withWebhook(invocation, id, ({ store }, webhook) =>

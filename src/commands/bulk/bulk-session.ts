@@ -57,7 +57,7 @@ export function withBulk<Result>(
         call,
         requestId: readRequestId(undefined),
         linkHost: known?.linkHost ?? config.link_origin,
-        // Only the embedded service shows in advance what a key may do.
+        // Checks rights in advance, which only the embedded service can do.
         requireRight: (endpoint: Endpoint) => {
           const facts = known?.facts;
           const refusal = facts && findRefusal(endpoint, facts);

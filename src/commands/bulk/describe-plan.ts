@@ -7,7 +7,7 @@ import type { Plan, PlanAction, PlanProblem, PlanRow } from "../../state/plans.t
 import { quote, showHidden } from "../../text/show-hidden.ts";
 
 const samplesEach = 3;
-/** These rows need someone to look at each of them. */
+/** The user has to check each of these rows. */
 const mostLeftOut = 50;
 const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
   ["create", "to create"],
@@ -34,7 +34,7 @@ export async function describePlan(
   // The planned writes of a faulty plan do not help to fix it, but its left-out rows do.
   const shown = kinds.filter(([action]) => problems.length === 0 || action === "conflict");
   const rows = await listRows(plan, bulk, unit, shown);
-  // A plan keeps only the first problems of a completely broken file.
+  // Counts the invalid rows that are not listed. A plan keeps only the first problems of a file.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   return [
     ...(format === undefined ? [] : [`The file is an export of ${format}.`]),
@@ -47,7 +47,7 @@ export async function describePlan(
   ];
 }
 
-/** On one line, whatever a text from outside has in it. */
+/** Describes a problem on one line, even if a text in it has line breaks. */
 function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit): string {
   const place = [
     row !== undefined && `${unit} ${row}`,

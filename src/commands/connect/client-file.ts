@@ -7,7 +7,7 @@ import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
 type ClientFile = {
-  /** The target, if the client's file is a symbolic link. */
+  /** The target of the link, if the client's file is a symbolic link. */
   readonly path: string;
   /** Undefined if the file does not exist yet. */
   readonly text: string | undefined;
@@ -20,20 +20,20 @@ export async function readClientFile(named: string): Promise<ClientFile> {
   });
 }
 
-/** Returns the name of the backup; a new file has none. */
+/** Returns the name of the backup. A new file has no backup. */
 export async function replaceClientFile(
   { path, text }: ClientFile,
   changed: string,
 ): Promise<string | undefined> {
   return explainFaults(path, "written", async () => {
-    // The client may have written its file while the person decided.
+    // The client may have changed its file while the user decided.
     if ((await readText(path)) !== text) {
       const advice = "nothing was written. Run the command again";
       throw refuse(path, `was changed by another process; ${advice}`);
     }
     await mkdir(dirname(path), { recursive: true });
     const mode = text === undefined ? undefined : (await stat(path)).mode & 0o777;
-    // A name of its own, so that a later change never replaces the user's original file.
+    // Each backup has its own name, so that the user's original is never overwritten.
     const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
     const backup = text === undefined ? undefined : `${path}.waypost-backup-${time}`;
     if (backup !== undefined) await copyFile(path, backup);
@@ -42,7 +42,7 @@ export async function replaceClientFile(
   });
 }
 
-/** Replacing the file by its own name would replace the link. */
+/** Writing to the link's own name would replace the link. */
 async function followLink(named: string): Promise<string> {
   const path = await realpath(named).catch(() => undefined);
   if (path !== undefined) return path;

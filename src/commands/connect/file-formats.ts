@@ -9,11 +9,11 @@ import {
 } from "jsonc-parser";
 import { parse as parseToml, stringify } from "smol-toml";
 
-/** How our entry is read from and written into the text of a client's file. */
+/** Reads and edits Waypost's entry in the text of a client's file. */
 type FileFormat = {
   readonly name: string;
   readonly parse: (text: string) => { readonly value: unknown } | { readonly brokenLine: number };
-  /** Returns the text with the entry added, replaced, or removed if none is given. */
+  /** Returns the text with the entry added or replaced, or removed if none is given. */
   readonly edit: (text: string, key: string, entry: unknown) => string;
 };
 
@@ -52,7 +52,7 @@ const json: FileFormat = {
 
 const tolerant = { allowTrailingComma: true };
 
-/** Removes our member, or all servers if ours was the only one. */
+/** Removes Waypost's member, or the whole object if it has no other server. */
 function remove(text: string, key: string): string {
   const root = parseTree(text, [], tolerant);
   const servers = root && findNodeAtLocation(root, [key]);
@@ -64,7 +64,7 @@ function remove(text: string, key: string): string {
   return cut(text, isOnly ? servers.parent : member);
 }
 
-/** Takes out a member and one comma, and its line where nothing else is in it. */
+/** Removes a member with one comma, and its line if nothing else is on it. */
 function cut(text: string, { offset, length, parent }: Node): string {
   const end = offset + length;
   const comma = findComma(text, end);
@@ -73,7 +73,7 @@ function cut(text: string, { offset, length, parent }: Node): string {
   const head = isAloneInLine ? text.slice(0, offset).trimEnd() : text.slice(0, offset);
   const before = parent?.children?.findLast((each) => each.offset < offset);
   if (comma !== undefined || before === undefined) return head + rest;
-  // The last member has no comma behind it, so the one before it has to go.
+  // The last member has no comma after it, so the comma before it is removed.
   const last = findComma(text, before.offset + before.length);
   return (last === undefined ? head : cutAt(head, last)) + rest;
 }
@@ -82,21 +82,21 @@ function cutAt(text: string, at: number): string {
   return text.slice(0, at) + text.slice(at + 1);
 }
 
-/** The next comma, if nothing but space and comments is before it. */
+/** Finds the next comma, if only whitespace and comments are before it. */
 function findComma(text: string, from: number): number | undefined {
   const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*,/.exec(text.slice(from));
   return found === null ? undefined : from + found[0].length - 1;
 }
 
-/** TOML. An edit changes only the lines of our own tables. */
+/** TOML. An edit changes only the lines of Waypost's own tables. */
 const toml: FileFormat = {
   name: "TOML",
   parse: (text) => {
     try {
-      // Its tables have no prototype, so they would equal no object of ours.
+      // The parser's tables have no prototype, so they would not equal our objects.
       return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
     } catch (error) {
-      // The build loads the package with its first call, so that its errors cannot be imported.
+      // The build loads the parser lazily, so its error class cannot be imported.
       if (!(error instanceof Error && "line" in error)) throw error;
       return { brokenLine: Number(error.line) };
     }
@@ -120,8 +120,8 @@ const toml: FileFormat = {
 };
 
 /**
- * Our table and the tables inside it, each with the empty line before it. Comments and empty lines
- * behind a table belong to the next one.
+ * Matches Waypost's table and its nested tables, each with the empty line before it. Comments and
+ * empty lines after a table belong to the next table.
  */
 function matchTables(key: string): RegExp {
   const [parent, own] = [key, serverName].map((word) => `(?:${word}|"${word}"|'${word}')`);
