@@ -62,6 +62,7 @@ export async function makePlan(
   const planning: PlanContext & UndoContext = {
     ...asking,
     linkHost,
+    ownOrigin: takesAnyId ? undefined : linkHost,
     operation,
     createPath: () => Buffer.from(random.bytes(pathBytes)).toString("hex"),
     apps: createProjectApps(asking),

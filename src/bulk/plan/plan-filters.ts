@@ -84,8 +84,8 @@ async function* planRuled(
 ): AsyncGenerator<PlannedRow> {
   const ruled = links.map((link) => ruleLink(link, ruling));
   const sound = ruled.filter(({ problems }) => problems.length === 0);
-  const goals = new Set(sound.flatMap(({ fields }) => fields.path ?? []));
-  const taken = await findTaken(planning, [...goals]);
+  const newPaths = [...new Set(sound.flatMap(({ fields }) => fields.path ?? []))];
+  const taken = await findTaken(planning, newPaths, { newPaths, hasShort: true });
   for (const each of ruled) yield planRuledLink(each, ruling, taken);
 }
 

@@ -6,7 +6,7 @@ import { placeHere } from "../../contract/rules/named-records.ts";
 import type { PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Owner, ServerAccess } from "../owner.ts";
+import type { Owner } from "../owner.ts";
 import { placeProblem, type Row } from "../rows/check-rows.ts";
 import {
   batchRows,
@@ -15,6 +15,7 @@ import {
   pickMeant,
   type KnownLinks,
   type TakenPaths,
+  type PathAccess,
 } from "../select/find-links.ts";
 import { createAppSettling, type AppRules, type SettledFields } from "./settle-apps.ts";
 
@@ -28,7 +29,7 @@ const unwritten = { fields: null, before: null, message: null };
 
 export type SettledRow = Row & SettledFields;
 
-export type PlanContext = ServerAccess &
+export type PlanContext = PathAccess &
   AppRules &
   Pick<Owner, "linkHost"> & {
     readonly operation: PlanOperation;

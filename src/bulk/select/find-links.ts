@@ -4,8 +4,9 @@ import { pickNamed, listNamedPaths, pickNamedLinks } from "../../contract/rules/
 import { isStorable } from "../../contract/text.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, type ReadLink } from "../../contract/links.ts";
+import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
 import { isFindable, type Row } from "../rows/check-rows.ts";
@@ -28,6 +29,11 @@ export type TakenPaths = {
   readonly isPartial: boolean;
 };
 
+export type PathAccess = ServerAccess & {
+  /** The origin of the project's links in the embedded service, which resolves every short path. */
+  readonly ownOrigin?: string | undefined;
+};
+
 const mostRows = paging.max_limit;
 /** The paths of one request must fit into its URL, together with the parameter names. */
 const mostBytes = 6000;
@@ -48,13 +54,18 @@ export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerato
 
 /** Looks links up by path if possible, because one request can find many paths but only one id. */
 export async function findLinks(
-  { operation, ...asking }: ServerAccess & { readonly operation: PlanOperation },
+  { operation, ...asking }: PathAccess & { readonly operation: PlanOperation },
   batch: readonly Row[],
 ): Promise<KnownLinks> {
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
   const hasNames = sound.some(({ named }) => named !== undefined);
-  const taken = await findTaken(asking, paths, operation !== "delete" || hasNames);
+  const moves = operation === "delete" ? [] : sound.flatMap(({ fields }) => fields.path ?? []);
+  const newPaths = operation === "upsert" ? paths : [...new Set(moves)];
+  const taken = await findTaken(asking, paths, {
+    newPaths,
+    hasShort: operation !== "delete" || hasNames,
+  });
   const missing = sound.flatMap(({ link_id, ...row }) => {
     const path = row.path ?? row.fields.path ?? "";
     // An upsert is matched by path, regardless of its id.
@@ -106,16 +117,28 @@ export function findThere({ named }: Row, { byPath, byShort }: TakenPaths): Read
   return byPath.get(path) ?? byShort.get(path);
 }
 
-/** Finds the links whose path or short path is in the list. */
+/**
+ * Finds the links whose path or short path is in the list. A link with a query in its address can
+ * have several short paths, and lists show only one. So each new path that is still free is
+ * resolved.
+ */
 export async function findTaken(
-  asking: ServerAccess,
+  asking: PathAccess,
   paths: readonly string[],
-  isShortWanted = true,
+  { newPaths, hasShort }: { readonly newPaths: readonly string[]; readonly hasShort: boolean },
 ): Promise<TakenPaths> {
   const { byName: byPath, unread } = await findAt(asking, "path", paths);
-  const left = isShortWanted ? paths.filter((path) => !byPath.has(path)) : [];
+  const left = hasShort ? paths.filter((path) => !byPath.has(path)) : [];
   const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
-  return { byPath, byShort, isPartial: unread + more > 0 };
+  const isPartial = unread + more > 0;
+  const { ownOrigin } = asking;
+  if (ownOrigin === undefined) return { byPath, byShort, isPartial };
+  const free = newPaths.filter((path) => !byPath.has(path) && !byShort.has(path));
+  const resolved = await findEach(asking, free, ({ call, signal }, path) =>
+    undefinedIfNotFound(call(shortLinks.resolve, { url: writeAddress(ownOrigin, path) }, signal)),
+  );
+  const found = [...resolved].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
+  return { byPath, byShort: new Map([...byShort, ...found]), isPartial };
 }
 
 function listPaths({ path, fields, named }: Row): readonly string[] {

@@ -215,15 +215,24 @@ describe("on our own service only, without asking for approval,", () => {
     await expectRejected("update_link", args, "Path has already been taken");
   });
 
-  test("a plan cannot take an additional short path of another link", async () => {
+  test("a plan reports an additional short path of another link as a conflict", async () => {
     const { world } = assistant;
     await assistant.plant("link", { path: "long", url: springUrl });
     const body = { url: "http://default.localhost:8787/long?from=poster", prefix: "go-" };
     const short = (await world.call("POST", "/short_links", { body })).body.shortened_path;
-    const rows = [{ path: short, url: otherUrl }];
-    const { plan } = await callDone(assistant, "plan_links", { operation: "upsert", rows });
-    const { job } = await callDone(assistant, "apply_plan", { plan_id: plan.id });
-    expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
+    const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
+    for (const [operation, row] of [
+      ["upsert", { path: short, url: otherUrl }],
+      ["update", { id, path: short }],
+    ]) {
+      const { plan } = await callDone(assistant, "plan_links", { operation, rows: [row] });
+      expect(plan.counts).toMatchObject({ conflict: 1 });
+    }
+    const filters = [{ field: "path", condition: "eq", value: "spring" }];
+    const replace = [{ field: "path", match: "text", from: "spring", to: short }];
+    const byRule = { operation: "update", filters, replace };
+    const { plan } = await callDone(assistant, "plan_links", byRule);
+    expect(plan.counts).toMatchObject({ conflict: 1 });
   });
 
   test("upsert_link checks the permission to update an existing link", async () => {
