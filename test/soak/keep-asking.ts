@@ -6,8 +6,8 @@ import { ask, type Answer, type Question } from "../bench/load/ask.ts";
 type Asking = {
   readonly askers: number;
   readonly next: () => Question;
-  /** Called for every request with its response or error, and the time it took. */
-  readonly hear: (question: Question, answer: Answer | Error, time_ms: number) => void;
+  /** Called for every request with its response or error. */
+  readonly hear: (question: Question, answer: Answer | Error) => void;
 };
 
 /** After an error a client waits a little, as real clients do. */
@@ -21,9 +21,8 @@ export function keepAsking(
   const askOn = async () => {
     while (!isOver) {
       const question = next();
-      const asked = performance.now();
       const answer = await ask(server, question).catch((error: Error) => error);
-      hear(question, answer, performance.now() - asked);
+      hear(question, answer);
       if (answer instanceof Error || answer.status >= 400) await setTimeout(rest_ms);
     }
   };
