@@ -1,11 +1,11 @@
 import {
   appKinds,
   readApps,
+  readIfAllowed,
   type ProjectApp,
   type AppMember,
 } from "../bulk/select/project-apps.ts";
-import { readIfAllowed } from "../bulk/select/project-apps.ts";
-import { CallFailure } from "../client/outcome.ts";
+import { ListChanging } from "../bulk/select/read-list.ts";
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import { browserPaths } from "../contract/own-endpoints.ts";
@@ -95,7 +95,7 @@ async function readRows(
     const found = await readIfAllowed(() => readApps(member, { call, signal }));
     return found?.unread === 0 ? found.rows : undefined;
   } catch (error) {
-    if (error instanceof CallFailure && error.code === "overloaded") return undefined;
+    if (error instanceof ListChanging) return undefined;
     throw error;
   }
 }

@@ -17,6 +17,9 @@ export type ListPart<Item> = {
   readonly unread: number;
 };
 
+/** Thrown if the list changed during every attempt to read it. */
+export class ListChanging extends CallFailure {}
+
 /**
  * Sorts by age, so that new rows come last. Rows of the same moment have no fixed order, and a
  * server may reorder them between requests. The third attempt sorts by a unique field, which has a
@@ -51,7 +54,7 @@ export async function* readList<Item extends RowWithId>(
     }
   }
   const message = "Links or apps kept changing while they were being read. Try again.";
-  throw new CallFailure("overloaded", message, { effect: "none", retry: "later" });
+  throw new ListChanging("overloaded", message, { effect: "none", retry: "later" });
 }
 
 export async function collectList<Item>(

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { CallFailure } from "../../src/client/outcome.ts";
+import { nobodyLeaves } from "../../src/contract/waiting.ts";
+import { readProjectFiles } from "../../src/domain/expected.ts";
+
+test("a domain check fails if an overloaded server does not return the apps", async () => {
+  const facts = { effect: "none", retry: "later" } as const;
+  const call = () => Promise.reject(new CallFailure("overloaded", "busy", facts));
+  const access = { call, signal: nobodyLeaves, mayRead: () => true, isOwn: false };
+  await expect(readProjectFiles(access)).rejects.toMatchObject({ code: "overloaded" });
+});
