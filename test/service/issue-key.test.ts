@@ -6,7 +6,7 @@ import { listKeys } from "../../src/store/keys.ts";
 import { Duplicate } from "../../src/store/store.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Tests creating a key with an ID from the caller. */
+/** Tests creating keys. */
 
 test("three simultaneous calls of issueKey with the same ID create one key", async () => {
   await using world = await createWorld();
@@ -23,4 +23,14 @@ test("three simultaneous calls of issueKey with the same ID create one key", asy
   ]);
   for (const each of refused) expect(each).toMatchObject({ reason: expect.any(Duplicate) });
   expect((await listKeys(store.db)).filter((key) => key.id === id)).toHaveLength(1);
+});
+
+test("the database contains no token of a key that issueKey created", async () => {
+  await using world = await createWorld();
+  const { store, clock } = world;
+  const wanted = { project_id: null, scopes: [], role: "owner" } as const;
+  const { id, token } = await store.write((db) => issueKey(db, { clock, random }, wanted));
+  const rows = JSON.stringify(await store.db.selectFrom("api_keys").selectAll().execute());
+  expect(rows).toContain(id);
+  expect(rows).not.toContain(token);
 });
