@@ -254,7 +254,7 @@ async function matchPasted(
 ): Promise<MatchedInstall | undefined> {
   const row = await findWaiting(tenant, visit, services.clock.now());
   if (row === undefined) return undefined;
-  const sure = { confidence: "high", score: 100, query: row.query } as const;
+  const sure = { confidence: "high", score: mostScore, query: row.query } as const;
   return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
