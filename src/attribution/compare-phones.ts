@@ -103,9 +103,9 @@ const addressPoints = 40;
 const leastPoints = 50;
 
 /**
- * Chooses the visit that led to an install, by comparing the browser's phone with the app's.
- * Opening the wrong link would be worse than finding no match. So an install that fits visits of
- * two links gets no match, and the confidence is at most `medium`.
+ * Chooses the visit that led to an install. Compares the phone that the app reports with the phone
+ * of each visit. Opening the wrong link would be worse than finding no match. So an install that
+ * fits visits of two links gets no match, and the confidence is at most `medium`.
  */
 export function chooseVisit<One extends CandidateVisit>(
   install: SeenPhone,

@@ -56,8 +56,8 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /** The number of readers that wait for a write. If there are none, other writers go first. */
-  let readers = 0;
+  /** The reads that wait for the write. If none waits, other writers go first. */
+  let waitingReads = 0;
 
   async function write(): Promise<void> {
     memory.collect();
@@ -76,7 +76,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   async function writeSome(links: readonly WaitingLink[]): Promise<void> {
     const visits = links.map((link) => ({ ...link, kinds: [...link.kinds.values()] }));
     const clicks = links.reduce((sum, link) => sum + link.clicks, 0);
-    const options = { isPatient: readers === 0 };
+    const options = { isPatient: waitingReads === 0 };
     try {
       await store.write((db) => countVisits(db, visits, clock.now()), options);
       measured.written += clicks;
@@ -92,9 +92,9 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   const flusher = createFlusher(write, setAlarm, flushInterval_ms);
 
   async function flushForReader(): Promise<void> {
-    readers += 1;
+    waitingReads += 1;
     await flusher.flush();
-    readers -= 1;
+    waitingReads -= 1;
   }
 
   function note(linkId: string, kind: VisitKind): void {

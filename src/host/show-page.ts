@@ -30,8 +30,9 @@ export type PageVisit = {
   readonly visit: VisitDecision;
   /** The query for the destination, including the query that a short path represents. */
   readonly query: string;
-  /** Both addresses include this query. `second_address` has the second host name. */
+  /** The visited address, including `query`. */
   readonly visited_address: string;
+  /** The visited address with the second host name, if one exists. */
   readonly second_address: string | undefined;
   /** The Accept-Language header. */
   readonly languages: string | undefined;

@@ -240,8 +240,7 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Requests already report database problems. Clearing the times records the next use of
-        // each key.
+        // Requests already report database problems. The next use of these keys is recorded again.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

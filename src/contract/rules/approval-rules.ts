@@ -42,7 +42,7 @@ export const approvalRules = {
     applies: ({ endpoint }) => destroys(endpoint),
   },
   registers_app: {
-    when: "registers an app, alone or as part of a link: the domain then vouches for the app",
+    when: "registers an app, by itself or with a link: the domain then vouches for the app",
     tools: nameTools(
       (entry) =>
         entry === iosApps.create ||

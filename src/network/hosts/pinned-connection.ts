@@ -115,7 +115,7 @@ export function describeEnd(error: unknown, signal: AbortSignal): string {
   return "the response could not be read";
 }
 
-/** Of the errors of several addresses, a missing route says the least. */
+/** If several addresses failed, an error other than a missing route explains more. */
 export function readErrorCode(error: unknown): string {
   const errors = error instanceof AggregateError ? error.errors : [error];
   const codes = errors.map((each: { readonly code?: unknown } | null) => String(each?.code));
