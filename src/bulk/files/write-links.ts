@@ -18,55 +18,61 @@ export async function* writePages(
 ): AsyncGenerator<string> {
   const isCsv = format === "csv";
   const close = (items: readonly string[]) => (isCsv ? items.join("") : `[${items.join(",\n")}]\n`);
-  let items: string[] = isCsv ? [writeRecord(exportColumns)] : [];
-  let bytes = Buffer.byteLength(items.join(""));
-  let isFirst = true;
-  for await (const links of parts) {
-    for (const link of links) {
-      const item = writeItem(link, format);
-      const size = Buffer.byteLength(item) + 4;
-      if (bytes + size > mostBytes && items.length > 0) {
-        yield close(items);
-        items = [];
-        bytes = 0;
-        isFirst = false;
-      }
-      items.push(item);
-      bytes += size;
+  let items: string[] = [];
+  let bytes = 0;
+  for await (const item of writeItems(parts, format)) {
+    const size = Buffer.byteLength(item) + 4;
+    if (bytes + size > mostBytes && items.length > 0) {
+      yield close(items);
+      items = [];
+      bytes = 0;
     }
+    items.push(item);
+    bytes += size;
   }
-  if (items.length > 0 || isFirst) yield close(items);
+  yield close(items);
 }
 
 /** Writes one file while its links arrive, so that a failed write is noticed at once. */
-export async function* writeWhole(
+export function writeWhole(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  const isCsv = format === "csv";
-  let before = isCsv ? "" : "[";
-  if (isCsv) yield writeRecord(exportColumns);
-  for await (const links of parts) {
-    for (const link of links) {
-      yield before + writeItem(link, format);
-      if (!isCsv) before = ",\n";
-    }
-  }
-  if (!isCsv) yield before === "[" ? "[]\n" : "]\n";
+  return joinItems(writeItems(parts, format), format);
 }
 
 /** Joins the pages into one file. The result for JSON is a single array. */
-export async function* joinPages(
+export function joinPages(
   pages: AsyncIterable<string>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  if (format === "csv") return yield* pages;
+  return joinItems(format === "csv" ? pages : dropBrackets(pages), format);
+}
+
+async function* dropBrackets(pages: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.trimEnd().slice(1, -1);
+}
+
+async function* joinItems(
+  items: AsyncIterable<string>,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  if (format === "csv") return yield* items;
   let before = "[";
-  for await (const page of pages) {
-    yield before + page.trimEnd().slice(1, -1);
+  for await (const item of items) {
+    yield before + item;
     before = ",\n";
   }
-  yield "]\n";
+  yield before === "[" ? "[]\n" : "]\n";
+}
+
+/** Yields the header of a CSV file before the first link arrives. */
+async function* writeItems(
+  parts: AsyncIterable<readonly ReadLink[]>,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  if (format === "csv") yield writeRecord(exportColumns);
+  for await (const links of parts) for (const link of links) yield writeItem(link, format);
 }
 
 type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { joinPages, writePages } from "../../../src/bulk/files/write-links.ts";
+import { joinPages, writePages, writeWhole } from "../../../src/bulk/files/write-links.ts";
 import { link } from "../../contract/sample-link.ts";
+import { readSource } from "../read-source.ts";
 import { drain, pour } from "../streams.ts";
 
-/** Writing links as the pages of one file. */
+/** Tests writing links to a file, whole and as pages. */
 
 test.each(["csv", "json"] as const)(
   "a page of a %s export stays within its limit of bytes for every alphabet",
@@ -22,9 +23,28 @@ test.each(["csv", "json"] as const)(
   },
 );
 
+test.each(["csv", "json"] as const)(
+  "a %s file is the same whether it is written whole or in pages",
+  async (format) => {
+    const links = Array.from({ length: 20 }, (_, turn) => ({ ...link, id: `${turn}` }));
+    const write = () => pour([links.slice(0, 7), [], links.slice(7)]);
+    const whole = (await drain(writeWhole(write(), format))).join("");
+    const pages = writePages(write(), format, 2000);
+    expect((await drain(joinPages(pages, format))).join("")).toBe(whole);
+    const { rows } = await readSource(
+      format === "csv" ? { csv: whole } : { rows: JSON.parse(whole) },
+    );
+    expect(rows.map(({ link_id }) => link_id)).toEqual(links.map(({ id }) => id));
+  },
+);
+
 test("an export of a project without links is an empty JSON list or a CSV header", async () => {
-  expect((await drain(joinPages(writePages(pour([]), "json", 10), "json"))).join("")).toBe("[]\n");
-  expect((await drain(joinPages(writePages(pour([]), "csv", 10), "csv"))).join("")).toMatch(
-    /^id,name,path,.*\r\n$/,
-  );
+  for (const write of [
+    writeWhole,
+    (...[parts, format]: Parameters<typeof writeWhole>) =>
+      joinPages(writePages(parts, format, 10), format),
+  ]) {
+    expect((await drain(write(pour([]), "json"))).join("")).toBe("[]\n");
+    expect((await drain(write(pour([]), "csv"))).join("")).toMatch(/^id,name,path,.*\r\n$/);
+  }
 });
