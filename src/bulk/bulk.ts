@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { CallFailure } from "../client/outcome.ts";
+import { CallFailure, failCancelledUnsent } from "../client/outcome.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/waiting.ts";
 import { isStorable } from "../contract/text.ts";
@@ -11,7 +11,7 @@ import type { State } from "../state/state.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
 import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
-import { failCancelled, makePlan, type PlanInput } from "./plan/make-plan.ts";
+import { makePlan, type PlanInput } from "./plan/make-plan.ts";
 import { selectParts } from "./select/select-links.ts";
 
 /** Bulk changes: planned, approved, applied within the rate limit, and resumed. */
@@ -126,7 +126,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
   const mayStart = (key: string) => running.length < mostRunning && countOf(key) < mostPerKey;
 
   return async <Result>(key: string, signal: AbortSignal, work: () => Promise<Result>) => {
-    if (signal.aborted) throw failCancelled();
+    if (signal.aborted) throw failCancelledUnsent();
     if (mayStart(key)) running.push(key);
     else await waitInQueue(key, signal);
     try {
@@ -156,7 +156,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
     // A start may coincide with a cancellation or the timeout, and takes precedence.
     if (!waiting.delete(waiter)) return;
-    throw signal.aborted ? failCancelled() : failBusy();
+    throw signal.aborted ? failCancelledUnsent() : failBusy();
   }
 }
 

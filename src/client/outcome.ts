@@ -90,15 +90,18 @@ export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: s
 }
 
 export function failCancelled({ endpoint, input, unknownOutcome }: CallSoFar): CallFailure {
-  if (unknownOutcome === undefined) {
-    const facts = { effect: "none", retry: "now" } as const;
-    return new CallFailure("cancelled", "The call was cancelled; nothing was changed.", facts);
-  }
+  if (unknownOutcome === undefined) return failCancelledUnsent();
   return new CallFailure(
     "cancelled",
     "The call was cancelled while it was running. It may have been carried out.",
     { effect: "unknown", retry: isRepeatable(endpoint, input) ? "now" : "never" },
   );
+}
+
+/** For a call that was cancelled before it could change anything. */
+export function failCancelledUnsent(): CallFailure {
+  const message = "The call was cancelled; nothing was changed.";
+  return new CallFailure("cancelled", message, { effect: "none", retry: "now" });
 }
 
 /** If an earlier attempt had an unknown effect, reports that instead of the rate limit. */

@@ -1,4 +1,4 @@
-import { CallFailure } from "../../client/outcome.ts";
+import { failCancelledUnsent } from "../../client/outcome.ts";
 import type { Random } from "../../contract/clock.ts";
 import { toSentence, unauthorized } from "../../contract/problem.ts";
 import type { Job } from "../../state/jobs.ts";
@@ -86,7 +86,7 @@ export async function makePlan(
     let position = 0;
     for await (const unchecked of rows) {
       // After an error, the plan stays a draft, which is deleted later.
-      if (signal.aborted) throw failCancelled();
+      if (signal.aborted) throw failCancelledUnsent();
       const checked = await checkLimits(unchecked);
       const { row, action, link_id, path, fields, before, message } = checked;
       if (action === "invalid") {
@@ -97,7 +97,7 @@ export async function makePlan(
       yield { position, row, action, link_id, path, fields, before, message };
       position += 1;
     }
-    if (signal.aborted) throw failCancelled();
+    if (signal.aborted) throw failCancelledUnsent();
     // Problems with the whole source always block the plan, because no row can be skipped.
     const { problems: found, ...source } = listFindings();
     problems.push(...found);
@@ -174,9 +174,4 @@ function createLimitCheck(wanted: PlanInput, owner: Owner, asking: ServerAccess)
     const refused = fault.isOfRow && "source" in wanted ? "invalid" : "conflict";
     return { ...row, action: refused, fields: null, before: null, message: fault.message };
   };
-}
-
-export function failCancelled(): CallFailure {
-  const message = "The call was cancelled; nothing was changed.";
-  return new CallFailure("cancelled", message, { effect: "none", retry: "now" });
 }
