@@ -2,8 +2,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-runs.ts";
 import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
-import { writeWhat } from "./apply/job-runner.ts";
-import { estimatePart, estimateSeconds } from "./apply/job-runner.ts";
+import { estimatePart, estimateSeconds, writeWhat } from "./apply/job-runner.ts";
 import type { Bulk } from "./bulk.ts";
 import { describeRow } from "./plan/describe-row.ts";
 

@@ -87,7 +87,7 @@ function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): strin
     const address = url.replace(/^https?:\/\//i, "");
     return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
   }
-  const [{ to: host } = { to: undefined }] = rules;
+  const host = rules[0]?.to;
   const isMove = rules.every(({ kind, to }) => kind === "host" && to === host);
   const isByRule = fields.every(({ field }) => rules.some((rule) => rule.field === field));
   return host && isMove && isByRule

@@ -63,7 +63,7 @@ export async function resolveCall(
       ? await settleApps(named, call)
       : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
   for (const app of registered) {
-    // Nobody is asked to approve a call that the operator or the server would reject.
+    // A call that the operator or the server would reject is never shown for approval.
     const registration = findRegistration(app.kind.name);
     requireAct(registration, call.keyContext);
     requireRight({ tool: endpoint.tool, endpoint: registration }, call.keyContext);

@@ -348,12 +348,16 @@ async function previewStep(
 /** Throws before the approval if the API would reject one of the requests afterwards. */
 async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   for (const step of steps) {
-    if (template === undefined) await refuseInvalid(await readAct(step, steps, call), call, name);
-    else if (step.endpoint !== unpublish) await refuseUnpublishable(pickText(step.input), call);
+    if (template === undefined) {
+      await refuseInvalid(await completeStep(step, steps, call), call, name);
+    } else if (step.endpoint !== unpublish) {
+      await refuseUnpublishable(pickText(step.input), call);
+    }
   }
 }
 
-async function readAct(
+/** Adds the fields and apps that only the checks before an approval need. */
+async function completeStep(
   { endpoint, input, now, wanted, act }: StepAct,
   steps: readonly StepAct[],
   call: ToolCall,
