@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Owner } from "../../../src/bulk/owner.ts";
 import type { PlanOperation } from "../../../src/state/plans.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPlanner, type Planner } from "../planner.ts";
@@ -48,6 +49,20 @@ describe("a plan made from rows", () => {
       ["rejected", "plan_changed: a link now has this path"],
       ["done", null],
     ]);
+  });
+
+  test("is applied with requests that let other callers write first", async () => {
+    await planner.make({ path: "a", url: "https://x.example/1" });
+    const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
+    const plan = await planList("upsert", rows);
+    const writes = new Map<string, unknown>();
+    const { owner } = planner;
+    const call: Owner["call"] = (endpoint, input, signal, options) => {
+      if (endpoint.method !== "GET") writes.set(endpoint.tool, options?.isPatient);
+      return owner.call(endpoint, input, signal, options);
+    };
+    await planner.run(plan, { ...owner, call });
+    expect(Object.fromEntries(writes)).toEqual({ update_link: true, upsert_link: true });
   });
 });
 

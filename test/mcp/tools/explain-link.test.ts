@@ -48,6 +48,15 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 
 const ios = { bundle_id: "com.example.app" };
 
+test("explain_link explains a link's URL together with its query", async () => {
+  await using stage = await open();
+  const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
+  expect(visits.desktop.to).toBe("https://a.example?id=1");
+  expect(visits.ios.without_app.to).not.toContain("id=1");
+  const other = await explain(stage, { id: "spring" });
+  expect(other.visits.desktop.to).toBe("https://a.example");
+});
+
 test("explain_link explains an existing link and its apps by the link's path", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, { id: "spring" });
