@@ -36,7 +36,7 @@ export type Site = {
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Contains `{subdomain}`. Otherwise, it belongs to the oldest project. */
+  /** An origin without `{subdomain}` belongs to the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
