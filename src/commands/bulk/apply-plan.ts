@@ -15,28 +15,28 @@ import { createProgress, describeSeconds, sumUp } from "../terminal/progress-bar
 import type { BulkSession } from "./bulk-session.ts";
 import { describePlan, showLine } from "./describe-plan.ts";
 
-type Confirming = {
+type ConfirmOptions = {
   readonly unit: Unit;
   readonly isJson: boolean;
-  /** Whether the person has approved the plan in advance. */
+  /** Whether the user approved the plan in advance, with --yes. */
   readonly isSure: boolean;
-  /** Where a person types; undefined if no person can answer. */
+  /** Undefined if stdin is not a terminal, so that no one can answer. */
   readonly input: Readable | undefined;
 };
 
-/** Shows a plan, asks, applies it and reports its rows. False if some rows were not applied. */
+/** Shows a plan, and applies it after confirmation. Returns false if some rows were not applied. */
 export async function confirmAndApply(
   session: BulkSession,
   made: PlanResult,
-  { unit, isJson, isSure, input }: Confirming,
+  { unit, isJson, isSure, input }: ConfirmOptions,
 ): Promise<boolean> {
   const { plan, unmapped, warnings } = made;
   const { counts, problems } = plan;
   for (const line of await describePlan(made, session.bulk, unit)) say(line);
   const shown = await presentPlan(plan, session.bulk);
-  const beside = { plan: { ...shown, problems, unmapped, warnings } };
+  const extra = { plan: { ...shown, problems, unmapped, warnings } };
   const conclude = (sentence: string, isDone = false) => {
-    if (isJson) printJson(beside);
+    if (isJson) printJson(extra);
     (isJson ? say : print)(sentence);
     return isDone;
   };
@@ -49,8 +49,8 @@ export async function confirmAndApply(
   const question = { input, count: findCountToType(plan, writes), signal: session.signal };
   if (!isSure && !(await confirmAtTerminal(question))) return conclude("Nothing was changed.");
   const job = await followJob(session, plan);
-  const isWhole = await reportJob(session, job, { unit, isJson, beside });
-  if (counts.conflict === 0) return isWhole;
+  const isComplete = await reportJob(session, job, { unit, isJson, extra });
+  if (counts.conflict === 0) return isComplete;
   const rows = counts.conflict === 1 ? "1 row was" : `${counts.conflict} rows were`;
   say(`${rows} left out; the plan above has the reasons.`);
   return false;
@@ -83,27 +83,27 @@ export async function followJob(
   return job;
 }
 
-type Reporting = {
+type ReportOptions = {
   readonly unit: Unit;
   readonly isJson: boolean;
-  /** More members of the JSON document. */
-  readonly beside?: JsonObject;
+  /** More properties of the JSON document. */
+  readonly extra?: JsonObject;
 };
 
 const mostShown = 50;
 
-/** Reports a job and its failed rows. False if some rows were not applied. */
+/** Reports a job and its failed rows. Returns false if some rows were not applied. */
 export async function reportJob(
   session: BulkSession,
   job: Job,
-  { unit, isJson, beside }: Reporting,
+  { unit, isJson, extra }: ReportOptions,
 ): Promise<boolean> {
   const { id, state, counts } = job;
   const count = counts.rejected + counts.unknown;
   const limit = isJson ? count : mostShown;
   const failed = await session.bulk.listReceipts(job, { limit, only: "failed" });
   if (isJson) {
-    printJson({ ...beside, job: { ...presentOwn(job), failed: failed.map(presentReceipt) } });
+    printJson({ ...extra, job: { ...presentOwn(job), failed: failed.map(presentReceipt) } });
   } else {
     print(describeJob(job));
     for (const receipt of failed) print(describeReceipt(receipt, unit));

@@ -18,7 +18,7 @@ const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
   ["invalid", "invalid"],
 ];
 
-/** A plan as a person reads it before they approve it. */
+/** Describes a plan for the user who has to approve it. */
 export async function describePlan(
   { plan, unmapped, warnings, format }: PlanResult,
   bulk: Bulk,
