@@ -207,19 +207,21 @@ addEventListener("pagehide", () => {
 });
 
 /**
- * The session cookie is limited to the console's path, so the sign-in page does not receive it.
- * Pages of this origin remember the path. Other ports are other origins, and cannot read it.
+ * Opens the console from the sign-in page if the user is already signed in. The server cannot do
+ * this, because the session cookie is limited to the console's path. Console pages save the path
+ * for the sign-in page. Other ports are other origins, so they cannot read it.
  */
-async function openKnown(): Promise<void> {
+async function openSavedConsole(): Promise<void> {
   const home = document.querySelector("a.brand")?.getAttribute("href");
   if (home) return localStorage.setItem("waypost-console", home);
-  const isAsked = location.search !== "" || document.querySelector("[role=alert]") !== null;
-  const known = localStorage.getItem("waypost-console");
-  if (location.pathname !== "/sign-in" || isAsked || known === null) return;
-  const page = await load(known, { headers: { [followHeader]: "1" } });
-  if (page) location.replace(known);
+  const saved = localStorage.getItem("waypost-console");
+  const hasAlert = document.querySelector("[role=alert]") !== null;
+  const isPlain = location.pathname === "/sign-in" && location.search === "" && !hasAlert;
+  if (!isPlain || saved === null) return;
+  const page = await load(saved, { headers: { [followHeader]: "1" } });
+  if (page) location.replace(saved);
 }
-// A browser may allow no storage.
-void openKnown().catch(() => undefined);
+// Some browsers deny access to the storage.
+void openSavedConsole().catch(() => undefined);
 
 document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
