@@ -95,7 +95,7 @@ const secretText = z
   .transform((text) => text.trim() || undefined)
   .optional();
 
-/** Waypost itself has something else at the paths that are left out. */
+/** Excludes paths at which Waypost serves other parts. */
 const consolePath = /^(?!\/(?:api|approve|mcp|preview|sign-in)(?:\/|$))(?:\/[\w~-][\w.~-]*)*\/?$/;
 
 const consolePathRule =

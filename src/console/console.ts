@@ -37,7 +37,7 @@ export type ConsoleOptions = SignInOptions & {
   readonly openRows: () => Promise<SessionRows>;
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
-  /** The base path, without a slash at its end. Throws if it cannot be kept. */
+  /** The base path, without a slash at its end. Throws if a random path cannot be saved. */
   readonly openBase: () => string;
   readonly clock: Clock;
   /** Returns the message for a store that does not respond, and undefined for any other error. */
@@ -117,7 +117,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   if (typeof form === "string") return showRejection(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
-    // A form from an earlier session is only shown again. The user has to send it once more.
+    // A form from an earlier session changes nothing. The page shows it for the user to resend.
     if (!isOurs) return showPage(session, url, { kept: form });
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });

@@ -3,9 +3,9 @@ import type { Clock } from "../contract/clock.ts";
 import { isMasked, maskSecret } from "../text/secrets.ts";
 
 /**
- * Sessions and one-time sign-in addresses. The browser or terminal has a token. The row with the
- * token's hash holds the secret, encrypted with a key derived from the token. The rows alone do not
- * let anyone sign in.
+ * Sessions and one-time sign-in addresses. The browser or terminal has a token. A database row,
+ * found by the token's hash, contains the secret, encrypted with a key derived from the token. So a
+ * copy of the database does not let anyone sign in.
  */
 export type Sessions = {
   readonly begin: (secret: string) => Promise<string>;

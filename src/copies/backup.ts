@@ -10,9 +10,9 @@ import { CopyFault } from "./copy-fault.ts";
 import { keyFiles, knownDatabases, listDatabases, withFile } from "./data-files.ts";
 import type { EntryHeader } from "./ustar.ts";
 
-/** All data of a folder in one file. */
+/** A backup contains all data of a folder in one file. */
 
-/** Copies each database in one step, for a backup of them. The copies go into an own folder. */
+/** Copies each database to `folder` in one transaction. Key files are listed where they are. */
 export async function copyDatabases(
   data: string,
   folder: string,
@@ -34,7 +34,7 @@ export async function copyDatabases(
   return [...files, ...keys.filter(({ path }) => existsSync(path))];
 }
 
-/** What visitors and signed-in people left for some minutes is in no backup, not even as bytes. */
+/** Removes short-lived data, such as failed sign-ins. SQLite also overwrites the freed bytes. */
 function emptyTables(path: string, tables: readonly string[]): void {
   const database = openDatabase(path);
   database.exec("PRAGMA secure_delete = ON");
@@ -61,7 +61,7 @@ export async function extractBackup(
   return headers;
 }
 
-/** Checks every page of it, and whether this version can read the tables. */
+/** Checks every page of a database, and whether this version can read its tables. */
 async function checkDatabase(folder: string, known: KnownDatabase): Promise<void> {
   const requireVersion = (store: Parameters<typeof readKnown>[0]) =>
     readKnown(store, known.migrations).catch((error: unknown) => {

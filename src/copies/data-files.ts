@@ -8,13 +8,13 @@ import { storeDatabase } from "../store/tables.ts";
 
 /** The files of a data folder that a copy of it contains. */
 
-/** The state is copied first: what it refers to is in the store by then. */
+/** The state comes first, so that the copied store has every record that the state refers to. */
 export const knownDatabases: readonly KnownDatabase[] = [stateDatabase, storeDatabase];
 
-/** The owner's key and the gateway's token, so that callers keep theirs. */
+/** The owner's key and the gateway's token. With them, callers need no new secrets. */
 export const keyFiles = ["owner.key", "http.token"] as const;
 
-/** A gateway has no store, and a service that no assistant has used has no state. */
+/** Lists the existing databases. A gateway has no store, and the state may not exist yet. */
 export function listDatabases(folder: string): readonly KnownDatabase[] {
   return knownDatabases.filter(({ file }) => existsSync(join(folder, file)));
 }

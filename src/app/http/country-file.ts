@@ -108,7 +108,7 @@ function refuse(path: string, fault: string, cause?: unknown): UsageFault {
 /**
  * Finds the country code in a record. MaxMind and DB-IP put it inside `country`. IPinfo and others
  * put it in `country` or `country_code`. The country of registration is ignored, because the
- * network may be used elsewhere.
+ * network may be used in another country.
  */
 function readRecord(record: unknown): string | undefined {
   if (!isJsonObject(record)) return undefined;

@@ -30,9 +30,7 @@ export type LazyState = {
 const removeEvery_ms = 60_000;
 
 type LazyOptions = {
-  /**
-   * The state's tables, if the store's database has them. Whoever opened the database closes it.
-   */
+  /** The state's tables, if the store's database has them. `close` leaves it open. */
   readonly tables?: Sql<StateTables> | undefined;
   /** Creates no file and no tables. */
   readonly mustExist?: boolean | undefined;
@@ -104,7 +102,7 @@ function requireNotEmptied(file: string): void {
   );
 }
 
-/** Shares the tables without closing them, because their opener does that. */
+/** Closing the state must not close the store's database. */
 function share(tables: Sql<StateTables>): Sql<StateTables> {
   return { ...tables, close: () => Promise.resolve() };
 }
