@@ -102,6 +102,8 @@ test("processes started at once on a new folder are ready and share one key", as
   expect(new Set(done.map((row) => JSON.stringify(row))).size).toBe(done.length);
   const said = await Promise.all(servings.map(async ({ stop }) => (await stop()).stderr));
   expect(said.filter((text) => text.includes("Your links open at"))).toHaveLength(1);
+  const others = said.filter((text) => text.includes(`(key: ${servings[0]?.places.key_file})`));
+  expect(others).toHaveLength(3);
 });
 
 function connect({ places, key: token }: Serving) {

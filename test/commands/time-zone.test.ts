@@ -42,10 +42,13 @@ describe("the machine's time zone", () => {
 
   test.each([
     ["Asia/Tokyo", "+09:00"],
+    [":Asia/Tokyo", "+09:00"],
+    ["Etc/GMT+5", "-05:00"],
     // An old name and a rule. The runtime decides their meaning.
     ["Japan", "+09:00"],
     ["UTC+3", "-03:00"],
     ["Nowhere/Land", "Z"],
+    ["", "Z"],
   ])("set as %j is used for times in tables", async (TZ, offset) => {
     expect(await readOffset(folder, TZ)).toEqual(offset);
   });

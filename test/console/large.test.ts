@@ -131,3 +131,10 @@ test("a plan shortens long rows, and shows each long row in full on its own page
   const last = await tab.open(`/plans/${plan.id}?faults=3`);
   expect(last.text.match(/Url must|URL must|must be/gi)?.length).toBe(10);
 });
+
+test("the box of a link with a long path has the whole path", async () => {
+  const path = `far/${scribble(1500)}`;
+  await make("/links", { path });
+  const { text } = await tab.open("/links");
+  expect(text).toContain(`name="path" value="${path}"`);
+});

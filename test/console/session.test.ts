@@ -68,6 +68,35 @@ test("a one-time address is not accepted as a session, nor a session as an addre
   expect(await sessions.find(session)).toBe(secret);
 });
 
+test("a session is not accepted as a one-time address, even if its row has that kind", async () => {
+  const session = await sessions.begin(secret);
+  expect(await sessions.isAddress(session)).toBe(false);
+  const sql = await at.openSql();
+  await sql.write(async (db) => {
+    await db.updateTable("kept_values").set({ kind: "console_address" }).execute();
+  });
+  expect(await sessions.takeAddress(session)).toBeUndefined();
+});
+
+test("a session is renewed at most once in five minutes", async () => {
+  let renewed = 0;
+  const { kept } = state;
+  const renew: typeof kept.renew = async (...row) => {
+    renewed += 1;
+    await kept.renew(...row);
+  };
+  const counting = createSessions({
+    openRows: () => Promise.resolve({ ...kept, renew }),
+    clock: { now: () => at.now },
+  });
+  const token = await counting.begin(secret);
+  for (const expected of [0, 1]) {
+    for (let turn = 0; turn < 5; turn += 1) await counting.find(token);
+    expect(renewed).toBe(expected);
+    at.now += 5 * minute + 1;
+  }
+});
+
 test("a session row that was swapped with another row is not accepted", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();

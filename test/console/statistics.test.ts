@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
+import type { Visit } from "../../src/console/page.ts";
+import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
 import { type Browsing, callTool, signInAt } from "../support/console.ts";
 import { createServed, runJson, type Served } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
@@ -60,6 +63,30 @@ test("the statistics page groups many years by month", async () => {
   const { text } = await tab.open("/statistics?from=2017-01-01&to=2026-06-30");
   expect(text.match(/<th scope="row"[^>]*>20\d\d-\d\d</g)).toHaveLength(9 * 12 + 6);
   expect(text).toContain("Month</th>");
+});
+
+test("statistics pages request the previous period only for the parts that show it", async () => {
+  const asked: JsonObject[] = [];
+  const call = (_tool: string, given: JsonObject) => {
+    asked.push(given);
+    const stats = { by: given["by"] ?? "", sentence: "", rows: [] };
+    return Promise.resolve({ kind: "done", result: { stats } });
+  };
+  const tryCall = async (...given: Parameters<typeof call>) => (await call(...given)).result;
+  const account = { call, tryCall, readToday: () => "2026-01-15", mayUse: () => true };
+  // The page reads nothing else of a visit.
+  const visit = { account, url: new URL("https://console.example/statistics") } as unknown as Visit;
+  await statisticsPage.show(visit);
+  await renderLinkStats(visit, "1");
+  expect(asked.map(({ by, compare }) => [by, compare])).toEqual([
+    ["day", true],
+    ["link", undefined],
+    ["platform", undefined],
+    ["source", undefined],
+    ["referrer", undefined],
+    ["country", undefined],
+    ["day", true],
+  ]);
 });
 
 test.each([
