@@ -210,6 +210,17 @@ describe.each(Object.entries(windows))("in a %s window of the template editor", 
   });
 });
 
+test("without field-sizing, lines typed at the end are next to their line numbers", async () => {
+  const tab = await openConsole(browser, { places: serving.places, key }, windows.desktop);
+  const area = await findText(tab.page, "Body");
+  await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
+  await area.press("ControlOrMeta+End");
+  await tab.page.keyboard.insertText("<p>more</p>\n".repeat(40));
+  const last = await countLines(area);
+  await expect.poll(() => readLineAt(area, last)).toBe(last);
+  expect(await readLineAt(area, last - 12)).toBe(last - 12);
+});
+
 /** The text of the starter template, in the middle of the window. */
 async function findText(shown: Page, label: string): Promise<Locator> {
   const area = shown.getByLabel(label);
