@@ -1,6 +1,6 @@
 import { listWords } from "./split-words.ts";
 
-/** The HTML that a template may contain. This is an allowlist, so a missing entry is never harmful. */
+/** The HTML that a template may contain. In an allowlist, a missing entry is never harmful. */
 
 const elements = listWords(
   "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
