@@ -31,6 +31,26 @@ async function run(operation: PlanOperation, rows: readonly object[]) {
   return planner.run((await planner.plan(wantRows(operation, rows))).plan);
 }
 
+describe("two update rows", () => {
+  test("with the same ID in upper and lower case are rejected", async () => {
+    const { id } = await planner.make({ path: "a" });
+    const message = "The same id is in rows 1 and 2; keep one of them";
+    const rows = [id.toUpperCase(), id].map((each) => ({ id: each, name: "A" }));
+    expect(await plan("update", rows)).toEqual(["update", ["invalid", message]]);
+  });
+
+  test("are rejected if one moves its link to the path of the other", async () => {
+    await planner.make({ path: "a" });
+    const { id } = await planner.make({ path: "b" });
+    const message = "The same path is in rows 1 and 2; keep one of them";
+    const rows = [
+      { path: "a", name: "A" },
+      { id, path: "/a" },
+    ];
+    expect(await plan("update", rows)).toEqual(["update", ["invalid", message]]);
+  });
+});
+
 describe("an upsert row", () => {
   test("with an ID and a path matches only a link that has both", async () => {
     const { id } = await planner.make({ path: "a" });
