@@ -215,7 +215,9 @@ describe("a backup of a large store", () => {
     const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
     const { code, stdout, stderr } = await start(under).finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^waypost: Nothing was copied: [^\n]+: a disk reports errors\n$/);
+    expect(stderr).toMatch(
+      /^waypost: Nothing was copied: [^\n]+: its disk reports errors; choose another disk\n$/,
+    );
     expect(await names()).toEqual(before);
   });
 });

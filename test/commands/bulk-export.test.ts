@@ -223,7 +223,7 @@ describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
   const told = {
     code: 2,
     stdout: "",
-    stderr: "waypost: cannot write to stdout: its disk is full\n",
+    stderr: "waypost: cannot write to stdout: its disk is full; free some space\n",
   };
 
   test("fails with one line", async () => {

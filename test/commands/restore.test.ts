@@ -263,7 +263,7 @@ describe("a restore that is interrupted", () => {
     const under = ["unshare", "-m", "sh", "-c", `${made}; ${listed}`, "sh"];
     const full = await run(["restore", large, "--data", other.path], { under });
     expect(full).toMatchObject({ code: 2, stdout: "" });
-    expect(full.stderr).toMatch(/: its disk is full\n$/);
+    expect(full.stderr).toMatch(/: its disk is full; free some space\n$/);
   });
 });
 

@@ -90,7 +90,7 @@ describe("two errors are shown next to their fields", () => {
     },
     "a new project": {
       path: () => "/projects/new",
-      typed: { "#subdomain": subdomain, "#custom_domain": "x y" },
+      typed: { "#name": "Two errors", "#subdomain": subdomain, "#custom_domain": "x y" },
       button: "Create project",
       faults: { "#subdomain": /invalid/, "#custom_domain": /invalid/ },
       isMaster: true,
@@ -120,7 +120,7 @@ describe("two errors are shown next to their fields", () => {
     for (const [selector, text] of Object.entries(form.typed)) {
       await page.locator(selector).fill(text);
     }
-    const [first = ""] = Object.keys(form.typed);
+    const [first = ""] = Object.keys(form.faults);
     const loaded = page.waitForEvent("load");
     await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
     await loaded;

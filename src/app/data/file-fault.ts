@@ -10,9 +10,9 @@ const causes: Readonly<Record<string, string>> = {
   EACCES: "you do not have permission to use it",
   EPERM: "you do not have permission to use it",
   EROFS: "its disk is read-only",
-  ENOSPC: "its disk is full",
-  EDQUOT: "your disk quota is used up",
-  EIO: "a disk reports errors",
+  ENOSPC: "its disk is full; free some space",
+  EDQUOT: "your disk quota is used up; free some space",
+  EIO: "its disk reports errors; choose another disk",
 };
 
 /** Returns why a file could not be read or written, as the end of a sentence. */
