@@ -115,6 +115,7 @@ describe("doctor warns that a proxy is not trusted", () => {
   test("if a project has a verified domain, whose links are https", async () => {
     await using folder = await createFolder();
     await using dns = await startDnsServer();
+    await runJson(["keys", "create", "--data", folder.path]);
     const update = ["projects", "update", "default", "--data", folder.path];
     await runJson([...update, "--custom-domain", "go.example"]);
     expect((await doctor(folder, [], dns.env)).warned).toEqual([]);

@@ -12,6 +12,7 @@ async function open() {
   const dns = await startDnsServer();
   const inFolder = (...words: readonly string[]) =>
     run([...words, "--data", folder.path], { env: dns.env });
+  await inFolder("keys", "create");
   const update = (...words: readonly string[]) => inFolder("projects", "update", ...words);
   const readVerified = async (): Promise<readonly boolean[]> => {
     const { projects } = await runJson(["projects", "list", "--data", folder.path]);

@@ -153,7 +153,11 @@ test("webhook commands and doctor warn when waypost serve is not running", async
 
 test("the console of a stdio session says that it does not deliver webhooks", async () => {
   const port = await findFreePort();
-  await using session = await startSession({ data: folder.path, port });
+  await using session = await startSession({
+    data: folder.path,
+    port,
+    env: { WAYPOST_CONSOLE_PATH: "/" },
+  });
   await session.call("list_links", {});
   const places = { ...serving.places, url: `http://127.0.0.1:${port}` };
   const tab = await signInAt({ places, key: serving.key });
