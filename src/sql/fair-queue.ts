@@ -23,17 +23,18 @@ type WaitingTask = { readonly begin: () => Promise<void>; readonly refuse: () =>
 
 export function createFairQueue(most: number, mostWaitingInLine = Infinity): FairQueue {
   const lines = new Map<string, WaitingTask[]>();
-  const running = new Set<Promise<void>>();
+  const running = new Map<string, Promise<void>>();
   let isOver = false;
 
   function beginNext(): void {
-    const next = running.size < most ? takeNext(lines) : undefined;
+    const next = running.size < most ? takeNext(lines, running) : undefined;
     if (next === undefined) return;
-    const ended = next.begin().finally(() => {
-      running.delete(ended);
+    const [line, task] = next;
+    const ended = task.begin().finally(() => {
+      running.delete(line);
       beginNext();
     });
-    running.add(ended);
+    running.set(line, ended);
   }
 
   return {
@@ -59,7 +60,7 @@ export function createFairQueue(most: number, mostWaitingInLine = Infinity): Fai
       }),
     finish: async () => {
       isOver = true;
-      while (running.size > 0) await Promise.all(running);
+      while (running.size > 0) await Promise.all(running.values());
     },
     refuseWaiting: () => {
       isOver = true;
@@ -69,13 +70,17 @@ export function createFairQueue(most: number, mostWaitingInLine = Infinity): Fai
   };
 }
 
-/** Takes the first task of the next queue, and moves that queue to the end. */
-function takeNext(lines: Map<string, WaitingTask[]>): WaitingTask | undefined {
+/** Takes the first task of the next queue that has none running. That queue moves to the end. */
+function takeNext(
+  lines: Map<string, WaitingTask[]>,
+  running: ReadonlyMap<string, unknown>,
+): readonly [string, WaitingTask] | undefined {
   for (const [line, waiting] of lines) {
+    if (running.has(line)) continue;
     lines.delete(line);
     const first = waiting.shift();
     if (waiting.length > 0) lines.set(line, waiting);
-    if (first !== undefined) return first;
+    if (first !== undefined) return [line, first];
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
+import { sql, type Kysely, type KyselyPlugin, type QueryExecutorProvider } from "kysely";
 import { describeDatabase } from "../network/database-url.ts";
 import { createFairQueue } from "./fair-queue.ts";
 import { requireWaiting, OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
@@ -15,7 +15,14 @@ import {
   type DatabaseFacts,
 } from "./postgres-faults.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
-import type { PoolMeasures, Sql, WriteOptions, WriteSignal } from "./sql.ts";
+import type {
+  PoolMeasures,
+  ReadOptions,
+  ReadSignal,
+  Sql,
+  WriteOptions,
+  WriteSignal,
+} from "./sql.ts";
 
 /** Long reads and writes have their own connections, so that short reads need not wait for them. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
@@ -39,8 +46,8 @@ const patience_ms = 2_000;
 /** The maximum number of repetitions of a write whose connection broke before COMMIT was sent. */
 const mostBreaks = 5;
 /**
- * The time for which a write is repeated after serialization failures. A limited number of attempts
- * would be unfair. If two processes constantly write to one project, one of them often loses.
+ * The time for which a write is repeated after its first serialization failure. A limited number of
+ * attempts would be unfair: of two processes that constantly write to one project, one often loses.
  */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
@@ -70,7 +77,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   return {
     engine: "postgres",
     db,
-    readLong: (work, options) => scanQueue.run(() => scan(scanning, work), options),
+    readLong: (work, options) => scanQueue.run(() => scan(scanning, work, options), options),
     write,
     countWrites,
     measurePool: () => addMeasures(pools),
@@ -97,16 +104,28 @@ async function requireUsable<Tables>(db: Kysely<Tables>, url: string): Promise<D
 function scan<Tables, Result>(
   scanning: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
+  { signal }: ReadOptions,
 ): Promise<Result> {
   return scanning.connection().execute(async (db) => {
     try {
       const limits = { statement_timeout: longestScan_ms, work_mem: scanMemory_kb };
       await begin(db, "repeatable read read only", limits);
-      return await work(db);
+      return await work(db.withPlugin(stopWithCaller(signal)));
     } finally {
       await rollback(db);
     }
   });
+}
+
+/** Rejects further statements of a read whose caller has left. */
+function stopWithCaller(signal: ReadSignal): KyselyPlugin {
+  return {
+    transformQuery: ({ node }) => {
+      requireWaiting(signal);
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
 }
 
 /**
@@ -175,17 +194,21 @@ async function repeatWrite<Result>(
   attempt: () => Promise<Result>,
   signal: WriteSignal | undefined,
 ): Promise<Result> {
-  const started = performance.now();
+  let firstFailed: number | undefined;
   for (let tries = 1, breaks = 0; ; tries += 1) {
     requireWaiting(signal);
     try {
       return await attempt();
     } catch (error) {
-      if (isBroken(error)) breaks += 1;
-      else if (!isRepeatable(error)) throw error;
-      if (breaks > mostBreaks) throw error;
-      if (performance.now() - started > longestRepeats_ms) {
-        throw new StoreBusy("others write the same", { cause: error });
+      if (isBroken(error)) {
+        breaks += 1;
+        if (breaks > mostBreaks) throw error;
+      } else {
+        if (!isRepeatable(error)) throw error;
+        firstFailed ??= performance.now();
+        if (performance.now() - firstFailed > longestRepeats_ms) {
+          throw new StoreBusy("others write the same", { cause: error });
+        }
       }
     }
     await setTimeout(Math.random() * Math.min(2 ** tries, mostBackoff_ms));

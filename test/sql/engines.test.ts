@@ -146,13 +146,17 @@ describe("a long read", () => {
 
   test("stops between two statements when its caller disconnects", async () => {
     const { signal, leave } = createCaller();
+    let hasListedTwice = false;
     const leaveMidway = async (db: Kysely<Tables>) => {
       await list(db);
       leave();
-      return list(db);
+      await list(db);
+      hasListedTwice = true;
     };
     const reading = store.readLong(leaveMidway, { ...once, signal });
     await expect(reading).rejects.toBeInstanceOf(StoreBusy);
+    await store.readLong(list, once);
+    expect(hasListedTwice).toBe(false);
   });
 
   test("is rejected after the store is closed", async () => {

@@ -303,26 +303,42 @@ describe("a long read on PostgreSQL", () => {
   test("whose caller disconnects is rejected at once, but blocks the next read", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
-    const hold = (caller: ReadSignal) =>
+    const hold = (caller: ReadSignal, line: string) =>
       store.readLong(
         async () => {
           begun.open();
           await over.opened;
         },
-        { signal: caller, line: "one" },
+        { signal: caller, line },
       );
-    const left = hold(signal);
-    const stays = hold(staying);
+    const left = hold(signal, "one");
+    const stays = hold(staying, "two");
     await begun.opened;
     leave();
     await expect(left).rejects.toBeInstanceOf(StoreBusy);
     let isRead = false;
-    const next = store.readLong(async () => (isRead = true), { signal: staying, line: "two" });
+    const next = store.readLong(async () => (isRead = true), { signal: staying, line: "three" });
     await read(store, "any");
     expect(isRead).toBe(false);
     over.open();
     await Promise.all([stays, next]);
     expect(isRead).toBe(true);
+  });
+
+  test("waits for the running one of its project, while another project's read runs", async () => {
+    const over = createGate();
+    const ended: string[] = [];
+    const begin = async (name: string, line: string, until?: Promise<unknown>) => {
+      await store.readLong(async () => until, { signal: staying, line });
+      ended.push(name);
+    };
+    const first = begin("first", "one", over.opened);
+    const second = begin("second", "one");
+    await begin("another project's", "two");
+    expect(ended).toEqual(["another project's"]);
+    over.open();
+    await Promise.all([first, second]);
+    expect(ended).toEqual(["another project's", "first", "second"]);
   });
 
   test("has a timeout on the server, and other statements have none", async () => {
