@@ -101,11 +101,13 @@ export type ChangeEnd = ChangeTarget &
 export function createHistory(sql: Sql<StateTables>, sources: ClockAndRandom): History {
   const { db, write } = sql;
   const { clock } = sources;
-  let begunHere = 0;
+  const begunBy = new Map<string, number>();
   return {
     begin: async (begun) => {
-      if (begunHere % checkedEach === 0) await dropSurplus(sql, begun);
-      begunHere += 1;
+      const author = `${begun.realm} ${begun.key_print}`;
+      const already = begunBy.get(author) ?? 0;
+      if (already % checkedEach === 0) await dropSurplus(sql, begun);
+      begunBy.set(author, already + 1);
       return write((inner) => insertChange(inner, begun, "begun", sources));
     },
     note: (change, ended) => write((inner) => noteEnd(inner, change, ended)),
@@ -149,7 +151,7 @@ const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;
 /** Small batches, so that other writers do not wait long. */
 const mostAtOnce = 200;
-/** Adding up sizes takes longer than writing a change, so only every 64th change does this. */
+/** Adding up sizes takes longer than writing a change, so only every 64th of a key does this. */
 const checkedEach = 64;
 
 /** Deletes a key's oldest changes beyond its limit. */
