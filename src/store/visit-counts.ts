@@ -213,7 +213,7 @@ function prepareAdding(
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
-/** The maximum number of hosts that one transaction removes. */
+/** The maximum number of hosts that one statement removes, because it names each of them. */
 const mostRemoved = 5000;
 
 /**
@@ -222,12 +222,17 @@ const mostRemoved = 5000;
  * hosts are counted as `other`.
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
-  // Each host of a link is also a host of the project, so most days need no check per link.
-  const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
-  if (hosts.length === 0) return;
-  const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
-  const beyond = [...hosts.slice(mostOfProject - mostOfLink), ...ofLinks];
-  if (beyond.length > 0) await joinHosts(tenant, day, beyond);
+  for (let isMore = true; isMore;) {
+    // Each host of a link is also a host of the project, so most days need no check per link.
+    const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
+    if (hosts.length === 0) return;
+    const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
+    const ofProject = hosts.slice(mostOfProject - mostOfLink);
+    for (const beyond of [ofProject, ofLinks]) {
+      if (beyond.length > 0) await joinHosts(tenant, day, beyond);
+    }
+    isMore = [hosts, ofLinks].some(({ length }) => length === mostRemoved);
+  }
 }
 
 type ReferringHost = { readonly link_id: string; readonly value: string };

@@ -240,25 +240,24 @@ const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
  * large. Click events are deleted first, because links show their clicks anyway.
  */
 export async function tidyOutboxes({ write }: Pick<Sql<Tables>, "write">, now: number) {
-  await write((db) => tidy(db, now), { isPatient: true });
-}
-
-async function tidy(db: Db, now: number): Promise<void> {
-  const dead = db.deleteFrom("deliveries").where("state", "=", "dead");
-  await dead.where("next_at", "<=", now - keptDead_ms).execute();
-  const { rows } = await sql<Pick<DeliveryTable, "webhook_id">>`
-    delete from deliveries where (project_id, webhook_id, event_id) in (
-      select project_id, webhook_id, event_id from (
-        select project_id, webhook_id, event_id, sum(octet_length(body)) over (
-          partition by project_id
-          order by case event when 'link.clicked' then 1 else 0 end, created_at desc, event_id
-        ) as bytes from deliveries
-      ) as outbox where bytes > ${mostBytes}
-    ) returning webhook_id
-  `.execute(db);
-  for (const id of new Set(rows.map(({ webhook_id }) => webhook_id))) {
-    const added = rows.filter(({ webhook_id }) => webhook_id === id).length;
-    const update = db.updateTable("webhooks").where("id", "=", id);
-    await update.set((row) => ({ dropped: row("dropped", "+", added) })).execute();
-  }
+  const tidy = async (db: Db) => {
+    const dead = db.deleteFrom("deliveries").where("state", "=", "dead");
+    await dead.where("next_at", "<=", now - keptDead_ms).execute();
+    const { rows } = await sql<Pick<DeliveryTable, "webhook_id">>`
+      delete from deliveries where (project_id, webhook_id, event_id) in (
+        select project_id, webhook_id, event_id from (
+          select project_id, webhook_id, event_id, sum(octet_length(body)) over (
+            partition by project_id
+            order by case event when 'link.clicked' then 1 else 0 end, created_at desc, event_id
+          ) as bytes from deliveries
+        ) as outbox where bytes > ${mostBytes}
+      ) returning webhook_id
+    `.execute(db);
+    for (const id of new Set(rows.map(({ webhook_id }) => webhook_id))) {
+      const added = rows.filter(({ webhook_id }) => webhook_id === id).length;
+      const update = db.updateTable("webhooks").where("id", "=", id);
+      await update.set((row) => ({ dropped: row("dropped", "+", added) })).execute();
+    }
+  };
+  await write(tidy, { isPatient: true });
 }

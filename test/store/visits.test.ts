@@ -141,6 +141,24 @@ test("at most 100 referrers of a link and 1,000 of a project are stored each day
   }
 });
 
+test("the limits of referrers hold if 60 links get 200 each before they are stored", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 60);
+  const clicks = openCounting(store);
+  for (const id of ids) {
+    for (let host = 0; host < 200; host += 1) {
+      noteClick(clicks, projectId, id, { referrer: `host-${host}-of-${id}.example`, at: now });
+    }
+  }
+  await clicks.flush(projectId);
+  const rows = await readRows(store, projectId);
+  const referrers = rows.filter(({ dimension }) => dimension === "referrer");
+  for (const link of [...ids, ""]) {
+    const own = referrers.filter(({ link_id, value }) => link_id === link && value !== "other");
+    expect(own).toHaveLength(link === "" ? 1000 : 100);
+  }
+});
+
 test("the visits of a deleted project are deleted", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
