@@ -32,7 +32,7 @@ const routes = listEndpoints().flatMap((entry) => {
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const admitted = "admitted";
 
-describe("an API key", () => {
+describe("API keys", () => {
   let world: World;
   let holders: readonly KeyKind[];
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe("an API key", () => {
   afterAll(() => world[Symbol.asyncDispose]());
 
   test.each(routes)(
-    "is accepted by %s %s only as the contract allows",
+    "%s %s accepts only keys with the plan, role and scope in the contract",
     async (method, _, entry) => {
       const outcomes: Record<string, string> = {};
       const expected: Record<string, string> = {};
@@ -61,7 +61,7 @@ describe("an API key", () => {
   );
 
   test.each(routes)(
-    "is required by %s %s, unless the contract says otherwise",
+    "%s %s rejects a missing or invalid key unless the endpoint is public",
     async (method, _, entry) => {
       const isOpen = entry.auth === "none";
       const wrong = { key: null, headers: { authorization: "Token nonsense" } };
@@ -75,7 +75,7 @@ describe("an API key", () => {
   );
 
   test.each(routes)(
-    "of a suspended account is rejected by %s %s, unless no key is required",
+    "%s %s rejects a key of a suspended account unless the endpoint is public",
     async (method, _, entry) => {
       const project = await world.addProject({ suspended: true });
       const key = await world.addKey({ project });
@@ -120,7 +120,7 @@ test.each([
 );
 
 test.each(roles)(
-  "a key with the role %s creates an app with a link only if it may register apps",
+  "a key with the role %s creates a link's app only if the role may register apps",
   async (role) => {
     await using world = await createWorld();
     const key = await world.addKey({ role });
@@ -140,7 +140,7 @@ const registrations = [
 ] as const;
 
 test.each(registrations)(
-  "a key creates an %s with a link only if it has the scope %s",
+  "writing a link creates its %s only if the key has the scope %s",
   async (name, scope, app) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;

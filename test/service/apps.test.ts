@@ -228,7 +228,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
-    "%s returns 404 for an unknown id",
+    "with an unknown ID gets a 404 from %s",
     async (method) => {
       await using world = await createWorld();
       const made = await register(world, kind);
@@ -241,7 +241,7 @@ describe.each([ios, android])("an $label", (kind) => {
     },
   );
 
-  test("cannot be written without its wrapper", async () => {
+  test("cannot be sent without its wrapper object", async () => {
     await using world = await createWorld();
     const { id } = await register(world, kind);
     const error = `Required parameter is missing: ${name}.`;
@@ -296,7 +296,7 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([201, 422]);
   });
 
-  test("stores each field in its normal form", async () => {
+  test("has each field normalized", async () => {
     await using world = await createWorld();
     for (const [field, given, kept] of kind.forms) {
       const made = await register(world, kind, { [field]: given });

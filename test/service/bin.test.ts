@@ -46,7 +46,7 @@ const iosApp = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001", name: 
 const androidApp = { android_app: { package_name: "com.shop", fingerprints: ["AA:BB"] } };
 
 describe("a deleted link", () => {
-  test("is not returned by GET or lists, and its path is free", async () => {
+  test("is not returned by GET or lists, and its path can be reused", async () => {
     const { id } = await make("/links", whole);
     await make("/links", { path: "summer" });
     await remove(`/links/${id}`);
@@ -85,7 +85,7 @@ describe("a deleted link", () => {
     }
   });
 
-  test("counts visits that were recorded after its deletion", async () => {
+  test("has the clicks from before and after its deletion when it is restored", async () => {
     const { id } = await make("/links", { path: "spring" });
     noteClick(world.clicks, world.project.id, id);
     await remove(`/links/${id}`);
@@ -96,7 +96,7 @@ describe("a deleted link", () => {
     expect((await read(`/links/${id}`)).clicks).toBe(3);
   });
 
-  test("is not restored while another link has its path or shortened path", async () => {
+  test("cannot be restored while another link has its path or shortened path", async () => {
     const { id, shortened_path } = await make("/links", whole);
     await remove(`/links/${id}`);
     const restore = async () => {
@@ -115,7 +115,7 @@ describe("a deleted link", () => {
     expect((await list()).meta.count).toBe(1);
   });
 
-  test("is not restored beyond the link limit of the free plan", async () => {
+  test("cannot be restored when the free plan's link limit is reached", async () => {
     const project = await world.addProject({ plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
     const { id } = (await send("POST", "/links", { path: "one" }, key)).body;
@@ -161,12 +161,12 @@ describe("POST /restore", () => {
     ["links", messages.link_not_found],
     ["ios_apps", messages.ios_app_not_found],
     ["android_apps", messages.android_app_not_found],
-  ])("of %s returns 404 for an id that never existed", async (kind, message) => {
+  ])("returns 404 for an ID of %s that never existed", async (kind, message) => {
     const { status, body } = await send("POST", `/${kind}/${unknownId}/restore`);
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the scope and role for creating, and counts toward the same rate limit", async () => {
+  test("needs the scope and role of a create request and shares its rate limit", async () => {
     const { id } = await make("/links", { path: "spring" });
     const app = await make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -212,7 +212,7 @@ describe.each([
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
   const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
-  test("is restored on its former links that have had no other app since", async () => {
+  test("is restored on its former links unless they have had another app since", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -249,7 +249,7 @@ describe.each([
     expect([await readApp(once.id), await readApp(twice.id)]).toEqual([null, null]);
   });
 
-  test("is not restored while another app has its identifier", async () => {
+  test("cannot be restored while another app has its identifier", async () => {
     const app = await addApp();
     await remove(path(app.id));
     const heir = await addApp();
@@ -259,7 +259,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("returns to a link that was also deleted, in either order of restoration", async () => {
+  test("is restored on a link that was also deleted, whichever is restored first", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -283,7 +283,7 @@ describe.each([
     }
   });
 
-  test("returns only to links of which it was the last app", async () => {
+  test("is restored only on links that had no later app", async () => {
     const first = await addApp();
     const last = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -65,7 +65,7 @@ test("fields outside the wrapper are ignored, and the Warning header lists them"
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("an empty body of a POST creates a link, and of a PATCH changes nothing", async () => {
+test("POST with an empty body creates a link, and PATCH with an empty body changes nothing", async () => {
   await using world = await createWorld();
   for (const body of [{}, { link: {} }]) {
     const link = await make(world, "/links", body);
@@ -128,7 +128,7 @@ test("an update with only unknown fields returns 422 and changes nothing", async
   expect(await listLinks(world)).toEqual([link]);
 });
 
-test("a body with 60,000 unknown fields gets a short error", async () => {
+test("a body with 60,000 unknown fields returns a short error", async () => {
   await using world = await createWorld();
   const names = Array.from({ length: 60_000 }, (_, index) => [`n${index}${"x".repeat(5)}`, 1]);
   const reply = await world.call("POST", "/links", { body: Object.fromEntries(names) });
@@ -153,7 +153,7 @@ test("a Warning header lists unknown fields and suggests similar known fields", 
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("a link or app can be written back, with a warning about read-only fields", async () => {
+test("writing a link or app back succeeds with a warning about read-only fields", async () => {
   await using world = await createWorld();
   const app = await make(world, "/ios_apps", { ios_app: ios });
   const link = await make(world, "/links", { path: "a", ios_app_id: app.id });
@@ -199,7 +199,7 @@ test("a Warning header is well-formed for any field names", async () => {
 const formTypes = ["application/x-www-form-urlencoded", "Multipart/Form-Data; boundary=x"];
 
 test.each(formTypes)(
-  "a form of the type %s gets a 400 that shows the JSON to send",
+  "a form body of the type %s returns a 400 that shows the JSON to send",
   async (type) => {
     await using world = await createWorld();
     for (const [method, path, example, key] of [
@@ -220,7 +220,7 @@ test.each(formTypes)(
   },
 );
 
-test("numbers and flags are accepted as text, and text as flags", async () => {
+test("text fields accept numbers and booleans, and boolean fields accept text", async () => {
   await using world = await createWorld();
   for (const [flag, wanted] of [
     ["true", true],
@@ -259,7 +259,7 @@ const lossy = [
 ] as const;
 
 test.each(lossy)(
-  "a value that would change its meaning in another type is rejected: %j",
+  "a value that cannot be converted to the field's type is rejected: %j",
   async (...row) => {
     const [body, error] = row;
     await using world = await createWorld();
@@ -299,7 +299,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`an unknown ${member}, or another project's, is rejected like in ${field}`, async () => {
+  test(`${member} rejects unknown IDs with the same error as ${field}`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await make(world, list, { [field]: app });
@@ -316,7 +316,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} and ${field} may be sent together if they agree`, async () => {
+  test(`${member} and ${field} can be sent together only if they agree`, async () => {
     await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;

@@ -62,7 +62,7 @@ async function spend(world: World, calls: readonly Call[], times: number, key = 
 }
 
 for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
-  test(`${row}: 600 requests to its endpoints pass, then only these are refused`, async () => {
+  test(`the limit for ${row} allows 600 requests and affects no other endpoints`, async () => {
     await using world = await createWorld();
     expect(await spend(world, calls, 600)).toEqual({ passed: 600, refused: 0 });
     for (const next of calls) {
@@ -81,7 +81,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reading, deleting links and resolving short links have no rate limit", async () => {
+test("reads, link deletions and short link resolution have no rate limit", async () => {
   await using world = await createWorld();
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
@@ -114,7 +114,7 @@ test("a rate limit's window starts with its first request and ends a minute late
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a reached rate limit is not forgotten while thousands of other keys send requests", () => {
+test("a reached rate limit still applies after thousands of other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -129,7 +129,7 @@ test("a reached rate limit is not forgotten while thousands of other keys send r
   void spend("spent");
 });
 
-test("every key has its own rate limit, even within a project", async () => {
+test("keys of the same project have separate rate limits", async () => {
   await using world = await createWorld();
   const calls = rows["iOS app writes"];
   const other = await world.addKey();
@@ -137,7 +137,7 @@ test("every key has its own rate limit, even within a project", async () => {
   expect(await spend(world, calls, 601, other)).toEqual({ passed: 600, refused: 1 });
 });
 
-test("project requests of a master key may exceed 600 a minute", async () => {
+test("a master key may send more than 600 project requests a minute", async () => {
   await using world = await createWorld();
   const calls: readonly Call[] = [["PATCH", `/projects/${unknownId}`]];
   expect((await spend(world, calls, 650, world.master)).refused).toBe(0);
@@ -151,7 +151,7 @@ test("exactly 600 of 650 simultaneous requests are accepted", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("a request rejected for its plan, scope or role does not use the rate limit", async () => {
+test("a request rejected for its plan, scope or role does not count toward the rate limit", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [

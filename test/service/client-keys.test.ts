@@ -40,7 +40,7 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
 const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 
 describe("POST /links/attribute with a client key", () => {
-  test("returns the link of an address in the format of each SDK", async () => {
+  test("returns the link for a URL in the format of each SDK", async () => {
     const link = await make({
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",
@@ -72,7 +72,7 @@ describe("POST /links/attribute with a client key", () => {
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
   });
 
-  test("merges the parameters of the address with those of the link and short link", async () => {
+  test("merges the query parameters of the URL, the link and the short link", async () => {
     const url = "https://example.com/shoes?size=42";
     const link = await make({ path: "shoes", url, options: { shorten: true } });
     const short = await world.call("POST", "/short_links", { body: { url: `${host}/shoes?a=1` } });
@@ -91,7 +91,7 @@ describe("POST /links/attribute with a client key", () => {
     });
   });
 
-  test("returns addresses with any characters in a form that old iOS versions parse", async () => {
+  test("encodes URLs so that old iOS versions can parse them", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await make({
       path: "schön/a b",
@@ -119,7 +119,7 @@ describe("POST /links/attribute with a client key", () => {
     }
   });
 
-  test("recognizes an address with the custom scheme of one of the project's apps", async () => {
+  test("matches a URL with the custom scheme of one of the project's apps", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     const link = await make({ path: "shoes" });
     expect((await attribute("shop://shoes?ref=anna")).body.link).toMatchObject({
@@ -129,7 +129,7 @@ describe("POST /links/attribute with a client key", () => {
     expect((await attribute("other://shoes")).body).toEqual({ matched: false });
   });
 
-  test("matches addresses of at most 8,192 characters", async () => {
+  test("matches URLs of up to 8,192 characters", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await make({ path: "shoes" });
     for (const address of ["shop://shoes?a=", `${host}/shoes?a=`]) {
@@ -245,7 +245,7 @@ describe("a client key", () => {
     }
   });
 
-  test("is rejected even where no key is needed, in a header or the query", async () => {
+  test("is rejected even by public endpoints, in a header or in the query", async () => {
     const { shortened_path } = await make({ path: "shoes", options: { shorten: true } });
     const body = { url: `${host}/${shortened_path}` };
     const resolve = async (given: object) =>
@@ -318,7 +318,7 @@ describe("a client key", () => {
   test.each([
     ["", {}],
     [" behind a proxy that is not trusted", { "x-forwarded-for": "198.51.100.7" }],
-  ])("reports at most 60 installs a minute from one IP address%s", async (_, more) => {
+  ])("can report at most 60 installs a minute from one IP address%s", async (_, more) => {
     await make({ path: "shoes" });
     const url = `${origin}${apiPrefix}/links/attribute`;
     const authorization = `Bearer ${client}`;
@@ -341,7 +341,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key is rejected even where no key is needed", async () => {
+test("a client key in a repeated api_key parameter is rejected even by public endpoints", async () => {
   await make({ path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

@@ -40,7 +40,7 @@ test("an IP address may resolve 1,200 short links a minute, unaffected by others
   expect(await resolve(world, "203.0.113.9")).toBe(200);
 });
 
-test("addresses of one IPv6 network share one limit", async () => {
+test("IP addresses of one IPv6 network share one rate limit", async () => {
   await using world = await createWorld();
   await spend(world, 600, "2001:db8::1");
   await spend(world, 600, "2001:db8::2");
@@ -48,12 +48,12 @@ test("addresses of one IPv6 network share one limit", async () => {
   expect(await resolve(world, "2001:db8:0:1::1")).toBe(404);
 });
 
-test("calls within the process have no IP address and are not limited", async () => {
+test("calls within the process have no IP address and no rate limit", async () => {
   await using world = await createWorld();
   expect(await spend(world, 1300)).toEqual([404]);
 });
 
-test("requests with a key do not count toward the limit of their IP address", async () => {
+test("requests with a key do not count toward the rate limit of their IP address", async () => {
   await using world = await createWorld();
   const url = `${origin}${apiPrefix}/links`;
   const headers = { authorization: `Token ${world.key}` };
@@ -63,7 +63,7 @@ test("requests with a key do not count toward the limit of their IP address", as
   }
 });
 
-test("the oldest counters are dropped if thousands of IP addresses send requests", () => {
+test("the oldest counters are dropped when thousands of IP addresses send requests", () => {
   let now = 0;
   const budgets = createBudgets({ monotonic: () => now });
   const spendOf = (address: string) => budgets.spendByAddress(address, "keyless");

@@ -58,7 +58,7 @@ describe("a link in a project with allowed hosts", () => {
     expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
   });
 
-  test("gets one 422 for forbidden hosts and all its other problems", async () => {
+  test("is rejected with a single 422 for forbidden hosts and other problems", async () => {
     await limit();
     const reply = await create({
       url: forbiddenUrl,
@@ -72,7 +72,7 @@ describe("a link in a project with allowed hosts", () => {
     );
   });
 
-  test("can have its address removed, or be created without an address", async () => {
+  test("can be created without a destination or have its destination removed", async () => {
     await limit();
     const made = await create({ path: "bare", url: allowedUrl });
     expect((await patch(made.body.id, { url: "" })).body.url).toBe(null);
@@ -80,8 +80,8 @@ describe("a link in a project with allowed hosts", () => {
   });
 });
 
-describe("an existing link to a host that is no longer allowed", () => {
-  test("keeps its address while other fields change", async () => {
+describe("an existing link whose host is no longer allowed", () => {
+  test("keeps its destination when other fields change", async () => {
     const { id } = (
       await create({ path: "old", url: forbiddenUrl, social_image_url: forbiddenUrl })
     ).body;
@@ -101,7 +101,7 @@ describe("an existing link to a host that is no longer allowed", () => {
     expect(swapped.body.error).toBe(`Ios fallback url ${rejection} evil.example`);
   });
 
-  test("cannot get its old address back after it was replaced", async () => {
+  test("cannot be changed back to its old destination", async () => {
     const { id } = (await create({ path: "old", url: forbiddenUrl })).body;
     await limit();
     expect((await patch(id, { url: allowedUrl })).status).toBe(200);
@@ -110,7 +110,7 @@ describe("an existing link to a host that is no longer allowed", () => {
 });
 
 describe("POST /short_links in a project with allowed hosts", () => {
-  test("accepts addresses on allowed hosts and of the project's own links", async () => {
+  test("accepts URLs on allowed hosts and URLs of the project's own links", async () => {
     await create({ path: "own", url: forbiddenUrl });
     await limit();
     expect((await shorten(allowedUrl)).status).toBe(201);
@@ -119,7 +119,7 @@ describe("POST /short_links in a project with allowed hosts", () => {
     expect([reply.status, reply.body]).toEqual([422, { errors: `Url ${rejection} evil.example` }]);
   });
 
-  test("rejects the address of another project's link", async () => {
+  test("rejects the URL of another project's link", async () => {
     await world.addProject({ subdomain: "other" });
     await limit();
     expect((await shorten("http://other.localhost:8787/own")).status).toBe(422);
@@ -146,10 +146,10 @@ test("the error for a forbidden host lists at most five allowed hosts", async ()
   );
 });
 
-describe("a page template in a project with allowed hosts", () => {
+describe("in a project with allowed hosts", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
 
-  test("can contain only pictures and links of allowed hosts", async () => {
+  test("a page template can only contain images and links on allowed hosts", async () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
@@ -167,7 +167,7 @@ describe("a page template in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("with a forbidden host cannot be published, unless it was live before", async () => {
+  test("a page template with a forbidden host is published only if it was live before", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

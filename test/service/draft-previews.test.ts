@@ -43,7 +43,7 @@ test("a preview of a new link does not reserve its path", async () => {
   await createLink({ path: "new/" });
 });
 
-test("a preview of an invalid link is rejected with the message of the write", async () => {
+test("previewing an invalid link returns the same error as saving it", async () => {
   await createLink({ path: "taken" });
   const link_id = await createLink({ path: "spring" });
   for (const link_fields of [

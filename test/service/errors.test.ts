@@ -62,16 +62,23 @@ const wrongTypes = [
   "text/json; application/json",
 ];
 
-test.each(wrongTypes)("every endpoint with a body returns 400 for the type %s", async (type) => {
-  await using world = await createWorld();
-  for (const [method, path, key] of listWrites(world)) {
-    const given = { key, body: {}, headers: { "content-type": type } };
-    const reply = await world.call(method, path, given);
-    expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
-  }
-});
+test.each(wrongTypes)(
+  "every endpoint with a body returns 400 for the content type %s",
+  async (type) => {
+    await using world = await createWorld();
+    for (const [method, path, key] of listWrites(world)) {
+      const given = { key, body: {}, headers: { "content-type": type } };
+      const reply = await world.call(method, path, given);
+      expect([path, reply.status, reply.body]).toEqual([
+        path,
+        400,
+        { error: messages.content_type },
+      ]);
+    }
+  },
+);
 
-test("every endpoint with a body returns 400 for a request without body and type", async () => {
+test("every endpoint with a body returns 400 for a request without body or content type", async () => {
   await using world = await createWorld();
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
@@ -194,7 +201,7 @@ test("a body passed as a string is measured in bytes, not characters", async () 
   }
 });
 
-test("the size of a body is measured while it arrives, whatever Content-Length says", async () => {
+test("the size of a body is measured as it arrives, regardless of Content-Length", async () => {
   await using world = await createWorld();
   let pulled = 0;
   const endless = stream(100_000, () => (pulled += 1));
@@ -213,7 +220,7 @@ test("the size of a body is measured while it arrives, whatever Content-Length s
   expect(pulled).toBe(17);
 });
 
-test("an address longer than 16 KiB returns 414", async () => {
+test("a URL longer than 16 KiB returns 414", async () => {
   await using world = await createWorld();
   const reply = await world.call("GET", "/links", { query: `q[name_eq]=${"x".repeat(16_384)}` });
   expect([reply.status, reply.body]).toEqual([414, { error: messages.address_too_long }]);
@@ -319,7 +326,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test("a body that does not arrive within ten seconds gets 503", async () => {
+test("a request whose body does not arrive within ten seconds returns 503", async () => {
   await using world = await createWorld();
   const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
   let isAnswered = false;
@@ -333,7 +340,7 @@ test("a body that does not arrive within ten seconds gets 503", async () => {
   expect(await response.json()).toEqual({ error: messages.not_begun });
 });
 
-test("an internal error returns only a reference, and is reported with its cause", async () => {
+test("an internal error returns only a reference ID, and its cause is reported", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: {} });
   await renameTable(world, "links", "lost");
@@ -359,7 +366,7 @@ async function renameTable({ openSql }: World, from: string, to: string): Promis
   await vandal.close();
 }
 
-test("any input gets a JSON response with a single message, never a 5xx", async () => {
+test("every input returns a JSON response with a single message, never a 5xx", async () => {
   await using world = await createWorld();
   const writes: Target[] = listWrites(world).map(([method, path]) => ({ method, path }));
   const reads = ["/links", "/ios_apps", "/android_apps"].map((path) => ({ method: "GET", path }));
@@ -388,7 +395,7 @@ test("any input gets a JSON response with a single message, never a 5xx", async 
   expect(world.reported).toEqual([]);
 });
 
-test("no response may be cached", async () => {
+test("every response forbids caching", async () => {
   await using world = await createWorld();
   const link = (await world.call("POST", "/links", { body: {} })).body;
   for (const reply of [

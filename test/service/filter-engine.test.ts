@@ -128,35 +128,38 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 /** A list request: its filters, page and limit. */
 type Question = { readonly q: readonly Pair[]; readonly page: number; readonly limit: number };
 
-describe("the filter engine returns the same rows as the model", () => {
-  test.each(["no trigram index", "a trigram index"])("for links with %s", async (state) => {
-    const story = fc.record({
-      before: seeds("a", 12),
-      after: seeds("b", 12),
-      changes: steps,
-      last: seeds("c", 3),
-      questions: questionsOn(links),
-    });
-    await fc.assert(
-      fc.asyncProperty(story, async ({ before, after, changes, last, questions }) => {
-        await using world = await createWorld();
-        const rows = await plantLinks(world, before);
-        if (state === "a trigram index") {
-          await beginIndex(world);
-          await world.store.finishTasks();
-        }
-        rows.push(...(await plantLinks(world, after)));
-        await change(world, rows, changes);
-        rows.push(...(await plantLinks(world, last)));
-        for (const question of questions) await compare(world, "links", rows, question);
-      }),
-      { numRuns: 15 },
-    );
-  });
+describe("the filter engine", () => {
+  test.each(["no trigram index", "a trigram index"])(
+    "returns the same links as a reference model with %s",
+    async (state) => {
+      const story = fc.record({
+        before: seeds("a", 12),
+        after: seeds("b", 12),
+        changes: steps,
+        last: seeds("c", 3),
+        questions: questionsOn(links),
+      });
+      await fc.assert(
+        fc.asyncProperty(story, async ({ before, after, changes, last, questions }) => {
+          await using world = await createWorld();
+          const rows = await plantLinks(world, before);
+          if (state === "a trigram index") {
+            await beginIndex(world);
+            await world.store.finishTasks();
+          }
+          rows.push(...(await plantLinks(world, after)));
+          await change(world, rows, changes);
+          rows.push(...(await plantLinks(world, last)));
+          for (const question of questions) await compare(world, "links", rows, question);
+        }),
+        { numRuns: 15 },
+      );
+    },
+  );
 
   // PostgreSQL never has a half-built index.
   test.skipIf(isOnPostgres)(
-    "for links while the trigram index is half built, and after it is complete",
+    "returns the same links as a reference model with a half-built trigram index",
     async () => {
       await using world = await createWorld();
       const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
@@ -178,7 +181,7 @@ describe("the filter engine returns the same rows as the model", () => {
     },
   );
 
-  test("for iOS apps", async () => {
+  test("returns the same iOS apps as a reference model", async () => {
     const app = fc.record({
       bundle_id: fc.constantFrom("com.a", "com.A", "com.a.b", "com.b", "org", "org.1-x"),
       team_id: fc.constantFrom("TEAM000001", "team000001", "TEAM000002"),
@@ -189,7 +192,7 @@ describe("the filter engine returns the same rows as the model", () => {
     await agreeOnApps("ios_apps", fc.uniqueArray(app, { selector: (one) => one.bundle_id }));
   });
 
-  test("for Android apps", async () => {
+  test("returns the same Android apps as a reference model", async () => {
     const app = fc.record({
       package_name: fc.constantFrom("com.a", "com.A", "com.a.b_c", "com.b", "org.x1"),
       fingerprints: fc.constant(["AA:BB"]),
@@ -200,7 +203,7 @@ describe("the filter engine returns the same rows as the model", () => {
   });
 });
 
-test("the trigram index forgets a deleted link before a new link reuses its row", async () => {
+test("the trigram index drops a deleted link before a new link reuses its row", async () => {
   await using world = await createWorld();
   await beginIndex(world);
   await world.store.finishTasks();

@@ -165,7 +165,7 @@ describe("GET /links with filters", () => {
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("applied and blank filters get no warning, and GET /projects ignores filters", async () => {
+  test("applied and blank filters cause no warning, but filters of GET /projects do", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);
@@ -185,14 +185,14 @@ describe("GET /links with filters", () => {
     ["nulls are last in ascending order", "q[s]=name+asc&page=11&limit=1", [null]],
     ["nulls are first in descending order", "q[s]=name+desc", [null]],
     ["without a key the newest link is first", "", all.toReversed()],
-  ])("with sorting, %s", async (_, sort, names) => {
+  ])("sorting: %s", async (_, sort, names) => {
     const reply = await world.call("GET", "/links", { query: sort });
     const found: (string | null)[] = reply.body.links.map((link: Seed) => link.name);
     // Links with equal sort values are in the order of their creation.
     expect(found.slice(0, names.length)).toEqual(names);
   });
 
-  test("a trigram index finds no links for a NUL, a quote or an operator in the text", async () => {
+  test("a NUL, a quote or an operator in the text matches no link in a trigram index", async () => {
     await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
     await world.store.finishTasks();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
@@ -202,7 +202,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("GET /links accepts filters up to the maximum length of an address", async () => {
+  test("filters can be as long as the maximum length of a URL", async () => {
     const many = `q[${"name_or_".repeat(1900)}name_eq]=axb`;
     const long = `q[name_cont]=${"axb".repeat(5000)}`;
     const list = Array.from({ length: 700 }, (_, index) => `q[name_in][]=${index}`).join("&");
@@ -215,7 +215,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("GET /links accepts 50 filters and returns 400 for 51", async () => {
+  test("50 filters are accepted, and 51 filters return 400", async () => {
     const conditions = ["eq", "not_eq", "cont", "start", "gt", "gteq", "lt", "lteq", "in"];
     const apps = ["ios_app_bundle_id", "android_app_package_name"];
     const fields = ["name", "path", "shortened_path", "created_via", ...apps];

@@ -42,7 +42,7 @@ test("fingerprints that are not SHA-256 are accepted with a warning", async () =
   );
 });
 
-test("a link gets a warning about fingerprints only if it creates the app", async () => {
+test("writing a link warns about fingerprints only if it creates the app", async () => {
   await using world = await createWorld();
   for (const warning of [allIgnored, null]) {
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });

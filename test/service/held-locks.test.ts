@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Tests writes while another process or connection holds a lock on the database. */
 
 test.runIf(isOnPostgres)(
-  "writes behind a write that waited for a lock get 503 when their time is over",
+  "writes queued behind a write that waits for a lock return 503 when they time out",
   async () => {
     await using world = await createWorld();
     const { advance, call } = world;
@@ -40,7 +40,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.runIf(isOnPostgres)(
-  "a write waits for a database lock only as long as its caller waits",
+  "a write waits for a database lock no longer than its caller waits",
   async () => {
     await using world = await createWorld();
     const lefts: readonly [number | undefined, string][] = [
@@ -62,7 +62,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.skipIf(isOnPostgres)(
-  "writes behind another process's lock all get 503 when their time is over",
+  "writes that wait for another process's lock all return 503 when they time out",
   async () => {
     await using world = await createWorld();
     const { advance, call, file } = world;

@@ -11,7 +11,7 @@ describe("generated values", () => {
   const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
   const noise = fc.uint8Array({ minLength: 10, maxLength: 10 });
 
-  test("include ids, which are version 7 UUIDs with their time", () => {
+  test("include IDs, which are version 7 UUIDs with a timestamp", () => {
     fc.assert(
       fc.property(time, noise, (now, bytes) => {
         const id = idOf(now, bytes);
@@ -22,7 +22,7 @@ describe("generated values", () => {
     );
   });
 
-  test("include ids that sort by their time", () => {
+  test("include IDs that sort by creation time", () => {
     fc.assert(
       fc.property(time, time, noise, noise, (one, other, first, second) => {
         fc.pre(one < other);
@@ -31,7 +31,7 @@ describe("generated values", () => {
     );
   });
 
-  test("include codes of unambiguous letters, each equally likely", () => {
+  test("include codes of unambiguous characters, each equally likely", () => {
     const code = createCode(56 * 4 * 3, createDice());
     const counts = new Map<string, number>();
     for (const letter of code) counts.set(letter, (counts.get(letter) ?? 0) + 1);

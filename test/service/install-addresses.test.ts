@@ -19,24 +19,24 @@ const install: InstallWorld["install"] = (...given) => host.install(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 const rows = () => host.listRows();
 
-describe("an install on an identical phone is not matched to a visit if", () => {
+describe("an install on an identical phone", () => {
   const someIpv6 = "2a00:1450:4001:82a::200e";
 
   test.each([
     ["the visit came over IPv4 and the install over IPv6", home, someIpv6],
     ["the visit came over IPv6 and the install over IPv4", someIpv6, home],
-    ["the install's IPv6 network is next to the visit's", someIpv6, "2a00:1450:4001:82b::200e"],
+    ["the install's IPv6 network is adjacent to the visit's", someIpv6, "2a00:1450:4001:82b::200e"],
     ["the install comes from a shared address", home, "172.226.3.4"],
     ["the visit came from a shared address", "172.226.3.4", home],
     ["both addresses are in one shared range", "172.226.3.4", "172.226.3.5"],
     ["both addresses are in one shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
-  ])("%s", async (_, visitor, other) => {
+  ])("is not matched when %s", async (_, visitor, other) => {
     await visit("/spring?ref=anna", { from: visitor });
     expect(await match(other)).toMatchObject({ matched: false });
     expect(await match(visitor)).toMatchObject({ matched: true });
   });
 
-  test("a proxy hides the visit's address", async () => {
+  test("is not matched when a proxy hides the visit's IP address", async () => {
     await visit("/spring", { from: "172.226.3.4" });
     const { address: _, ...row } = (await rows())[0] ?? {};
     const hidden = { ...row, address: null };
@@ -45,7 +45,7 @@ describe("an install on an identical phone is not matched to a visit if", () => 
   });
 });
 
-describe("unmatched installs from a shared address", () => {
+describe("the limit for unmatched installs from a shared IP address", () => {
   const relay = "172.226.3.4";
   const guess = async (by?: AnswerApi) => {
     phones += 1;
@@ -57,7 +57,7 @@ describe("unmatched installs from a shared address", () => {
     for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
   }
 
-  test("are limited to 20 an hour, and then get 429", async () => {
+  test("allows 20 an hour, and then returns 429", async () => {
     await missAll([undefined], 10);
     host.world.advance(60_000);
     await missAll([undefined], 10);
@@ -70,12 +70,12 @@ describe("unmatched installs from a shared address", () => {
     expect(await match(relay)).toMatchObject({ matched: true });
   });
 
-  test("are limited to 20 even when 40 are sent at once", async () => {
+  test("allows only 20 when 40 are sent at once", async () => {
     const statuses = await Promise.all(Array.from({ length: 40 }, () => guess()));
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  test("are counted for all processes of a database, even after a restart", async () => {
+  test("is shared by all processes of a database, even after a restart", async () => {
     const processes = [host.world.answer, host.startAnother()];
     await missAll(processes);
     const more = [];
@@ -87,7 +87,7 @@ describe("unmatched installs from a shared address", () => {
     for (const by of processes) expect(await guess(by)).toBe(429);
   });
 
-  test("do not include matched installs or repeated requests", async () => {
+  test("does not count matched installs or repeated requests", async () => {
     for (let turn = 0; turn < 25; turn += 1) {
       await visit("/spring", { from: relay });
       expect(await guess()).toBe(200);
@@ -101,7 +101,7 @@ describe("unmatched installs from a shared address", () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test("have no limit if the address is not shared", async () => {
+  test("does not apply to an IP address that is not shared", async () => {
     for (let turn = 0; turn < 50; turn += 1) {
       expect(await match()).toMatchObject({ matched: false });
     }
@@ -130,7 +130,7 @@ test("an install is not matched to a link whose deferred linking was turned off"
   expect([await isMatched(), await counted()]).toEqual([true, 1]);
 });
 
-test("a visit stores 2,000 characters of query, and uses 512 of its user agent", async () => {
+test("a visit uses at most 2,000 characters of its query and 512 of its user agent", async () => {
   const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
   await visit(`/spring?${known}&c=${long}`);
   await visit(`/spring?d=${long}`);

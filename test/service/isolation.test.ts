@@ -50,9 +50,9 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe("an ID of another project", () => {
+describe("unknown IDs and paths", () => {
   test.each(routesById)(
-    "returns the same response from %s %s as an unknown ID",
+    "are indistinguishable from another project's IDs in %s %s",
     async (method, path, entry) => {
       const foreign = fc.constantFrom<keyof OtherProject>(
         "id",
@@ -76,7 +76,7 @@ describe("an ID of another project", () => {
   );
 
   test.each(routesById)(
-    "with appended characters returns the same from %s %s as an unknown ID",
+    "are indistinguishable from own IDs with appended characters in %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -91,7 +91,7 @@ describe("an ID of another project", () => {
   );
 
   test.each(["ios_app", "android_app"] as const)(
-    "is refused as the %s of a link, as an unknown id is",
+    "are indistinguishable from another project's IDs as the %s of a link",
     async (app) => {
       const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
       for (const [method, path] of [
@@ -110,7 +110,7 @@ describe("an ID of another project", () => {
     },
   );
 
-  test("in a link URL does not change how the URL is shortened", async () => {
+  test("are indistinguishable from another project's paths when a URL is shortened", async () => {
     const paths = [theirs.path, "nothing"];
     const [known, stranger] = await both(paths, (path) =>
       world.call("POST", "/short_links", { body: { url: `http://other.localhost:8787/${path}` } }),
@@ -121,7 +121,7 @@ describe("an ID of another project", () => {
 });
 
 describe("a bundle ID, package name or path of another project", () => {
-  test("can be used again in this project", async () => {
+  test("can also be used in this project", async () => {
     for (const entry of ["/links", "/links/upsert"]) {
       const [known, stranger] = await both([theirs.path, "free"], (path) =>
         world.call("POST", entry, { body: { path } }),
@@ -139,7 +139,7 @@ describe("a bundle ID, package name or path of another project", () => {
     expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
   });
 
-  test("does not create or select an app without the other required fields", async () => {
+  test("neither selects nor creates an app when required fields are missing", async () => {
     for (const [app, name, known, unknown] of [
       ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
       ["android_app", "package_name", theirs.package_name, "com.nobody.app"],
@@ -152,7 +152,7 @@ describe("a bundle ID, package name or path of another project", () => {
     }
   });
 
-  test("finds only the caller's link if both projects use it", async () => {
+  test("filters only the caller's links when both projects use it", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -169,7 +169,7 @@ describe("a bundle ID, package name or path of another project", () => {
     }
   });
 
-  test("does not change if the caller renames or deletes its own app and link", async () => {
+  test("does not change when the caller renames or deletes its own app and link", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", {
@@ -220,7 +220,7 @@ describe("rows of another project", () => {
   );
 
   test.each(["eq", "not_eq", "cont", "start", "in", "null"])(
-    "cannot be detected through a filter on their apps: %s",
+    "cannot be detected by filtering on their apps with the condition %s",
     async (condition) => {
       await makeOwn(world);
       for (const field of ["ios_app_bundle_id", "android_app_package_name"]) {

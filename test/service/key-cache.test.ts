@@ -36,7 +36,7 @@ describe("a key that was just used", () => {
 });
 
 describe("a temporary token for a key", () => {
-  test("has the key's rights in this process until the key is revoked", async () => {
+  test("has the key's permissions in this process until the key is revoked", async () => {
     await using world = await createWorld();
     await world.addKey({ role: "viewer" });
     const id = await findViewer(world.store.db);
@@ -71,7 +71,7 @@ describe("a key lookup", () => {
     expect(await keyCache.find(key)).toBeUndefined();
   });
 
-  test("reads the store once for many simultaneous requests, also during writes", async () => {
+  test("reads the store once for many simultaneous requests, even during writes", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const answer = createGate();
@@ -91,7 +91,7 @@ describe("a key lookup", () => {
     expect(count()).toBeLessThanOrEqual(8);
   });
 
-  test("is repeated by the next request after the store failed", async () => {
+  test("is retried by the next request after the store fails", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const hung = createGate();

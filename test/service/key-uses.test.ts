@@ -52,7 +52,7 @@ test("the last use of a key is written at most once in five minutes", async () =
   expect([at.countWrites(), await at.read()]).toEqual([2, later]);
 });
 
-test("closing the service writes only pending uses of keys", async () => {
+test("closing the service writes only the uses of keys that are not yet saved", async () => {
   await using at = await openUses();
   await at.close();
   expect(at.countWrites()).toBe(0);

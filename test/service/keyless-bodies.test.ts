@@ -71,7 +71,7 @@ function waitForAnswers(
   });
 }
 
-test("a body sent without a secret key may have at most 64 KB", async () => {
+test("a body sent without a secret key is limited to 64 KB", async () => {
   await using world = await createWorld();
   const { begin } = await serve(world);
   const maker = { clock: world.clock, random: { bytes: randomBytes } };

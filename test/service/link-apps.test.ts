@@ -106,7 +106,7 @@ for (const [name, platform] of platforms) {
     }
   });
 
-  test(`${name} creates the app only once, in every way to write a link`, async () => {
+  test(`${name} creates the app only once, whichever endpoint writes the link`, async () => {
     await using world = await createWorld();
     const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
     for (const [method, path, rest] of listWays(kept.id)) {
@@ -118,7 +118,7 @@ for (const [name, platform] of platforms) {
   });
 
   test.each(["POST", "PATCH", "PUT"])(
-    `${name} creates no app when the link's %s fails`,
+    `${name} creates no app when the %s of the link fails`,
     async (method) => {
       await using world = await createWorld();
       await world.call("POST", "/links", { body: { path: "taken" } });
@@ -166,7 +166,7 @@ for (const [name, platform] of platforms) {
     expect(await listApps(world, platform)).toHaveLength(1);
   });
 
-  test(`deleting an ${name} keeps its links and removes it from them`, async () => {
+  test(`deleting an ${name} removes it from its links, which are not deleted`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const fly = { [field]: onTheFly };

@@ -36,7 +36,7 @@ const normalForms = [
   ["p".repeat(2000), "p".repeat(2000)],
 ] as const;
 
-test("a path is stored in its normal form", async () => {
+test("a path is stored in normalized form", async () => {
   await using world = await createWorld();
   for (const [given, kept] of normalForms) {
     const { status, body: link } = await writePath(world, given);
@@ -87,7 +87,7 @@ const refusals = [
   ["é".repeat(1001), "Path is too long (maximum is 2000 bytes)"],
 ] as const;
 
-test("every write of a link refuses an invalid path", async () => {
+test("every endpoint that writes a link rejects an invalid path", async () => {
   await using world = await createWorld();
   const { id } = (await writePath(world, "here")).body;
   for (const [path, error] of refusals) {
@@ -113,7 +113,7 @@ test("a link with an empty path gets a generated one", async () => {
   }
 });
 
-test("200 generated paths are unambiguous and all different", async () => {
+test("200 generated paths are unique and contain no ambiguous characters", async () => {
   await using world = await createWorld();
   const paths = new Set<string>();
   for (let made = 0; made < 200; made += 1) paths.add((await writePath(world, "")).body.path);
@@ -121,7 +121,7 @@ test("200 generated paths are unambiguous and all different", async () => {
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("a generated path in use is replaced, and becomes longer after some tries", async () => {
+test("a generated path that is already in use is replaced, after some tries by a longer one", async () => {
   await using world = await createWorld();
   let stuck = 0;
   const bytes = (count: number) => {
@@ -153,7 +153,7 @@ test("a generated path in use is replaced, and becomes longer after some tries",
   expect(await draw(6)).toBe("222222222");
 });
 
-test("PATCH with an empty path is refused", async () => {
+test("PATCH with an empty path is rejected", async () => {
   await using world = await createWorld();
   const link = (await writePath(world, "here")).body;
   for (const path of ["", "  ", "/", null]) {
@@ -162,7 +162,7 @@ test("PATCH with an empty path is refused", async () => {
   }
 });
 
-test("a moved link leaves its old path free", async () => {
+test("changing a link's path frees the old path", async () => {
   await using world = await createWorld();
   const link = (await writePath(world, "old")).body;
   const moved = await world.call("PATCH", `/links/${link.id}`, { body: { path: "new" } });
@@ -194,7 +194,7 @@ test("a path cannot equal the shortened path of another link", async () => {
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
 
-test("paths that differ only in case are different links in every endpoint", async () => {
+test("paths that differ only in case belong to different links in every endpoint", async () => {
   await using world = await createWorld();
   const lower = (await writePath(world, "straße/é")).body;
   const upper = (await writePath(world, "Straße/É")).body;
@@ -240,7 +240,7 @@ test("a path with trailing slashes is the same as the path without them", async 
   expect(start.body.meta.count).toBe(0);
 });
 
-test("every accepted path can be filtered, resolved and written back unchanged", async () => {
+test("a link with any accepted path can be filtered, resolved and written back unchanged", async () => {
   await using world = await createWorld();
   const piece = fc.constantFrom("%20", "%2F", "%25", "/", ".", "..", " ", "\u00a0", "%C3%A9");
   const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
@@ -272,7 +272,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "a path and a name of maximum length are stored, with %i in ten letters that grow",
+  "a path and name of maximum length are stored when normalizing makes %i in 10 letters longer",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

@@ -23,7 +23,7 @@ describe("GET /link_stats for a period", () => {
     note("autumn", "2026-01-14T12:00:00Z", { source: "button" });
   });
 
-  test("by day includes both ends and days without clicks", async () => {
+  test("grouped by day includes the first and last day and days without clicks", async () => {
     const stats = await read("from=2026-01-05&to=2026-01-09");
     expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
     expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
@@ -46,7 +46,7 @@ describe("GET /link_stats for a period", () => {
     expect(stats.sentence).toMatch(/1 app open and 1 install from .* \(so far\)/);
   });
 
-  test("with compare also returns the period before", async () => {
+  test("also returns the previous period when compare is set", async () => {
     const query = "f[search]=spring&from=2026-01-05&to=2026-01-11&compare=true&by=link";
     const stats = await read(query);
     expect(stats.previous).toEqual({
@@ -89,7 +89,7 @@ describe("GET /link_stats for a period", () => {
     },
   );
 
-  test("counts presses of a button only when grouped by source", async () => {
+  test("counts button presses only when grouped by source", async () => {
     const day = "from=2026-01-14&to=2026-01-14";
     for (const who of ["", `&id=${ids["autumn"]}`]) {
       const stats = await read(`${day}&by=source${who}`);
@@ -129,7 +129,7 @@ describe("GET /link_stats for a period", () => {
   });
 });
 
-test("GET /link_stats sums up deleted links in one row beyond the requested rows", async () => {
+test("GET /link_stats sums deleted links in one row in addition to the requested rows", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
@@ -147,7 +147,7 @@ test("GET /link_stats sums up deleted links in one row beyond the requested rows
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("GET /link_stats sums up small referrers in a row that is never listed first", async () => {
+test("GET /link_stats sums referrers with few clicks in a row that is never listed first", async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
@@ -209,7 +209,7 @@ test.each([
   },
 );
 
-test("GET /link_stats names no most clicked link if there were no clicks", async () => {
+test("GET /link_stats names no most clicked link when there were no clicks", async () => {
   note("autumn", "2026-01-10T12:00:00Z", { source: "button" });
   for (const by of ["source", "hour"]) {
     const { sentence } = await read(`from=2026-01-10&to=2026-01-10&by=${by}`);
@@ -217,7 +217,7 @@ test("GET /link_stats names no most clicked link if there were no clicks", async
   }
 });
 
-test("GET /link_stats accepts times within a day, and compares equal periods", async () => {
+test("GET /link_stats accepts times of day and compares periods of equal length", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }
@@ -297,7 +297,7 @@ test("GET /link_stats needs the scope links.index and counts only the key's proj
 });
 
 test.each(["link", "platform"])(
-  "GET /link_stats orders rows by %s with equal clicks by opens, then installs",
+  "GET /link_stats sorts %s rows with equal clicks by opens, then by installs",
   async (by) => {
     const rows = [
       ["autumn", "android", 1, 2],

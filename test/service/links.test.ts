@@ -66,7 +66,7 @@ test("POST /links without fields creates a link with a generated path and defaul
   });
 });
 
-test("a created link can be read by its id and is in the list", async () => {
+test("a created link can be read by its ID and is in the list", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, everyPlainField);
   const shown = await world.call("GET", `/links/${link.id}`);
@@ -79,7 +79,7 @@ test("a created link can be read by its id and is in the list", async () => {
 });
 
 test.each(["GET", "PATCH", "PUT", "DELETE"])(
-  "%s /links/:id returns 404 for an unknown id, a path or anything else",
+  "%s /links/:id returns 404 for an unknown ID, a path or an invalid ID",
   async (method) => {
     await using world = await createWorld();
     const link = await makeLink(world, { path: "known", options: { shorten: true } });
@@ -94,7 +94,7 @@ test.each(["GET", "PATCH", "PUT", "DELETE"])(
 );
 
 test.each(["PATCH", "PUT"])(
-  "%s changes the sent fields of a link and no others",
+  "%s changes only those fields of a link that are sent",
   async (method) => {
     await using world = await createWorld();
     const link = await makeLink(world, everyPlainField);
@@ -205,7 +205,7 @@ test("only one of two simultaneous requests can create a link with the same path
   expect(refused?.body).toEqual({ error: "Path has already been taken" });
 });
 
-test("options.shorten creates a shortened path on creation, but not on a change", async () => {
+test("options.shorten creates a shortened path for a new link, but not for an existing one", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a", options: { shorten: true, other: 1 } });
   expect(link.shortened_path).toMatch(/^\w+$/);
@@ -286,7 +286,7 @@ test("a single message lists every problem of a link", async () => {
   ]);
 });
 
-test("texts of links are returned unchanged in every writing system", async () => {
+test("link texts in every writing system are returned unchanged", async () => {
   await using world = await createWorld();
   const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
   const link = await makeLink(world, { name, social_title: name, social_description: name });
@@ -295,7 +295,7 @@ test("texts of links are returned unchanged in every writing system", async () =
 });
 
 test.each(["name", "social_title", "social_description", "referrer"])(
-  "a %s with NUL or half a surrogate pair returns 422",
+  "a %s with a NUL or half a surrogate pair returns 422",
   async (field) => {
     await using world = await createWorld();
     for (const text of ["a\0b", "half \ud83c"]) {
@@ -314,7 +314,7 @@ test("a link's name has at most 500 characters", async () => {
   expect(reply.body).toEqual({ error: "Name is too long (maximum is 500 characters)" });
 });
 
-test("the ID of a link may be written in capitals", async () => {
+test("the ID of a link may be sent in upper case", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "spring" });
   const path = `/links/${link.id.toUpperCase()}`;

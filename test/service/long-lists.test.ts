@@ -115,7 +115,7 @@ const lists = [
 ];
 
 describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) => {
-  test("has the same result when it is read in the background", async () => {
+  test("is the same when it is read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
       await world.store.finishTasks();
@@ -139,7 +139,7 @@ describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) 
   });
 });
 
-test("only lists of few links are read on the connection that serves visitors", async () => {
+test("lists of many links are not read on the connection that serves visitors", async () => {
   const readLong: string[] = [];
   const { get } = openService(({ readLong: read }) => (work, options) => {
     readLong.push("long");
@@ -219,7 +219,7 @@ function openEndless(of?: World) {
 
 const list = ask([["q[name_cont]", "s"]]);
 
-test("get_link, a redirect and a write are answered while 12 lists never end", async () => {
+test("reads, redirects and writes are answered while 12 lists never end", async () => {
   await using host = await openLinkHost();
   const { project, store, call, advance } = host.world;
   const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
@@ -242,7 +242,7 @@ test("get_link, a redirect and a write are answered while 12 lists never end", a
   expect(answers.map(({ status }) => status)).toEqual(endless.map(() => 503));
 });
 
-describe("a long list ends, so that the next list can be read,", () => {
+describe("reading a long list", () => {
   // A separate world, because PostgreSQL may still be reading one of the lists above.
   let own: World;
   openForEach(createWorld, async (opened) => {
@@ -251,7 +251,7 @@ describe("a long list ends, so that the next list can be read,", () => {
     await store.write((db) => addLinks({ db, projectId: project.id }, fewLinks + 1));
   });
 
-  test("when its client disconnects", async () => {
+  test("stops when the client disconnects", async () => {
     const { answer, begun } = openEndless(own);
     const { server, port } = await serveApi(answerOverHttp(answer, own.clock));
     const headers = { authorization: `Token ${own.key}` };
@@ -264,7 +264,7 @@ describe("a long list ends, so that the next list can be read,", () => {
     server.close();
   });
 
-  test("when its assistant cancels the call", async () => {
+  test("stops when the assistant cancels the call", async () => {
     const { answer, begun } = openEndless(own);
     const cancelling = new AbortController();
     const url = `http://localhost${apiPrefix}${list}`;
@@ -276,7 +276,7 @@ describe("a long list ends, so that the next list can be read,", () => {
     expect([(await sent).status, (await next).status]).toEqual([503, 200]);
   });
 
-  test("when its ten seconds are over", async () => {
+  test("stops after ten seconds", async () => {
     const { get, begun } = openEndless(own);
     const endless = get(list);
     await begun;

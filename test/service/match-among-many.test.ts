@@ -14,7 +14,7 @@ openForEach(openInstallWorld, (opened) => {
 const visit: InstallWorld["visitPage"] = (...given) => host.visitPage(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 
-test("visits to other links from the same address lower the confidence of a match", async () => {
+test("visits to other links from the same IP address lower the confidence of a match", async () => {
   const { ios_app_id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
   const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
   await host.add("link", { path: "summer", ...fields });

@@ -82,7 +82,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("gets the same response if its first request is still running", async () => {
+  test("gets the same response while its first request is still running", async () => {
     await visit();
     const answers = await Promise.all([
       install(),
@@ -94,7 +94,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(1);
   });
 
-  test("gets no second match if it does not send the name of its phone", async () => {
+  test("gets no second match if its requests do not contain the phone's name", async () => {
     await visit();
     for (const matched of [true, false]) {
       const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
@@ -113,7 +113,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("is matched by the copied address, even among identical phones", async () => {
+  test("is matched by the copied URL, even among identical phones", async () => {
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { clipboard: true }, host.world.now()));
     const relay = { from: "172.226.3.4" };
@@ -131,7 +131,7 @@ describe("an app installed after a visit", () => {
     expect(await match(relay.from)).toMatchObject({ matched: false });
   });
 
-  test("opens a copied address without counting an install after the visit expired", async () => {
+  test("opens a copied URL without counting an install after the visit expires", async () => {
     const { page } = await visit("/spring?ref=anna");
     const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
     host.world.advance(10 * 60_000);
@@ -143,7 +143,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(0);
   });
 
-  test("opens a copied address on the free plan without using up the visit", async () => {
+  test("opens a copied URL on the free plan without using up the visit", async () => {
     const { store, project, now } = host.world;
     const setPlan = (plan: "free" | "pro") =>
       store.write((db) => updateProject(db, project.id, { plan }, now()));
@@ -183,14 +183,14 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is matched only once if its page was loaded twice", async () => {
+  test("is matched only once even if the link page was loaded twice", async () => {
     await visit();
     await visit();
     expect(await match()).toMatchObject({ matched: true });
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is not matched if the phone or the address differs", async () => {
+  test("is not matched if the phone or the IP address differs", async () => {
     await visit("/spring", {}, { ...told, screen_width: 430 });
     await visit("/spring", { from: "93.184.216.99" });
     expect(await match()).toMatchObject({ matched: false });
@@ -206,7 +206,7 @@ describe("an app installed after a visit", () => {
   });
 
   test.each(["10.0.0.7", "100.64.1.1", "172.226.3.4", "2a02:26f7:1::1", "174.200.1.1"])(
-    "is matched at the shared address %s with low confidence, without the query",
+    "is matched at the shared IP address %s with low confidence and without the query",
     async (shared) => {
       await visit("/spring?ref=anna", { from: shared });
       const { matched, confidence, link } = await match(shared);
@@ -228,15 +228,15 @@ async function findNothing(path: string, given: From = {}): Promise<void> {
 const change = (fields: object) =>
   host.world.call("PATCH", `/links/${host.link.id}`, { body: fields });
 
-describe("no visit is stored", () => {
-  test("for a link without deferred linking or without a page", async () => {
+describe("a visit", () => {
+  test("is not stored for a link without deferred linking or without a page", async () => {
     await change({ ios_deferred_deep_linking_enabled: false });
     await findNothing("/spring");
     await change({ ios_deferred_deep_linking_enabled: true, enable_forced_redirect: true });
     await findNothing("/spring");
   });
 
-  test("on the free plan, and no install is matched", async () => {
+  test("is not stored on the free plan, and no install is matched", async () => {
     await visit();
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { plan: "free" }, 0));
@@ -245,7 +245,7 @@ describe("no visit is stored", () => {
     await findNothing("/spring");
   });
 
-  test("for bots, computers, Android phones and prefetches", async () => {
+  test("is not stored for bots, computers, Android phones and prefetches", async () => {
     for (const agent of [agents.desktop, agents.android, "Twitterbot/1.0"]) {
       await findNothing("/spring", { agent });
     }
@@ -254,7 +254,7 @@ describe("no visit is stored", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("by the preview of a page", async () => {
+  test("is not stored for the preview of a page", async () => {
     const body = { link_id: host.link.id };
     const headers = { "user-agent": agents.safari26 };
     const page = await host.world.call("POST", "/page_template/preview", { body, headers });
@@ -265,7 +265,7 @@ describe("no visit is stored", () => {
 });
 
 describe("a forged report of a page's script", () => {
-  test("is stored only if it has a visit ID of the page, and otherwise gets 405", async () => {
+  test("is stored only if it has a visit ID of the page, and otherwise returns 405", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
@@ -305,19 +305,19 @@ describe("a forged report of a page's script", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("cannot store more than 120 visits a minute from one address", async () => {
+  test("cannot store more than 120 visits a minute from one IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("does not use up the limit of other visitors behind a shared address", async () => {
+  test("does not use up the limit of other visitors behind a shared IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }
     expect((await rows()).length).toBe(130);
   });
 
-  test("to /fingerprints/match gets an error only for an invalid fingerprint", async () => {
+  test("is rejected by /fingerprints/match only if it has no fingerprint object", async () => {
     for (const body of [
       '{"fingerprint":{"screen_width":"x"}}',
       '{"fingerprint":{},"platform":7}',
@@ -385,7 +385,7 @@ test("an install request that timed out with 503 does not use up a visit", async
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("a stored visit contains only hashes of the phone and its address", async () => {
+test("a stored visit contains only hashes of the phone and its IP address", async () => {
   await visit("/spring?ref=anna");
   const [row] = await rows();
   const text = JSON.stringify(row);
@@ -395,12 +395,12 @@ test("a stored visit contains only hashes of the phone and its address", async (
   expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", is_shared: 0 });
 });
 
-test("an app that sends only few properties of its phone is still matched", async () => {
+test("an app that sends only a few properties of its phone is still matched", async () => {
   await visit();
   expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
 });
 
-test("a visit from an address hidden by a proxy is stored without an address", async () => {
+test("a visit whose IP address a proxy hides is stored without an IP address", async () => {
   await using open_host = await openLinkHost();
   const { visit: go, world } = open_host;
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };

@@ -47,7 +47,7 @@ describe("a project without a page template", () => {
     expect(await listVersions()).toEqual([]);
   });
 
-  test("has an empty body after saving only css", async () => {
+  test("has an empty body after only CSS is saved", async () => {
     const reply = await save({ css });
     expect([reply.status, reply.body.body, reply.body.css]).toEqual([201, "", css]);
   });
@@ -136,7 +136,7 @@ describe("a template draft", () => {
     }
   });
 
-  test("that has only css is published with an empty body", async () => {
+  test("is published with an empty body if it has only CSS", async () => {
     for (const reply of [await publish({ css }), await publish({ body: "" })]) {
       expect(reply.status).toBe(200);
       expect(reply.body).toMatchObject({ body: "", css, live_version: { body: "", css } });
@@ -146,7 +146,7 @@ describe("a template draft", () => {
     expect(await listVersions()).toHaveLength(2);
   });
 
-  test("that is emptied while it is being published is published empty", async () => {
+  test("is published empty if a save empties it during publication", async () => {
     await save({ body, css });
     const held = createGate();
     const holding = world.store.write(() => held.opened);
@@ -206,7 +206,7 @@ describe("a template draft", () => {
     ]);
   });
 
-  test("that four simultaneous requests save is never a mix of them", async () => {
+  test("is never a mix of four simultaneous saves", async () => {
     await save({ body, css });
     const replies = await Promise.all(
       ["a", "b", "c", "d"].map((text) => save({ body: `${text}${body}`, css: `.${text}{top:0}` })),
@@ -317,7 +317,7 @@ describe("access to page templates", () => {
   ];
 
   test.each(calls)(
-    "for %s has a separate message for each reason of a rejection",
+    "is rejected with a separate message for each reason: %s",
     async (_, call, scope) => {
       const project = await world.addProject({ templates_enabled: false });
       const free = await world.addProject({ plan: "free" });
@@ -336,7 +336,7 @@ describe("access to page templates", () => {
     },
   );
 
-  test("with only the publish scope allows saving with publishing", async () => {
+  test("lets a key with only the publish scope save by publishing", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

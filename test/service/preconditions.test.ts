@@ -53,7 +53,7 @@ const subjects: readonly (readonly [string, RecordKind])[] = [
   ],
 ];
 
-describe.each(subjects)("for %s, a write with If-Match", (_, { path, body, edit, isMaster }) => {
+describe.each(subjects)("If-Match for the record type %s", (_, { path, body, edit, isMaster }) => {
   let key: string;
   let shown: JsonObject;
   let address: string;
@@ -64,22 +64,28 @@ describe.each(subjects)("for %s, a write with If-Match", (_, { path, body, edit,
     address = `${path}/${String(shown["id"])}`;
   });
 
-  test.each(["PATCH", "DELETE"])("by %s returns 412 if the record has changed", async (method) => {
-    await world.call("PATCH", address, { key, body: edit });
-    const now = (await world.call("GET", address, { key })).body;
-    const given = method === "PATCH" ? { key, body: edit } : { key };
-    const reply = await world.call(method, address, { ...given, headers: tag(shown) });
-    expect([reply.status, reply.body]).toEqual([412, changed]);
-    expect((await world.call("GET", address, { key })).body).toEqual(now);
-  });
+  test.each(["PATCH", "DELETE"])(
+    "makes %s return 412 if the record has changed",
+    async (method) => {
+      await world.call("PATCH", address, { key, body: edit });
+      const now = (await world.call("GET", address, { key })).body;
+      const given = method === "PATCH" ? { key, body: edit } : { key };
+      const reply = await world.call(method, address, { ...given, headers: tag(shown) });
+      expect([reply.status, reply.body]).toEqual([412, changed]);
+      expect((await world.call("GET", address, { key })).body).toEqual(now);
+    },
+  );
 
-  test.each(["PATCH", "DELETE"])("by %s succeeds if the record has not changed", async (method) => {
-    const given = method === "PATCH" ? { key, body: edit } : { key };
-    const reply = await world.call(method, address, { ...given, headers: tag(shown) });
-    expect(reply.status).toBe(method === "PATCH" ? 200 : 204);
-  });
+  test.each(["PATCH", "DELETE"])(
+    "lets %s succeed if the record has not changed",
+    async (method) => {
+      const given = method === "PATCH" ? { key, body: edit } : { key };
+      const reply = await world.call(method, address, { ...given, headers: tag(shown) });
+      expect(reply.status).toBe(method === "PATCH" ? 200 : 204);
+    },
+  );
 
-  test("returns 404 instead of 412 for a deleted record", async () => {
+  test("keeps the 404 for a deleted record", async () => {
     await world.call("DELETE", address, { key });
     const reply = await world.call("DELETE", address, { key, headers: tag(shown) });
     expect(reply.status).toBe(404);

@@ -7,7 +7,7 @@ import { createWorld } from "../support/world.ts";
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
-test.each(["/", ".json", ".json/"])("a path of the API may end with %j", async (end) => {
+test.each(["/", ".json", ".json/"])("an API path may end with %j", async (end) => {
   await using world = await createWorld();
   const link = (await world.call("POST", `/links${end}`, { body: { path: "a" } })).body;
   const url = "http://default.localhost:8787/a";

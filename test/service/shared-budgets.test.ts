@@ -54,7 +54,7 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error("the disk is full"));
 }
 
-test("three processes together accept 600 requests and at most a few more", async () => {
+test("three processes together accept 600 requests or only a few more", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
@@ -66,7 +66,7 @@ test("three processes together accept 600 requests and at most a few more", asyn
   expect(await countPassed(processes, 3, asked)).toBe(3);
 });
 
-test("a process counts the requests that another process accepted", async () => {
+test("a process counts requests that another process accepted", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const [one, other] = [startProcess(world), startProcess(world)];
@@ -81,7 +81,7 @@ test("a process counts the requests that another process accepted", async () => 
   expect(await countPassed([one, other], 100, { key })).toBe(100);
 });
 
-test("an IP address has the same limit in all processes, and is not stored", async () => {
+test("processes share the rate limit of an IP address without storing the IP address", async () => {
   await using world = await createWorld();
   const asked = { path: "/short_links/resolve", address: "203.0.113.9" };
   const processes = [startProcess(world), startProcess(world)];
@@ -93,7 +93,7 @@ test("an IP address has the same limit in all processes, and is not stored", asy
   expect(JSON.stringify(rows)).not.toContain("203.0");
 });
 
-test("request counts are stored only once for each twentieth of a rate limit", async () => {
+test("a request count is stored only after each twentieth of its rate limit", async () => {
   await using world = await createWorld();
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
@@ -131,7 +131,7 @@ test("a process that cannot store its request counts still limits requests", asy
   expect(tries).toBe(2);
 });
 
-test("a count from before the clock was set back does not fill a new window", async () => {
+test("request counts from before the clock was set back do not count in a new window", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
@@ -142,7 +142,7 @@ test("a count from before the clock was set back does not fill a new window", as
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });
 
-test("requests that are uncounted during a write cause no further writes", async () => {
+test("refunds of counted requests during a write cause no further writes", async () => {
   await using world = await createWorld();
   let writes = 0;
   const write: World["store"]["write"] = (work) => {

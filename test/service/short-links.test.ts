@@ -19,7 +19,7 @@ async function makeLink(world: World, fields: object) {
   return (await world.call("POST", "/links", { body: fields })).body;
 }
 
-test("POST /short_links for a link's own address gives that link a shortened path", async () => {
+test("POST /short_links with a link's own URL adds a shortened path to that link", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "spring/sale", name: "Spring" });
   const reply = await shorten(world, { url: `${host}/spring/sale/#top` });
@@ -39,7 +39,7 @@ test("shortening a link again returns its existing shortened path", async () => 
   }
 });
 
-test("shortening any other web address creates a link with a shortened path", async () => {
+test("shortening any other URL creates a link with a shortened path", async () => {
   await using world = await createWorld();
   const url = "https://example.com/page?a=b#c";
   const reply = await shorten(world, { url });
@@ -164,7 +164,7 @@ test("every spelling of a short URL is resolved to its link without a key", asyn
   expect([shouted.status, shouted.body.id]).toEqual([200, link.id]);
 });
 
-test("an address is resolved only to links of the project that owns its host", async () => {
+test("a URL is resolved only to links of the project that owns its host", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const link = await makeLink(world, { path: "Spring", options: { shorten: true } });

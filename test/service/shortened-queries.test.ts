@@ -28,8 +28,8 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
   return reply.body.shortened_path;
 }
 
-describe("shortening a link's address with a query", () => {
-  test("creates a short path for each query besides the link's own short path", async () => {
+describe("shortening a link's URL with a query", () => {
+  test("creates a short path for each query in addition to the link's own short path", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
@@ -44,7 +44,7 @@ describe("shortening a link's address with a query", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
   });
 
-  test("returns the same short path again for any address of the link", async () => {
+  test("returns the same short path again for every URL of the link with that query", async () => {
     const link = await make({ path: "a b", options: { shorten: true } });
     const first = await shortenTo(`${host}/a%20b?id=1`);
     for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
@@ -57,7 +57,7 @@ describe("shortening a link's address with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("makes resolve return the link and the unchanged query", async () => {
+  test("makes the short URL resolve to the link and the unchanged query", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const short = await shortenTo(`${host}/product?q=%20+%C3%A9&a[]=1&a[]=2`);
     for (const path of [short, `${short}/`, `${short}?x=1`]) {
@@ -70,7 +70,7 @@ describe("shortening a link's address with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("creates a short path for each prefix, and returns the first without a prefix", async () => {
+  test("creates a short path for each prefix, and returns the first if no prefix is sent", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");
@@ -96,7 +96,7 @@ describe("shortening a link's address with a query", () => {
   });
 });
 
-describe("the short path of an address with a query", () => {
+describe("the short path of a link's URL with a query", () => {
   test("cannot be used by another link", async () => {
     await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
@@ -120,7 +120,7 @@ describe("the short path of an address with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("is free while its link is deleted, but its use prevents a restoration", async () => {
+  test("can be reused while its link is deleted, but then the link cannot be restored", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -152,7 +152,7 @@ describe("the short path of an address with a query", () => {
   });
 });
 
-test("a link's address with a query is shortened in another project like any address", async () => {
+test("another project shortens a link's URL with a query like any other URL", async () => {
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
   await world.call("POST", "/links", { key, body: { path: "product" } });

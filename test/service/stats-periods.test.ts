@@ -44,41 +44,47 @@ async function readWhole(query: string) {
 const readHours = (day: string) =>
   readWhole(`from=${day}&to=${day}&time_zone=Europe/Berlin&by=hour&compare=true`);
 
-describe("the rows of a period and of the previous period add up to their totals", () => {
-  test.each(["day", "week", "month"])("by %s, even around a day without a midnight", async (by) => {
-    noteHours("2026-08-20", "2026-09-22");
-    const zone = `time_zone=America/Santiago&compare=true&by=${by}`;
-    for (const who of linkQueries()) {
-      const odd = await readWhole(`from=2026-09-06&to=2026-09-06&${zone}${who}`);
-      expect(odd).toMatchObject({ from: "2026-09-06", to: "2026-09-06", total: { clicks: 23 } });
-      expect(odd.previous).toMatchObject({ from: "2026-09-05", to: "2026-09-05", clicks: 24 });
-      const last = await readWhole(`from=2026-08-31&to=2026-09-06&${zone}${who}`);
-      expect([last.total.clicks, last.previous.clicks]).toEqual([7 * 24 - 1, 7 * 24]);
-      const first = await readWhole(`from=2026-09-06&to=2026-09-12&${zone}${who}`);
-      expect([first.total.clicks, first.previous.clicks]).toEqual([7 * 24 - 1, 7 * 24]);
-      const next = await readWhole(`from=2026-09-07&to=2026-09-13&${zone}${who}`);
-      expect([next.total.clicks, next.previous.clicks]).toEqual([7 * 24, 7 * 24 - 1]);
-    }
-  });
+describe("the rows of a period and of its previous period", () => {
+  test.each(["day", "week", "month"])(
+    "add up to the totals by %s, even around a day without a midnight",
+    async (by) => {
+      noteHours("2026-08-20", "2026-09-22");
+      const zone = `time_zone=America/Santiago&compare=true&by=${by}`;
+      for (const who of linkQueries()) {
+        const odd = await readWhole(`from=2026-09-06&to=2026-09-06&${zone}${who}`);
+        expect(odd).toMatchObject({ from: "2026-09-06", to: "2026-09-06", total: { clicks: 23 } });
+        expect(odd.previous).toMatchObject({ from: "2026-09-05", to: "2026-09-05", clicks: 24 });
+        const last = await readWhole(`from=2026-08-31&to=2026-09-06&${zone}${who}`);
+        expect([last.total.clicks, last.previous.clicks]).toEqual([7 * 24 - 1, 7 * 24]);
+        const first = await readWhole(`from=2026-09-06&to=2026-09-12&${zone}${who}`);
+        expect([first.total.clicks, first.previous.clicks]).toEqual([7 * 24 - 1, 7 * 24]);
+        const next = await readWhole(`from=2026-09-07&to=2026-09-13&${zone}${who}`);
+        expect([next.total.clicks, next.previous.clicks]).toEqual([7 * 24, 7 * 24 - 1]);
+      }
+    },
+  );
 
   test.each([
     ["2025-10-12", "2026-01-09"],
     ["2025-10-14", "2026-01-10"],
-  ])("by week from %s to %s, even if a week begins earlier", async (from, to) => {
-    for (let day = 0; day < 200; day += 1) {
-      note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());
-    }
-    for (const who of linkQueries()) {
-      const { rows } = await readWhole(`from=${from}&to=${to}&by=week&compare=true${who}`);
-      // Each day has a click, so a week and its previous week have the same number.
-      expect(rows.map(({ previous }: Row) => previous)).toEqual(
-        rows.map(({ clicks }: Row) => clicks),
-      );
-      expect(rows.at(-1).clicks).toBeGreaterThan(0);
-    }
-  });
+  ])(
+    "add up to the totals by week from %s to %s, even if a week begins earlier",
+    async (from, to) => {
+      for (let day = 0; day < 200; day += 1) {
+        note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());
+      }
+      for (const who of linkQueries()) {
+        const { rows } = await readWhole(`from=${from}&to=${to}&by=week&compare=true${who}`);
+        // Each day has a click, so a week and its previous week have the same number.
+        expect(rows.map(({ previous }: Row) => previous)).toEqual(
+          rows.map(({ clicks }: Row) => clicks),
+        );
+        expect(rows.at(-1).clicks).toBeGreaterThan(0);
+      }
+    },
+  );
 
-  test("by hour, even when clocks go forward or back", async () => {
+  test("add up to the totals by hour, even when clocks go forward or back", async () => {
     noteHours("2026-03-27", "2026-03-31");
     noteHours("2026-10-23", "2026-10-27");
     const shorter = await readHours("2026-03-29");
@@ -95,7 +101,7 @@ describe("the rows of a period and of the previous period add up to their totals
     expect((await readHours("2026-10-26")).previous.clicks).toBe(25);
   });
 
-  test("even with rows that had clicks only in the previous period", async () => {
+  test("add up to the totals even if some had clicks only in the previous period", async () => {
     for (let turn = 0; turn < 5; turn += 1) note("2026-01-01T12:00Z", { country: "DE" });
     note("2026-01-08T12:00Z", { country: "FR", path: "autumn" });
     const period = "from=2026-01-05&to=2026-01-11&compare=true";
@@ -122,7 +128,7 @@ describe("the rows of a period and of the previous period add up to their totals
     expect(none.rows).toEqual([]);
   });
 
-  test("by link, even if more links than rows had clicks in the previous period", async () => {
+  test("add up to the totals even if more links than rows had clicks in the previous period", async () => {
     for (let place = 0; place < 14; place += 1) {
       await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {

@@ -29,7 +29,7 @@ const notWeb = "must be an http or https address";
 const noPlay = "must be a Google Play address";
 const noAppStore = "must be an App Store address";
 
-describe("a link is rejected", () => {
+describe("a link", () => {
   test.each([
     ["url", market, `Url ${notWeb} (market: is for android_fallback_url)`],
     ["url", appStore, `Url ${notWeb} (itms-apps: is for ios_fallback_url)`],
@@ -57,12 +57,12 @@ describe("a link is rejected", () => {
     ["ios_fallback_url", "itms-services://?url=x", `Ios fallback url ${notWeb}`],
     ["android_fallback_url", `${market}\r\n`, "Android fallback url contains control characters"],
     ["android_fallback_url", `${market} b`, "Android fallback url can't contain white space"],
-  ])("with %s: %j", async (field, address, error) => {
+  ])("is rejected with %s: %j", async (field, address, error) => {
     const reply = await create({ [field]: address });
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("with a store address if the store is not among the project's allowed hosts", async () => {
+  test("is rejected with a store URL if the store is not among the project's allowed hosts", async () => {
     await allow("shop.example");
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([

@@ -111,7 +111,7 @@ describe("a template preview of a link", () => {
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 
-  test("without an address for computers shows how to open it on a phone", async () => {
+  test("without a desktop URL shows how to open the link on a phone", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const fields = { path: "phones", ios_app: { bundle_id: ios_app.bundle_id } };
     const link = (await world.call("POST", "/links", { body: fields })).body;
@@ -150,7 +150,7 @@ describe("a template preview of a link", () => {
     }
   });
 
-  test("needs the scope links.show as well", async () => {
+  test("also needs the scope links.show", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
     const both = await world.addKey({ scopes: ["page_templates.show", "links.show"] });
@@ -183,7 +183,7 @@ test("every template preview has a new nonce", async () => {
 });
 
 test.each([false, true])(
-  "a template preview has the buttons of the page (link_in_referrer: %s)",
+  "a template preview has the same buttons as the page (link_in_referrer: %s)",
   async (isLink) => {
     await using host = await openLinkHost();
     const { world: hosted } = host;
@@ -232,7 +232,7 @@ function readButtons(page: string, host: string, shown: string): readonly string
 
 const decodeBase64 = (code: string) => Buffer.from(code, "base64url").toString();
 
-test("a template shows a long address in full or leaves it out", async () => {
+test("a template shows a long URL in full or omits it", async () => {
   const long = `https://www.example.com/${"a".repeat(8192 - 24)}`;
   const picture = long.replace("www", "img");
   const link = await world.call("POST", "/links", {

@@ -62,7 +62,7 @@ const hostile = [
 ] as const;
 
 test.each(Object.entries(fields))(
-  "%s rejects every dangerous or malformed address",
+  "%s rejects every dangerous or malformed URL",
   async (field, label) => {
     await using world = await createWorld();
     const kept = { path: "kept", [field]: "https://example.com/kept" };
@@ -86,7 +86,7 @@ test.each(Object.entries(fields))(
   },
 );
 
-test("POST /short_links refuses every dangerous or malformed address", async () => {
+test("POST /short_links rejects every dangerous or malformed URL", async () => {
   await using world = await createWorld();
   for (const [url, fault] of hostile) {
     const { status, body } = await world.call("POST", "/short_links", { body: { url } });
@@ -96,7 +96,7 @@ test("POST /short_links refuses every dangerous or malformed address", async () 
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
 });
 
-test("the 422 for a link lists all four addresses if all are invalid", async () => {
+test("the 422 for a link lists all four URLs if all are invalid", async () => {
   await using world = await createWorld();
   const body = Object.fromEntries(Object.keys(fields).map((field) => [field, "javascript:1"]));
   const reply = await world.call("POST", "/links", { body });
@@ -118,7 +118,7 @@ const harmless = [
   `https://example.com/${"a".repeat(8172)}`,
 ];
 
-test("a harmless address is stored as written", async () => {
+test("a safe URL is stored unchanged", async () => {
   await using world = await createWorld();
   for (const address of harmless) {
     const body = Object.fromEntries(Object.keys(fields).map((field) => [field, address]));
@@ -128,7 +128,7 @@ test("a harmless address is stored as written", async () => {
   }
 });
 
-test("every accepted address is http or https and has no user name or password", async () => {
+test("every accepted URL is http or https and has no user name or password", async () => {
   await using world = await createWorld();
   const scheme = fc.constantFrom("http://", "https://", "HTTP:", "javascript:", "//", "\t", "");
   const rest = fc.string({ unit: "binary", maxLength: 12 });
