@@ -118,13 +118,13 @@ test("a backup made while two processes write contains only complete transaction
   database.close();
 });
 
-describe("backup changes nothing and refuses", () => {
+describe("backup", () => {
   test.each([
     ["an existing file", async (path: string) => writeFile(path, "mine")],
     ["an existing folder", async (path: string) => mkdir(path)],
     ["a symbolic link to a file", async (path: string) => symlink("/etc/hostname", path)],
     ["a dangling symbolic link", async (path: string) => symlink("nowhere", path)],
-  ])("%s", async (what, make) => {
+  ])("refuses to overwrite %s", async (what, make) => {
     const path = beside(what.replaceAll(" ", "-"));
     await make(path);
     const refused = await backUp(path);
@@ -134,7 +134,7 @@ describe("backup changes nothing and refuses", () => {
     if (what === "a dangling symbolic link") expect(existsSync(beside("nowhere"))).toBe(false);
   });
 
-  test("a file in a missing folder or in one that cannot be written", async () => {
+  test("refuses a file in a missing or unwritable folder", async () => {
     const missing = await backUp(beside("none/b.waypost"));
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     expect(missing.stderr).toContain(": its folder does not exist");
@@ -143,7 +143,7 @@ describe("backup changes nothing and refuses", () => {
     expect(closed.stderr).toMatch(/cannot write to "[^"]+": its folder does not exist|permission/);
   });
 
-  test("a data folder without data or from another version", async () => {
+  test("refuses a data folder without data or from another version", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expect(none).toMatchObject({ code: 2, stdout: "" });
@@ -159,7 +159,7 @@ describe("backup changes nothing and refuses", () => {
     expect(existsSync(beside("none.waypost"))).toBe(false);
   });
 
-  test.each([[[]], [["one", "two"]]])("the arguments %j", async (words) => {
+  test.each([[[]], [["one", "two"]]])("refuses the arguments %j", async (words) => {
     const refused = await run(["backup", ...words, "--data", folder.path]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain("use backup FILE");

@@ -86,7 +86,7 @@ describe("a deleted link or app", () => {
   test.each([
     ["taken", "Path has already been taken"],
     ["unknown", "; waypost bin list shows the IDs"],
-  ])("is not restored when its path or ID is %s, with the reason", async (why, said) => {
+  ])("is not restored when its path or ID is %s, and the reason is shown", async (why, said) => {
     const { id } = await make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);
     if (why === "taken") await make("/links", { path: `path-${why}` });

@@ -154,14 +154,14 @@ describe("export filters", () => {
     expect(finished.stderr).toContain(message);
   });
 
-  test("may not repeat the same field and condition", async () => {
+  test("cannot repeat the same field and condition", async () => {
     const twice = ["--filter", "name_cont=a", "--filter", "name_cont=b"];
     expect((await exportLinks(...twice)).stderr).toContain("is given twice");
   });
 });
 
 describe("an export file", () => {
-  test("that exists is not overwritten without --force", async () => {
+  test("is not overwritten without --force", async () => {
     const file = join(files, "mine.csv");
     await writeFile(file, "mine");
     // Nothing listens on this port, so a request would cause a different error.
@@ -226,11 +226,11 @@ describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
     stderr: "waypost: cannot write to stdout: its disk is full; free some space\n",
   };
 
-  test("fails with one line", async () => {
+  test("fails with a one-line error", async () => {
     expect(await run(["export", "--data", folder.path], { under })).toEqual(told);
   });
 
-  test("fails without waiting for unread pages", async () => {
+  test("fails without waiting for the next page", async () => {
     const id = "0190a000-0000-7000-8000-000000000000";
     const meta = { page: 1, limit: 1, count: 2, last: 2, from: 1, to: 1, next: 2 };
     const body = JSON.stringify({ links: [{ id, path: "spring" }], meta });

@@ -41,7 +41,7 @@ test("an import reports every mistake with its line and writes nothing", async (
 describe("an import plan", () => {
   const rows = "path,url,name\na,https://x.example/a,A\nb,https://x.example/b,B\n";
 
-  test("is only shown when the command cannot ask for approval", async () => {
+  test("is shown but not applied when the command cannot ask for approval", async () => {
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toContain("Plan: 2 to create.\n");
@@ -62,13 +62,13 @@ describe("an import plan", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("that changes nothing says so and succeeds", async () => {
+  test("succeeds and says so if it changes nothing", async () => {
     await importText(rows, "--yes");
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
   });
 
-  test("leaves out missing links, applies the rest and exits with 1", async () => {
+  test("leaves out links that do not exist, applies the rest and exits with 1", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
@@ -79,7 +79,7 @@ describe("an import plan", () => {
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
   });
 
-  test("with an invalid row still lists up to 50 rows that are left out, and why", async () => {
+  test("lists up to 50 left-out rows with the reasons, even if a row is invalid", async () => {
     const rows = Array.from({ length: 53 }, (_, index) => `none-${index},New`);
     const text = `path,name\n%zz,New\n${rows.join("\n")}\n`;
     const { code, stderr } = await importText(text, "--operation", "update", "--yes");
@@ -155,7 +155,7 @@ describe("an import file", () => {
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("from another service lists the columns that are not imported", async () => {
+  test("from another service is imported with a list of the ignored columns", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
@@ -229,7 +229,7 @@ describe("an import file", () => {
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
-  ])("in waypost import %j is refused in one line", async (words, message) => {
+  ])("is refused with a one-line error in waypost import %j", async (words, message) => {
     const finished = await run(["import", ...words, "--yes", ...data()]);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
@@ -257,7 +257,7 @@ describe("an import to a remote server", () => {
   test.each([
     [{}, /no key is set; set WAYPOST_API_KEY/],
     [{ WAYPOST_API_KEY: "key" }, /ECONNREFUSED.*WAYPOST_BASE_URL/],
-  ])("with the settings %j fails with the setting to check", async (more, message) => {
+  ])("fails with the settings %j and names the setting to check", async (more, message) => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", ...more };
     const input = "path,url\na,https://x.example/\n";
     const refused = await run(["import", "-", "--yes", ...data()], { env, input });

@@ -60,7 +60,7 @@ test("SIGTERM interrupts a running import", async () => {
   );
 });
 
-test("undoing a job shows a plan and asks, and the undo can itself be undone", async () => {
+test("undoing a job needs approval of a plan, and the undo can itself be undone", async () => {
   await writeLinks("old", few);
   await run(["import", file, "--yes", ...data()]);
   await writeLinks("new", few);
@@ -275,7 +275,7 @@ describe("a folder without jobs", () => {
     [["list", "--page", "0"], "--page must be a whole number"],
     [["resume", none, "--mode", "read-only"], "jobs resume changes links"],
     [["undo", none, "--mode", "read-only"], "jobs undo changes links"],
-  ])("waypost jobs %j is refused in one line", async (words, message) => {
+  ])("waypost jobs %j is refused with a one-line error", async (words, message) => {
     const finished = await jobs(...words);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);

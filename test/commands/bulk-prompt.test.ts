@@ -20,7 +20,7 @@ const count = (done: number, total: number, others = {}) => {
 };
 
 describe("the progress of a job on a terminal", () => {
-  test("redraws one line with speed and remaining time, and ends it once", () => {
+  test("redraws one line with speed and remaining time, and ends the line once", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
@@ -38,7 +38,7 @@ describe("the progress of a job on a terminal", () => {
     ]);
   });
 
-  test("pads a shorter line to cover the longer line before", () => {
+  test("pads a shorter line to cover the longer previous line", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 100), { monotonic: () => time });
@@ -71,7 +71,7 @@ describe("the progress of a job on a terminal", () => {
   });
 });
 
-test("progress without a terminal is a new line per tenth or per ten seconds", () => {
+test("progress without a terminal is a new line per 10 % or per ten seconds", () => {
   let time = 0;
   const screen = createScreen();
   const progress = createProgress(screen, count(0, 1000), { monotonic: () => time });
@@ -96,7 +96,7 @@ test.each([
   [3600, "1 h"],
   [3725, "1 h 2 min"],
   [90_000, "1 d 1 h"],
-])("the progress of a job writes %d seconds as %s", (seconds, said) => {
+])("the progress of a job shows %d seconds as %s", (seconds, said) => {
   expect(describeSeconds(seconds)).toBe(said);
 });
 
@@ -119,7 +119,7 @@ async function ask(typed: string | undefined, wanted?: number, isStopped = false
   }
 }
 
-describe("the question before a bulk change", () => {
+describe("the approval prompt of a bulk change", () => {
   test.each([
     ["yes\n", true],
     [" yes \r\n", true],
@@ -129,7 +129,7 @@ describe("the question before a bulk change", () => {
     ["\n", false],
     ["no\nyes\n", false],
     ["", false],
-  ])("reads %j as %s", async (typed, isMeant) => {
+  ])("reads the input %j as approval: %s", async (typed, isMeant) => {
     expect(await ask(typed)).toMatchObject({ isMeant });
   });
 
@@ -139,11 +139,14 @@ describe("the question before a bulk change", () => {
     ["31\n", false],
     ["3120\n", false],
     ["", false],
-  ])("about 312 links reads %j as %s and asks for the number", async (typed, isMeant) => {
-    const asked = await ask(typed, 312);
-    expect(asked.isMeant).toBe(isMeant);
-    expect(asked.said).toContain("Type 312, the number of links, to continue: ");
-  });
+  ])(
+    "for 312 links asks for the number and reads the input %j as approval: %s",
+    async (typed, isMeant) => {
+      const asked = await ask(typed, 312);
+      expect(asked.isMeant).toBe(isMeant);
+      expect(asked.said).toContain("Type 312, the number of links, to continue: ");
+    },
+  );
 
   test("ends when the user stops the command", async () => {
     await expect(ask(undefined, undefined, true)).rejects.toThrow(Interrupted);

@@ -77,7 +77,7 @@ describe.concurrent("the saved compiled code", () => {
     expect(readFileSync(join(folder.path, "notes"), "utf8")).toBe("mine");
   });
 
-  test("is not needed, so a session works when it cannot be written", async () => {
+  test("is optional, so a session works even if the code cannot be saved", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);

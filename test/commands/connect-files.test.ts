@@ -150,7 +150,7 @@ describe("a settings file", () => {
     expect(more).toHaveLength(2);
   });
 
-  test("behind a symbolic link is edited where it is", async () => {
+  test("behind a symbolic link is edited in place", async () => {
     const target = fill("dotfiles/mcp.json", "{}");
     mkdirSync(join(home(), ".cursor"));
     symlinkSync(target, join(home(), file));
@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("of a project loses environment variables that someone else added", async () => {
+  test("of a project is cleared of environment variables that Waypost did not write", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -197,7 +197,7 @@ describe("a settings file", () => {
     expect(mcpServers.waypost).toEqual(startsHere);
   });
 
-  test("that another process changes during the question is not overwritten", async () => {
+  test("is not overwritten if another process changes it during the prompt", async () => {
     fill(file, "{}");
     function* type() {
       fill(file, '{"a": 1}');
@@ -209,13 +209,13 @@ describe("a settings file", () => {
     expect(read(file)).toBe('{"a": 1}');
   });
 
-  test("with a byte order mark is edited like any other", async () => {
+  test("with a byte order mark is edited like any other file", async () => {
     fill(file, '\ufeff{"a": 1}');
     expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
     expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });
   });
 
-  test("that is empty or has only comments gets the entry", async () => {
+  test("gets the entry even if it is empty or has only comments", async () => {
     for (const text of ["", "  \n", "// mine\n"]) {
       fill(file, text);
       expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
@@ -229,11 +229,11 @@ describe("a settings file", () => {
     ['"text"', "must be an object"],
     ['{"mcpServers": []}', "must be an object"],
     ['{"mcpServers": {"waypost": {}, "waypost": {}}}', "cannot edit the servers in"],
-  ])("that contains %s is refused and not changed", async (text, message) => {
+  ])("is refused and not changed if it contains %s", async (text, message) => {
     await expectRefused("cursor", file, text, message);
   });
 
-  test("that is not UTF-8, or whose folder is a file, is refused", async () => {
+  test("is refused if it is not UTF-8 or if its folder is a file", async () => {
     fill(".cursor", "not a folder");
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
     expect(code).toBe(2);
@@ -263,7 +263,7 @@ describe("a settings file", () => {
     for (const comment of comments) expect(read(file)).toContain(comment);
   });
 
-  test("that was one line gets the default indentation", async () => {
+  test("gets the default indentation if it was one line", async () => {
     fill(file, '{ "b": 2 }');
     await run(["cursor", "--write", "--yes"]);
     expect(read(file)).toMatch(/^\{\n {2}"mcpServers": \{\n[^]*\n {2}\},\n {2}"b": 2\n\}$/);
@@ -275,7 +275,7 @@ describe("a settings file", () => {
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
     ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
     ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
-  ])("with %j loses only Waypost's entry when that is removed", async (text, kept) => {
+  ])("with %j loses only Waypost's entry when the entry is removed", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toContain(kept);
@@ -297,7 +297,7 @@ describe("a settings file", () => {
 describe("the settings file of Codex", () => {
   const file = ".codex/config.toml";
 
-  test("has Waypost's tables replaced wherever they are", async () => {
+  test("has Waypost's tables replaced wherever they are in the file", async () => {
     fill(
       file,
       `[mcp_servers."waypost"]
@@ -342,7 +342,7 @@ command = "two"
     await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 
-  test("without a newline at its end gets the entry on separate lines", async () => {
+  test("without a final newline gets the entry on separate lines", async () => {
     fill(file, 'model = "m"');
     await run(["codex", "--write", "--yes"]);
     expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);

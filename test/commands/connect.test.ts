@@ -165,7 +165,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
   },
 );
 
-test("a client started from the written file lists the tools", async () => {
+test("a client that uses the written settings file lists the tools", async () => {
   const words = ["claude-desktop", "--write", "--yes", "--data", join(home(), "data")];
   expect(await run(words)).toMatchObject({ code: 0 });
   const { mcpServers } = JSON.parse(read(".config/Claude/claude_desktop_config.json"));
@@ -181,7 +181,7 @@ test("a client started from the written file lists the tools", async () => {
 });
 
 describe("the entry of waypost connect", () => {
-  test("contains the base address and the name of the key file", async () => {
+  test("contains the base URL and the path of the key file", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout } = await runHere(["connect", "cursor", ...base], env);
@@ -192,17 +192,20 @@ describe("the entry of waypost connect", () => {
     });
   });
 
-  test.each(["cursor", "codex"])("for %s never contains the key from the shell", async (client) => {
-    const env = {
-      HOME: home(),
-      WAYPOST_API_KEY: "the-secret",
-      WAYPOST_BASE_URL: "https://links.example.com",
-    };
-    const { stdout, stderr } = await runHere(["connect", client], env);
-    expect(stdout + stderr).not.toContain("the-secret");
-    expect(stdout).toContain("<your key>");
-    expect(stderr).toContain("Replace <your key>");
-  });
+  test.each(["cursor", "codex"])(
+    "for %s never contains the key from the shell's environment",
+    async (client) => {
+      const env = {
+        HOME: home(),
+        WAYPOST_API_KEY: "the-secret",
+        WAYPOST_BASE_URL: "https://links.example.com",
+      };
+      const { stdout, stderr } = await runHere(["connect", client], env);
+      expect(stdout + stderr).not.toContain("the-secret");
+      expect(stdout).toContain("<your key>");
+      expect(stderr).toContain("Replace <your key>");
+    },
+  );
 
   test.each(["cursor", "codex"])("for %s keeps a key that the user added", async (client) => {
     const file = cases.find((each) => each.client === client)?.file ?? "";
@@ -229,7 +232,7 @@ describe("the entry of waypost connect", () => {
     expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
   });
 
-  test("in a project may name a key file instead of a variable", async () => {
+  test("in a project can name a key file instead of a variable", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
@@ -269,7 +272,7 @@ describe("the entry of waypost connect", () => {
     });
   });
 
-  test("contains the data folder from its variable and leaves out other variables", async () => {
+  test("contains the data folder from WAYPOST_DATA but no other variables", async () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
@@ -280,14 +283,14 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("in a project gets no password, and the user is warned", async () => {
+  test("in a project contains no password, and the user is warned", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");
     expect(stderr).toContain("Never put a password or a token there.");
   });
 
-  test("contains no other settings, so their flags are refused", async () => {
+  test("contains no other settings, and flags for them are refused", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");

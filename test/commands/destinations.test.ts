@@ -23,7 +23,7 @@ test("doctor shows the allowed destination hosts, and an invalid list is refused
   ]);
 });
 
-test("an import outside the project's allowed hosts is refused before it writes", async () => {
+test("an import with a forbidden host is refused before anything is written", async () => {
   await using folder = await createFolder();
   const data = ["--data", folder.path];
   await runJson(["keys", "create", ...data]);
@@ -33,7 +33,7 @@ test("an import outside the project's allowed hosts is refused before it writes"
   expect(await listEmbedded(folder.path)).toEqual([]);
 });
 
-test("an import is not limited by WAYPOST_DESTINATIONS, as the operator runs it", async () => {
+test("an import is not limited by WAYPOST_DESTINATIONS because the operator runs it", async () => {
   await using folder = await createFolder();
   const words = ["import", "-", "--data", folder.path, "--yes"];
   expect((await run(words, { input: rows, env })).code).toBe(0);

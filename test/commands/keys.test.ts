@@ -101,7 +101,7 @@ describe("a new key", () => {
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test("belongs to the named project, and needs a name if there are several", async () => {
+  test("belongs to the named project, which is required if several projects exist", async () => {
     const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
     for (const name of ["other", "OTHER", other.id]) {
       const made = await runJson(keys("create", "--project", name));
@@ -137,7 +137,7 @@ test("waypost keys list refuses a flag of keys create", async () => {
   expect([code, stderr]).toEqual([2, "waypost: --role is only for keys create\n"]);
 });
 
-describe.concurrent("an invalid key is refused in one line with exit code 2:", () => {
+describe.concurrent("waypost keys create", () => {
   test.each([
     [["--scopes", "links.fly"], '--scopes cannot be "links.fly"'],
     [["--role", "king"], '--role cannot be "king"; choose one of viewer, manager, owner'],
@@ -147,7 +147,7 @@ describe.concurrent("an invalid key is refused in one line with exit code 2:", (
     [["--name", "x"], "unknown flag --name"],
     [["more"], "use keys create"],
     [["--client", "--role", "viewer"], "use --client without --scopes"],
-  ])("keys create %j", async (words, message) => {
+  ])("refuses %j with a one-line error and exit code 2", async (words, message) => {
     const { code, stdout, stderr } = await run(keys("create", ...words));
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
@@ -199,7 +199,7 @@ test.each([
   ["webhooks", "list"],
   ["bin", "list"],
   ["migrate", "--to", "sqlite:/nowhere/else"],
-])("keys and projects of a remote server cannot be managed here: %s %s", async (...command) => {
+])("waypost %s %s is refused with a remote server", async (...command) => {
   await using nothing = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://api.example" };
   for (const data of [nothing.path, folder.path]) {

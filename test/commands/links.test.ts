@@ -62,7 +62,7 @@ test("links open at the operator's link origin", async () => {
   expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
 });
 
-test("the button of a link's page and of its preview opens the second origin", async () => {
+test("the buttons of a link's page and its preview open the second origin", async () => {
   await using folder = await createUsedFolder();
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);

@@ -139,12 +139,12 @@ async function expectRefusal(to: string, name: string): Promise<void> {
   expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 }
 
-describe("migrate refuses a target that is not empty and changes neither folder:", () => {
-  test("the source itself", () => expectRefusal(source, "owner.key"));
+describe("migrate to a folder that is not empty", () => {
+  test("refuses the source itself", () => expectRefusal(source, "owner.key"));
 
-  test("a folder with data", () => expectRefusal(folder.path, "owner.key"));
+  test("refuses a folder with data", () => expectRefusal(folder.path, "owner.key"));
 
-  test("a folder with other files", async () => {
+  test("refuses a folder with other files and does not change them", async () => {
     await using foreign = await createFolder();
     await mkdir(foreign.path, { mode: 0o700 });
     await writeFile(join(foreign.path, "waypost.db"), "notes");
@@ -167,7 +167,7 @@ test.each([
   [["--to", "sqlite:store.db"], "must be a data folder, or the waypost.db in it"],
   [["--to", "mysql://x/y"], "use migrate --to sqlite:FOLDER"],
   [["more", "--to", "sqlite:x"], 'migrate does not take "more"'],
-])("waypost migrate %j is refused in one line", async (words, message) => {
+])("waypost migrate %j is refused with a one-line error", async (words, message) => {
   const refused = await run(["migrate", ...words, "--data", source]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);

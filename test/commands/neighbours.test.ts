@@ -9,7 +9,7 @@ import { findFreePort } from "../support/ports.ts";
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
 describe("another program that opens the database", () => {
-  test("finds it locked by the running server and does not remove its log", async (context) => {
+  test("finds it locked by the server, and thus keeps the server's log", async (context) => {
     context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
     await using folder = await createFolder();
     const file = join(folder.path, "waypost.db");
@@ -43,7 +43,7 @@ describe("a folder without data", () => {
     ["keys", "list"],
     ["keys", "revoke", "x"],
     ["projects", "list"],
-  ])("is not created by waypost %s %s, as its path may be mistyped", async (...words) => {
+  ])("is not created by waypost %s %s because its path may be mistyped", async (...words) => {
     await using folder = await createFolder();
     const { code, stdout, stderr } = await run([...words, "--data", folder.path]);
     expect([code, stdout]).toEqual([2, ""]);

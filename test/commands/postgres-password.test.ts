@@ -27,7 +27,7 @@ async function takeGuarded() {
   return { ...database, url: url.href, withPassword: withPassword.href, wrong: wrong.href };
 }
 
-test("a database password is read from a file with the address or from PGPASSWORD", async () => {
+test("a database password is read from the database URL file or from PGPASSWORD", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   const file = join(folder.path, "..", "database.url");
@@ -48,7 +48,7 @@ test("a database password is read from a file with the address or from PGPASSWOR
   await database.giveBack();
 });
 
-test("a missing file with the database address is reported by its path", async () => {
+test("a missing database URL file is reported with its path", async () => {
   await using folder = await createFolder();
   const missing = join(folder.path, "no.url");
   const env = { WAYPOST_DATABASE_URL_FILE: missing };
@@ -87,7 +87,7 @@ test("a wrong or missing database password is reported in one line without it", 
   await database.giveBack();
 });
 
-test("a database password in an invalid address or setting is never shown", async () => {
+test("a database password in an invalid database URL or setting is never shown", async () => {
   await using folder = await createFolder();
   const torn = "postgres://ada:12/hidden@db.example/links";
   const whole = "postgres://ada:hidden@db.example/links";

@@ -60,7 +60,7 @@ function readAdvice(finished: { readonly code: number | null; readonly stderr: s
 
 const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, RegExp])[] = [
   [
-    "may not create tables",
+    "cannot create tables",
     () => "select 1",
     /does not let the role ".+" create tables in the schema "public"/,
   ],
@@ -70,7 +70,7 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
     /has no schema that the role ".+" can use/,
   ],
   [
-    "may not use its schema",
+    "cannot use its schema",
     ({ name }) => `create schema closed; alter database "${name}" set search_path = closed`,
     /has no schema that the role ".+" can use/,
   ],
@@ -81,14 +81,14 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
     /has no schema that the role ".+" can use/,
   ],
   [
-    "may only read",
+    "can only read",
     ({ role }) =>
       `alter role "${role}" set default_transaction_read_only = on; ` +
       "grant create on schema public to public",
     /does not accept writes: it is read-only for the role/,
   ],
   [
-    "may not connect",
+    "cannot connect",
     ({ name }) =>
       `revoke connect on database "${name}" from public; grant create on schema public to public`,
     /cannot be opened: permission denied for database/,
@@ -96,7 +96,7 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
 ];
 
 test.each(emptyOnes)(
-  "a database role that %s gets a statement that fixes it",
+  "a database role that %s is reported with an SQL statement that fixes it",
   async (_, spoil, words) => {
     await using rightless = await takeRightless();
     await query(rightless.owner, spoil(rightless));
@@ -115,14 +115,14 @@ test.each(emptyOnes)(
   },
 );
 
-test("migrate reports a database role without rights and copies nothing", async () => {
+test("migrate reports a database role without permissions and copies nothing", async () => {
   await using rightless = await takeRightless();
   const migrated = await run(["migrate", "--to", rightless.url, "--data", folder.path]);
   expect(readAdvice(migrated)).toContain('GRANT USAGE, CREATE ON SCHEMA "public" TO "waypost ');
   expect(await run(["keys", "list", "--data", folder.path])).toMatchObject({ code: 0 });
 });
 
-test("a database role without rights on the tables gets a statement that fixes it", async () => {
+test("a role without permissions on the tables is reported with an SQL fix", async () => {
   await using rightless = await takeRightless();
   const made = await run(["keys", "list", "--data", folder.path], {
     env: { WAYPOST_DATABASE_URL: rightless.owner },

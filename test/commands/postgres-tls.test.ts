@@ -18,7 +18,7 @@ async function writeRoot(folder: { readonly path: string }): Promise<string> {
 }
 
 describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
-  test("is used when its address names the root certificate", async () => {
+  test("is used when the database URL names the root certificate", async () => {
     const database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));
@@ -41,7 +41,7 @@ describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
     await database.giveBack();
   });
 
-  test("and an untrusted certificate is refused with advice", async () => {
+  test("is refused with advice if its certificate is not trusted", async () => {
     const database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));

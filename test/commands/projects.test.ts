@@ -94,7 +94,7 @@ describe("a project in the CLI", () => {
   });
 });
 
-test("changing a project's subdomain warns that the old addresses stop working", async () => {
+test("changing a project's subdomain warns that the old URLs stop working", async () => {
   await runJson(inFolder("create", "--name", "Winter", "--subdomain", "winter"));
   const { code, stderr } = await run(inFolder("update", "winter", "--subdomain", "summer"));
   expect(code).toBe(0);
@@ -113,7 +113,7 @@ async function resolve(url: string): Promise<number> {
   return (await serving.call("POST", "/short_links/resolve", given)).status;
 }
 
-describe("the running server applies a project change within a second:", () => {
+describe("within a second of a project change", () => {
   test("requests of a suspended project are refused until it is unsuspended", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
@@ -131,7 +131,7 @@ describe("the running server applies a project change within a second:", () => {
     expect(await create({ referrer: "spring" })).toBe(201);
   });
 
-  test("a custom domain works once it is verified, and a changed one does not", async () => {
+  test("a custom domain works only while it is verified", async () => {
     await create({ path: "sale" });
     const asked = ["https://links.shop.example/sale", "https://new.shop.example/sale"];
     const answers = async () => Promise.all(asked.map(resolve));
@@ -149,7 +149,7 @@ describe("the running server applies a project change within a second:", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
-  test("links are limited to allowed hosts until the limit is removed", async () => {
+  test("links are limited to the allowed hosts until the list is removed", async () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(
@@ -163,7 +163,7 @@ describe("the running server applies a project change within a second:", () => {
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
 
-  test("the home page and unknown paths redirect to the project's addresses", async () => {
+  test("the home page and unknown paths redirect to the project's URLs", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const ask = async (path: string) => {
       const { status, headers } = await visitAt(Number(port), path, { host: "default.localhost" });

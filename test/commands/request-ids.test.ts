@@ -17,7 +17,7 @@ import {
 
 const header = "x-request-id";
 
-test("a response has the valid ID of its request or a new one", async () => {
+test("a response has the request ID of its request if it is valid, or else a new ID", async () => {
   await using served = await createServed();
   const { places, key } = served.serving;
   const json = { "content-type": "application/json" };
@@ -114,7 +114,7 @@ test("at log level debug each request, call, message and visit has a log line", 
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-test("a log line has the valid traceparent of its request, or none", async () => {
+test("a log line has the traceparent of its request only if it is valid", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;

@@ -60,8 +60,8 @@ function changeDatabase(unpacked: string, statement: string): void {
   database.close();
 }
 
-describe("restore refuses a file", () => {
-  test("if it is cut off at any byte", async () => {
+describe("restore", () => {
+  test("refuses a file that is cut off at any byte", async () => {
     const bytes = await readFile(file);
     const cut = beside("cut.waypost");
     for (const length of [0, 5, 100, bytes.length >> 1, bytes.length - 1]) {
@@ -70,7 +70,7 @@ describe("restore refuses a file", () => {
     }
   });
 
-  test("if a byte of it changed", async () => {
+  test("refuses a file with one changed byte", async () => {
     const bytes = await readFile(file);
     const changed = beside("changed.waypost");
     for (const at of [bytes.length >> 1, bytes.length - 8]) {
@@ -88,13 +88,13 @@ describe("restore refuses a file", () => {
     ["a text", "path,url\n"],
     ["a compressed text", gzipSync("hello\n".repeat(200))],
     ["a compressed file of zeros", gzipSync(Buffer.alloc(10_240))],
-  ])("if it is %s", async (_, content) => {
+  ])("refuses a file that is %s", async (_, content) => {
     const foreign = beside("foreign.waypost");
     await writeFile(foreign, content);
     await expectRefusal(foreign, "it is damaged, or not a Waypost backup. Nothing was written");
   });
 
-  test("if it is a database, a folder, or does not exist", async () => {
+  test("refuses a database, a folder and a missing file", async () => {
     await expectRefusal(join(folder.path, "waypost.db"), "it is damaged, or not a Waypost backup");
     await expectRefusal(folder.path, "is not a file; use a file that waypost backup wrote");
     await expectRefusal(beside("missing"), "cannot be read: it does not exist");
@@ -131,7 +131,7 @@ describe("restore refuses a file", () => {
         changeDatabase(unpacked, "INSERT INTO waypost_migrations (name) VALUES ('999-later')"),
     ],
   ];
-  test.each(changes)("if it %s", async (_, message, change) => {
+  test.each(changes)("refuses a file that %s", async (_, message, change) => {
     await expectRefusal(await repack(change), message);
   });
 });
@@ -143,8 +143,8 @@ test("restore accepts a backup that was unpacked and packed again with tar", asy
   expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
 });
 
-describe("restore refuses a folder that is not empty and does not change it", () => {
-  test("with Waypost data", async () => {
+describe("restore into a folder that is not empty", () => {
+  test("is refused without changes if the folder has Waypost data", async () => {
     const before = await readdir(folder.path);
     const refused = await restore(file, folder.path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -156,7 +156,7 @@ describe("restore refuses a folder that is not empty and does not change it", ()
   });
 
   test.each(["notes.txt", "waypost.db", "http.token", "exports"])(
-    "with the file %s",
+    "is refused without changes if the folder has the file %s",
     async (name) => {
       await using other = await createFolder();
       await mkdir(other.path, { mode: 0o700 });
@@ -168,7 +168,7 @@ describe("restore refuses a folder that is not empty and does not change it", ()
     },
   );
 
-  test("unless it only contains lost+found and compiled code", async () => {
+  test("is accepted if the folder only has lost+found and compiled code", async () => {
     await using other = await createFolder();
     await mkdir(join(other.path, "lost+found"), { recursive: true, mode: 0o700 });
     await writeFile(join(other.path, "compiled-x"), "");
@@ -176,7 +176,7 @@ describe("restore refuses a folder that is not empty and does not change it", ()
   });
 });
 
-describe("a restore that is interrupted", () => {
+describe("an interrupted restore", () => {
   let large: string;
   beforeAll(async () => {
     await using source = await createFolder();
@@ -218,7 +218,7 @@ describe("a restore that is interrupted", () => {
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("while it moved its files into place can be repeated", async () => {
+  test("can be repeated even if it was moving its files into place", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -238,7 +238,7 @@ describe("a restore that is interrupted", () => {
     expect(second.stderr).toMatch(/another process is copying to|is not empty/);
   });
 
-  test("by Ctrl-C leaves no files", async () => {
+  test("leaves no files if Ctrl-C interrupted it", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGINT");
@@ -251,7 +251,7 @@ describe("a restore that is interrupted", () => {
     expect(await restore(file, other.path)).toMatchObject({ code: 0 });
   });
 
-  test("by a full disk leaves no files", async ({ skip }) => {
+  test("leaves no files if the disk was full", async ({ skip }) => {
     skip(
       spawnSync("unshare", ["-m", "true"]).status !== 0,
       "a separate disk cannot be mounted here",
@@ -268,7 +268,7 @@ describe("a restore that is interrupted", () => {
 });
 
 test.each([[[]], [["one", "two"]]])(
-  "waypost restore %j is refused, as it needs exactly one file",
+  "waypost restore %j is refused because it needs exactly one file",
   async (words) => {
     const refused = await run(["restore", ...words, "--data", folder.path]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });

@@ -22,7 +22,7 @@ import { listEmbedded } from "./plant-embedded.ts";
 /** The files of a served folder in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
 
-test("serve exits with 1 when its database is down, so that it can be restarted", async () => {
+test("serve exits with 1 when its database is down, so that a supervisor restarts it", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
   const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
@@ -32,7 +32,7 @@ test("serve exits with 1 when its database is down, so that it can be restarted"
   expect(refused.stderr).toContain("Start PostgreSQL there, or correct the host and the port");
 });
 
-test("serve says what to do when PostgreSQL ends the connection while it starts", async () => {
+test("serve says what to do when PostgreSQL ends the connection during start-up", async () => {
   await using folder = await createFolder();
   const server = createServer((socket) => socket.on("data", () => socket.resetAndDestroy()));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -45,8 +45,8 @@ test("serve says what to do when PostgreSQL ends the connection while it starts"
   expect(refused.stderr).toContain("Check that PostgreSQL is running there, and try again");
 });
 
-describe("the first start of waypost serve", () => {
-  test("creates a project and its owner's key, and prints the next steps", async () => {
+describe("starting waypost serve", () => {
+  test("first creates a project and its owner's key, and prints the next steps", async () => {
     await using folder = await createFolder();
     const data = folder.path;
     await using serving = await startServe(data);
@@ -81,7 +81,7 @@ describe("the first start of waypost serve", () => {
     expect(readdirSync(data).toSorted()).toEqual(servedFiles);
   });
 
-  test("is followed by starts with the same key and data that print one line", async () => {
+  test("uses the existing key and data the second time, and prints one line", async () => {
     await using folder = await createFolder();
     await using first = await startServe(folder.path);
     await first.call("POST", "/links", { body: { path: "kept" } });
@@ -95,7 +95,7 @@ describe("the first start of waypost serve", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("is followed by starts that print where links open", async () => {
+  test("prints where links open if there are several projects", async () => {
     await using folder = await createFolder();
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);
@@ -116,7 +116,7 @@ describe("the first start of waypost serve", () => {
   test.each([
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
-  ])("with %j warns %i times that other machines can reach it", async (words, times) => {
+  ])("with %j warns %i times that other machines can reach the server", async (words, times) => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, words);
     const { stderr } = await serving.stop();
@@ -134,7 +134,7 @@ describe("the first start of waypost serve", () => {
   });
 });
 
-describe("a stop of waypost serve", () => {
+describe("stopping waypost serve", () => {
   test("finishes running requests and exits with 0", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path);
@@ -158,7 +158,7 @@ describe("a stop of waypost serve", () => {
     agent.destroy();
   });
 
-  test("is immediate by SIGINT after a SIGTERM", async () => {
+  test("is immediate when SIGINT follows SIGTERM", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
@@ -177,7 +177,7 @@ type Prepared = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-describe("waypost serve exits with 2 and says why in one line for", () => {
+describe("a one-line error with exit code 2", () => {
   const cases: readonly Case[] = [
     [
       "a folder below a file",
@@ -213,7 +213,7 @@ describe("waypost serve exits with 2 and says why in one line for", () => {
     ],
   ];
 
-  test.each(cases)("%s", async (_, message, prepare) => {
+  test.each(cases)("rejects %s for waypost serve", async (_, message, prepare) => {
     await using folder = await createFolder();
     const prepared = prepare(folder);
     const { words = [], env = {} } = prepared;
@@ -222,7 +222,7 @@ describe("waypost serve exits with 2 and says why in one line for", () => {
     expectRefusal(finished, message);
   });
 
-  test("a port in use", async () => {
+  test("rejects a port in use for waypost serve", async () => {
     await using folder = await createFolder();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
@@ -239,7 +239,7 @@ describe("waypost serve exits with 2 and says why in one line for", () => {
   test.each([
     [["keys"], "use keys create"],
     [["projects", "delete"], "use projects create"],
-  ])("the command %j", async (words, message) => {
+  ])("rejects the command %j", async (words, message) => {
     expectRefusal(await run(words), message);
   });
 });
@@ -261,7 +261,7 @@ test("waypost --version shows the version of the package", async () => {
 });
 
 describe("waypost serve in front of a remote server", () => {
-  test("prints the remote server's address and the file with the callers' token", async () => {
+  test("prints the remote server's URL and the file with the clients' token", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: remote });
     const { places, key: token, stop } = serving;
@@ -282,7 +282,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("names the variable with the token, and the link origin if it is known", async () => {
+  test("prints the variable with the token, and the link origin if it is known", async () => {
     await using folder = await createFolder();
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });

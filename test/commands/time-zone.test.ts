@@ -67,7 +67,7 @@ describe("the machine's time zone", () => {
   test.each([
     ["Japan", "Asia/Tokyo"],
     ["UTC+3", "UTC-03:00"],
-  ])("set as %j is named to an assistant", async (TZ, name) => {
+  ])("set as %j is shown to an assistant", async (TZ, name) => {
     expect(await readZone(folder, TZ)).toBe(name);
   });
 

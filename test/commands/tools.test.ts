@@ -13,7 +13,7 @@ import { openForAll } from "../support/open-for.ts";
 
 /** `waypost tools`: the tools of a configuration and their tokens. */
 
-test("waypost tools lists the owner's tools with their access and tokens", async () => {
+test("waypost tools lists the owner's tools with their access and token counts", async () => {
   await using folder = await createFolder();
   const { tools, tokens } = await runJson(["tools", "--data", folder.path]);
   const names = tools.map(({ tool }: { tool: string }) => tool);
@@ -74,12 +74,12 @@ test("an unknown name in --tools stops serve before it creates a folder", async 
   expect(existsSync(folder.path)).toBe(false);
 });
 
-describe("with a server", () => {
+describe("with a running server", () => {
   let folder: Folder;
   let serving: Serving;
   openForAll(createServed, (served) => ({ folder, serving } = served));
 
-  test("waypost tools finds the access of a remote key without changing anything", async () => {
+  test("waypost tools detects a remote key's permissions without changing anything", async () => {
     const made = ["keys", "create", "--data", folder.path, "--scopes", "links.index,links.show"];
     const { token } = await runJson(made);
     const before = await serving.call("GET", "/links");
@@ -122,7 +122,7 @@ describe("with a server", () => {
   test.each([
     ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
     ["a client key", "waypost_client_0000000000000000000000000000000000"],
-  ])("%s ends waypost tools and export with 2, and stdout stays empty", async (_, key) => {
+  ])("%s makes waypost tools and export exit with 2 and an empty stdout", async (_, key) => {
     const env = { WAYPOST_API_KEY: key };
     await using elsewhere = await createFolder();
     const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
@@ -139,7 +139,7 @@ describe("with a server", () => {
     }
   });
 
-  test("waypost tools refuses a remote server's invalid key although probing is off", async () => {
+  test("waypost tools refuses a remote server's invalid key even if probing is off", async () => {
     await using elsewhere = await createFolder();
     const list = (key: string) => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };

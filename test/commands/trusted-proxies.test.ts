@@ -39,14 +39,14 @@ test("a forwarded address is used only up to the first untrusted proxy", async (
   expect(await match(serving, {})).toBe(401);
 });
 
-test("without trusted proxies, the client address is that of the connection", async () => {
+test("without trusted proxies, the client's IP address is that of the connection", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
   expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
 });
 
-test("the log contains the address of an approval's answer but no secret", async () => {
+test("the log contains the IP address that answered an approval, but no secret", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "1"]);
   const headers = { "x-forwarded-for": "203.0.113.9" };
@@ -100,8 +100,8 @@ async function visit({ places }: Serving, headers: Record<string, string> = {}):
   await once(response, "end");
 }
 
-describe("doctor warns that a proxy is not trusted", () => {
-  test("if the link origin or public URL is https", async () => {
+describe("doctor's warning about an untrusted proxy", () => {
+  test("appears if the link origin or public URL is https", async () => {
     await using folder = await createFolder();
     const origin = ["--link-origin", "https://{subdomain}.a.example"];
     for (const words of [origin, ["--public-url", "https://waypost.a.example"]]) {
@@ -112,7 +112,7 @@ describe("doctor warns that a proxy is not trusted", () => {
     expect((await doctor(folder, [...origin, "--trusted-proxies", "loopback"])).warned).toEqual([]);
   });
 
-  test("if a project has a verified domain, whose links are https", async () => {
+  test("appears if a project has a verified domain, whose links are https", async () => {
     await using folder = await createFolder();
     await using dns = await startDnsServer();
     await runJson(["keys", "create", "--data", folder.path]);
@@ -129,7 +129,7 @@ describe("doctor warns that a proxy is not trusted", () => {
     expect(trusting.warned).toEqual([]);
   });
 
-  test("if serve received a request from an untrusted proxy", async () => {
+  test("appears if serve received a request from an untrusted proxy", async () => {
     await using folder = await createFolder();
     const elsewhere = ["--trusted-proxies", "192.168.0.0/16"];
     await using serving = await startServe(folder.path, elsewhere);
@@ -151,7 +151,7 @@ describe("doctor warns that a proxy is not trusted", () => {
     expect((await doctor(folder, words)).warned).toEqual([]);
   });
 
-  test("but not while only a local assistant's session serves the links", async () => {
+  test("does not appear if only a local assistant's session serves the links", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.a.example" };
     const port = await findFreePort();

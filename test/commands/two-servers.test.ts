@@ -76,7 +76,7 @@ describe("two servers with the same data", () => {
     expect(await modern.listNames()).not.toContain("save_template");
   });
 
-  test.skipIf(isCovered)("undo a change that was made at the other server", async () => {
+  test.skipIf(isCovered)("undo a change that was made through the other server", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);

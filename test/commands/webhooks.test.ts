@@ -92,7 +92,7 @@ test("a webhook event of a killed process is delivered by the next process", asy
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
 });
 
-test("a webhook reports a waiting approval without the address of its page", async () => {
+test("a webhook reports a waiting approval without the URL of its page", async () => {
   const { url } = receiver;
   const { id } = await runJson(webhooks("create", "--url", url, "--events", waitingEvents));
   receiver.received.length = 0;
@@ -248,7 +248,7 @@ test.each([
   expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
 });
 
-test("a webhook to a plain HTTP name warns where it is delivered", async () => {
+test("creating a webhook to an http URL warns that it needs a private network", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,

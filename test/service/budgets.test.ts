@@ -151,7 +151,7 @@ test("exactly 600 of 650 simultaneous requests are accepted", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("a request rejected for its plan, scope or role does not count toward the rate limit", async () => {
+test("a request rejected for its plan, scope or role does not use up the rate limit", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [

@@ -341,7 +341,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key parameter is rejected even by public endpoints", async () => {
+test("a client key in a repeated api_key is rejected even by public endpoints", async () => {
   await make({ path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

@@ -167,7 +167,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a page template with a forbidden host is published only if it was live before", async () => {
+  test("a page template with a forbidden host is published only if it was live", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

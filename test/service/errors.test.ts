@@ -78,7 +78,7 @@ test.each(wrongTypes)(
   },
 );
 
-test("every endpoint with a body returns 400 for a request without body or content type", async () => {
+test("every endpoint with a body returns 400 without a body and content type", async () => {
   await using world = await createWorld();
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });

@@ -129,7 +129,7 @@ describe("GET /link_stats for a period", () => {
   });
 });
 
-test("GET /link_stats sums deleted links in one row in addition to the requested rows", async () => {
+test("GET /link_stats adds one row for deleted links to the requested rows", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
@@ -147,7 +147,7 @@ test("GET /link_stats sums deleted links in one row in addition to the requested
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("GET /link_stats sums referrers with few clicks in a row that is never listed first", async () => {
+test("GET /link_stats never lists the sum of minor referrers first", async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });

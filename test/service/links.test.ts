@@ -205,7 +205,7 @@ test("only one of two simultaneous requests can create a link with the same path
   expect(refused?.body).toEqual({ error: "Path has already been taken" });
 });
 
-test("options.shorten creates a shortened path for a new link, but not for an existing one", async () => {
+test("options.shorten creates a shortened path only for a new link", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a", options: { shorten: true, other: 1 } });
   expect(link.shortened_path).toMatch(/^\w+$/);

@@ -13,7 +13,7 @@ openForEach(openInstallWorld, (opened) => {
   host = opened;
 });
 
-test("a repeated install request gets the same match while the first is still running", async () => {
+test("a repeated install gets the same match while the first is still running", async () => {
   await host.visitPage();
   const { store } = host.world;
   let first: ReturnType<InstallWorld["install"]> | undefined;

@@ -70,7 +70,7 @@ describe("shortening a link's URL with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("creates a short path for each prefix, and returns the first if no prefix is sent", async () => {
+  test("creates a short path for each prefix, and returns the first by default", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");
@@ -120,7 +120,7 @@ describe("the short path of a link's URL with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("can be reused while its link is deleted, but then the link cannot be restored", async () => {
+  test("can be reused while its link is deleted, which then cannot be restored", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);

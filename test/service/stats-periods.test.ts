@@ -128,7 +128,7 @@ describe("the rows of a period and of its previous period", () => {
     expect(none.rows).toEqual([]);
   });
 
-  test("add up to the totals even if more links than rows had clicks in the previous period", async () => {
+  test("add up to the totals if the previous period had more links than rows", async () => {
     for (let place = 0; place < 14; place += 1) {
       await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {

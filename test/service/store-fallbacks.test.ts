@@ -62,7 +62,7 @@ describe("a link", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("is rejected with a store URL if the store is not among the project's allowed hosts", async () => {
+  test("is rejected with a store URL if the store is not an allowed host", async () => {
     await allow("shop.example");
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([
