@@ -30,7 +30,7 @@ describe("a console filter that the API does not have", () => {
     "name cont ",
     "clicks gteq many",
     '"><script>alert(1)</script>',
-  ])("is rejected instead of ignored: %s", async (filter) => {
+  ])("is rejected rather than ignored: %s", async (filter) => {
     for (const path of ["/links", "/audit"]) {
       const { text } = await tab.open(path + query("name cont Spring", filter));
       expect(text).toMatch(/class="fault"/);
@@ -47,14 +47,14 @@ describe("a console filter that the API does not have", () => {
   });
 });
 
-describe("the console returns to the same filtered list of links", () => {
+describe("the filtered list of links", () => {
   const list = "filter=name+cont+Spring&sort=name";
   const from = `?from=${encodeURIComponent(list)}`;
   const crumb = `href="/links?${list.replace("&", "&amp;")}"`;
   const shown = { "was.name": "Spring", "was.path": "spring", "was.url": "https://one.example/" };
   const typed = { name: "Spring", path: "spring", url: "https://one.example/", ...shown };
 
-  test("after a link was edited and its confirmation was cancelled or approved", async () => {
+  test("is shown again after a link is edited, confirmed or not", async () => {
     const { text } = await tab.open(`/links?${list}`);
     expect(text).toContain(`href="/links/${id}${from}"`);
     const page = await tab.open(`/links/${id}${from}`);
@@ -69,7 +69,7 @@ describe("the console returns to the same filtered list of links", () => {
     expect((await tab.submit({})).text).toContain(crumb);
   });
 
-  test("after a change of a link was undone, and after a link was deleted", async () => {
+  test("is shown again after a change is undone or a link is deleted", async () => {
     const { text } = await tab.open(`/links/${id}${from}`);
     const [, change_id = ""] = /name="change_id"\s+value="([^"]+)"/.exec(text) ?? [];
     const back = `/links/${id}${from}`;
@@ -91,7 +91,7 @@ function place(host: string, address: string | undefined, more: Record<string, s
   );
 }
 
-describe("over plain HTTP, the console serves only this machine", () => {
+describe("the console over plain HTTP", () => {
   test.each([
     ["x-forwarded-for", "127.0.0.1"],
     ["x-forwarded-proto", "http"],
@@ -99,13 +99,13 @@ describe("over plain HTTP, the console serves only this machine", () => {
     ["x-real-ip", "127.0.0.1"],
     ["forwarded", "for=127.0.0.1"],
     ["via", "1.1 proxy"],
-  ])("and rejects a request with the proxy header %s", async (name, value) => {
+  ])("rejects a request with the proxy header %s", async (name, value) => {
     const shown = await browse(served.serving.places.url).open("/sign-in", { [name]: value });
     expect([shown.status, shown.text.includes("HTTPS required")]).toEqual([403, true]);
     expect(place("localhost:8787", "127.0.0.1", { [name]: value })).toBeUndefined();
   });
 
-  test("and decides by the client's address, not by the Host header", () => {
+  test("serves only this machine, whatever the Host header says", () => {
     for (const host of ["localhost:8787", "127.0.0.1:8787", "[::1]:8787"]) {
       for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
         expect(place(host, address)).toMatchObject({ isSecure: false });

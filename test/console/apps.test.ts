@@ -83,7 +83,7 @@ test("an app's page shows five of its links, and all of them on request", async 
   await page.getByText("1–6 of 6").waitFor();
 });
 
-test("the Android app form escapes rejected input and reads one fingerprint a line", async () => {
+test("the Android app form escapes rejected input and reads one fingerprint per line", async () => {
   const tab = await signInAt(serving);
   await tab.open("/apps/android/new");
   const shown = await tab.submit({ package_name: "", name: hostile, custom_scheme: "intent" });
@@ -120,7 +120,7 @@ test("saving an unchanged form changes nothing", async () => {
   expect(link.social_description.replaceAll("\r\n", "\n")).toBe("four\nfive");
 });
 
-test("the role and scopes of a key limit which apps it sees and changes", async () => {
+test("the role and scopes of a key limit the apps that the user sees and changes", async () => {
   const id = await plant("ios_app", { ...ios, bundle_id: "com.example.kept" });
   const viewer = await signInAt(serving, await makeKey("--role", "viewer"));
   const form_token = await readFormToken(viewer);

@@ -28,7 +28,7 @@ async function readBase(at: Serving): Promise<string> {
   return path.replace(/\/$/, "");
 }
 
-test("the base path on this machine is random and limits the session cookie", async () => {
+test("the base path is random, and the session cookie is limited to that path", async () => {
   const page = await fetch(`${serving.places.url}/sign-in`, { headers: { accept: "text/html" } });
   const [visit = ""] = page.headers.getSetCookie();
   const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await page.text()) ?? [];
@@ -56,7 +56,7 @@ test("the random base path of a data folder is unique and survives a restart", a
   expect(await readFile(join(folder.path, "console-path"), "utf8")).toBe(`${bases[0]}\n`);
 });
 
-test("a file without a base path is reported until it is moved away", async () => {
+test("a base path file with invalid content is reported until the file is moved away", async () => {
   await using folder = await createFolder();
   await using started = await startServe(folder.path, [], onLoopback);
   const file = join(folder.path, "console-path");
@@ -95,7 +95,7 @@ test("a response to a signed-out visitor does not contain the base path", async 
   }
 });
 
-describe("to a signed-out visitor a path below the base path", () => {
+describe("for a signed-out visitor, a path below the base path", () => {
   test.each(["", "/", "/links", "/nowhere", "/links/new?a=b", "/sign-out", "/links/1/page"])(
     "looks like an unknown path: %s",
     async (path) => {
@@ -132,7 +132,7 @@ test("a session is not accepted outside of the base path", async () => {
 });
 
 test.each(["/links?search=spring", "BASE/links?search=spring"])(
-  "signing in leads to the page that was requested: %s",
+  "signing in redirects to the requested page: %s",
   async (wanted) => {
     const base = await readBase(serving);
     const tab = browse(serving.places.url);
@@ -142,7 +142,7 @@ test.each(["/links?search=spring", "BASE/links?search=spring"])(
   },
 );
 
-test("in a browser, another port of this machine does not get the session", async () => {
+test("the browser does not send the session to another port of this machine", async () => {
   const page = await openTab(browser);
   await page.goto(serving.places.url);
   await page.getByLabel("API key").fill(serving.key);

@@ -35,7 +35,7 @@ async function restore(fields: Readonly<Record<string, string>>, at = "/deleted"
   return tab.post(at, { form_token: await readFormToken(tab), ...fields });
 }
 
-test("links deleted by REST and by a job are listed, and an app gets its links back", async () => {
+test("links deleted by REST or a job are listed, and a restored app has its links", async () => {
   const app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const id = await make("/ios_apps", { ios_app: app });
   const link = await make("/links", { path: "with-app", ios_app: { id } });

@@ -173,7 +173,7 @@ async function go(write: Write, to = page): Promise<void> {
   if (isDrawn) await to.locator(".drawn .device:not(.coming)").first().waitFor();
 }
 
-test("the tests in this file open every page of the console", () => {
+test("the list of pages in this test contains every page of the console", () => {
   const paths = Object.values({ ...all, ...beside }).map((write) => write(sample).split("?")[0]);
   const found = new Set(paths.map((path = "") => pages.find((each) => each.path.test(path))));
   expect(pages.filter((each) => !found.has(each)).map(({ path }) => path)).toEqual([]);
@@ -253,7 +253,7 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
 const ofServer = /^\/(?:sign-in$|sign-in\/files\/|approve\/)/;
 
 test.each(Object.entries({ ...all, ...beside }))(
-  "every address on the page of %s is below the base path",
+  "every URL on the page of %s is below the base path",
   async (name, write) => {
     const who = readWho(name);
     const { path, text } = await plain[who].open(writeAddress(write));
@@ -312,7 +312,7 @@ describe("on a phone the console's menu", () => {
 
 /** Input in the first form of a page is kept across a new sign-in. */
 test.each(Object.entries(shown))(
-  "the form of %s keeps its input when the session ends",
+  "the form of %s keeps the user's input when the session ends",
   async (_, write) => {
     await page.setViewportSize(sizes.desktop);
     await go(write);

@@ -48,7 +48,7 @@ async function readFaults(page: Page, selector: string): Promise<readonly string
 const press = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: true }).click();
 
-describe("two errors are shown next to their fields", () => {
+describe("two input errors", () => {
   type Form = {
     readonly path: () => string | Promise<string>;
     readonly typed: Readonly<Record<string, string>>;
@@ -111,36 +111,39 @@ describe("two errors are shown next to their fields", () => {
     },
   };
 
-  test.each(Object.entries(forms))("in the console's form of %s", async (name, form) => {
-    const key = form.isMaster === true ? master : serving.key;
-    const { page, complaints } = await open(await form.path(), desktop, key);
-    if (name === "a new webhook") {
-      for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
-    }
-    for (const [selector, text] of Object.entries(form.typed)) {
-      await page.locator(selector).fill(text);
-    }
-    const [first = ""] = Object.keys(form.faults);
-    const loaded = page.waitForEvent("load");
-    await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
-    await loaded;
-    for (const [selector, fault] of Object.entries(form.faults)) {
-      expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
-    }
-    // The first invalid field has the focus, and the input is kept.
-    await page.locator(`${first}:focus`).waitFor();
-    for (const [selector, text] of Object.entries(form.typed)) {
-      expect(await page.locator(selector).inputValue()).toBe(text);
-    }
-    // No error is repeated above the form.
-    expect(await page.locator(".fault").count()).toBe(0);
-    await lookAtPage(page, `two-errors ${name}`);
-    expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
-    await page.context().close();
-  });
+  test.each(Object.entries(forms))(
+    "are shown next to their fields in the form of %s",
+    async (name, form) => {
+      const key = form.isMaster === true ? master : serving.key;
+      const { page, complaints } = await open(await form.path(), desktop, key);
+      if (name === "a new webhook") {
+        for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
+      }
+      for (const [selector, text] of Object.entries(form.typed)) {
+        await page.locator(selector).fill(text);
+      }
+      const [first = ""] = Object.keys(form.faults);
+      const loaded = page.waitForEvent("load");
+      await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
+      await loaded;
+      for (const [selector, fault] of Object.entries(form.faults)) {
+        expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
+      }
+      // The first invalid field has the focus, and the input is kept.
+      await page.locator(`${first}:focus`).waitFor();
+      for (const [selector, text] of Object.entries(form.typed)) {
+        expect(await page.locator(selector).inputValue()).toBe(text);
+      }
+      // No error is repeated above the form.
+      expect(await page.locator(".fault").count()).toBe(0);
+      await lookAtPage(page, `two-errors ${name}`);
+      expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
+      await page.context().close();
+    },
+  );
 });
 
-test("leaving a form warns only if it has unsaved changes", async () => {
+test("leaving a form shows a warning only if the form has unsaved changes", async () => {
   const { page } = await open("/links/new", phone);
   const dialogs: string[] = [];
   page.on("dialog", (dialog) => {
@@ -181,7 +184,7 @@ test("leaving a form warns only if it has unsaved changes", async () => {
   await page.context().close();
 });
 
-test("creating a link without a destination asks first, and keeps the input", async () => {
+test("creating a link without a destination needs a confirmation and keeps the input", async () => {
   const { page, complaints } = await open("/links/new", phone);
   const path = "empty";
   await page.getByLabel("Path").fill(path);
@@ -202,7 +205,7 @@ test("creating a link without a destination asks first, and keeps the input", as
   expect(complaints).toEqual([]);
   await page.context().close();
 });
-test("changing the options of a preview does not count as an unsaved change", async () => {
+test("changing the options of a preview is not an unsaved change", async () => {
   await plant("/links", { path: "newest" });
   const id = await plant("/links", { path: "previewed" });
   for (const path of ["/template", "/links/new", `/links/${id}`]) {
@@ -217,7 +220,7 @@ test("changing the options of a preview does not count as an unsaved change", as
   }
 });
 
-test("leaving the question about a missing destination warns about filled fields", async () => {
+test("leaving the confirmation of a missing destination warns about unsaved changes", async () => {
   const { page } = await open("/links/new");
   const dialogs = watchDialogs(page);
   await press(page, "Create link");
@@ -243,7 +246,7 @@ function watchDialogs(page: Page): readonly string[] {
 }
 
 test.each(["url", "ios_fallback_url", "android_fallback_url"])(
-  "a link with only a %s is created without a question",
+  "a link with only a %s is created without a confirmation",
   async (field) => {
     const { page } = await open("/links/new");
     await page.locator("#path").fill(`only-${field}`);
@@ -255,7 +258,7 @@ test.each(["url", "ios_fallback_url", "android_fallback_url"])(
   },
 );
 
-test("saving one form of a project warns about changes in its other form", async () => {
+test("saving one form of a project warns about unsaved changes in the other form", async () => {
   const { page } = await open(await findProject(), desktop, master);
   await page.locator("#max_links").click();
   await page.keyboard.type("7");

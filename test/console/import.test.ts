@@ -63,7 +63,7 @@ test("a dropped file is shown as a plan, and applying the plan creates its links
   expect(tab.complaints).toEqual([]);
 });
 
-test("an import lists its invalid rows, and can leave them out", async () => {
+test("an import lists the invalid rows, and can leave them out", async () => {
   const rows = [
     "path,url,nmae",
     "good,https://example.com,",
@@ -91,7 +91,7 @@ test("an import lists its invalid rows, and can leave them out", async () => {
   expect(await readLinks("good")).toHaveLength(1);
 });
 
-test("an import from another service lists the columns that are not imported", async () => {
+test("an import from another service lists the columns that are ignored", async () => {
   const text =
     "Name,Short Link,Link,Total Clicks\n" +
     "Spring,https://x.page.link/fb-1,https://example.com/spring,17\n" +
@@ -177,7 +177,7 @@ test("a file dropped after the session ended must be chosen again after signing 
   await page.getByRole("heading", { name: "Import links" }).waitFor();
 });
 
-test("a file can be imported without script", async () => {
+test("a file can be imported without JavaScript", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links/import`);
   await bare.getByLabel("File", { exact: true }).setInputFiles({

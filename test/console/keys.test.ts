@@ -104,13 +104,13 @@ test("a form that is sent several times creates only one key", async () => {
   expect(await listKeys()).toHaveLength(before);
 });
 
-describe("keys in the console cannot be created by", () => {
+describe("the keys page of the console", () => {
   test.each([
     ["a viewer", ["--role", "viewer"]],
     ["a manager", ["--role", "manager"]],
     ["an owner with scopes", ["--scopes", "links.index,links.create"]],
     ["a master key", ["--master"]],
-  ])("%s", async (_, words) => {
+  ])("is hidden from %s", async (_, words) => {
     const { token } = await runJson(inFolder("keys", "create", ...words));
     const tab = await signInAt(serving, token);
     const form_token = await readFormToken(tab);
@@ -126,7 +126,7 @@ describe("keys in the console cannot be created by", () => {
     );
   });
 
-  test("an owner whose key was revoked after the page was opened", async () => {
+  test("creates no key for an owner whose key was revoked after the page was opened", async () => {
     const maker = await runJson(inFolder("keys", "create"));
     const tab = await signInAt(serving, maker.token);
     const form = await openForm(tab);
@@ -227,7 +227,7 @@ test("revoking your own key shows a warning and signs you out", async () => {
   expect((await other.open("/")).path).toBe("/sign-in");
 });
 
-test("the keys page shows when a key was last used and which key this machine uses", async () => {
+test("the keys page shows each key's last use, and which key this machine uses", async () => {
   const key = await runJson(inFolder("keys", "create", "--project", "default"));
   const tab = await signInAt(serving);
   const find = async (id: string) =>
@@ -244,7 +244,7 @@ test("the keys page shows when a key was last used and which key this machine us
   expect(asked.text).toContain("Waypost on this machine uses this key");
 });
 
-test("creating and revoking a key ask for the PIN if a PIN is set", async () => {
+test("creating and revoking a key need the PIN if a PIN is set", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -266,7 +266,7 @@ test("creating and revoking a key ask for the PIN if a PIN is set", async () => 
   expect((await tab.submit({ pin: "135790" })).path).toBe("/keys?done=revoked");
 });
 
-test("a created key is not in the history, the log or the data files", async () => {
+test("a key created in the console is not in the history, the log or the data files", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.post("/keys/new", await openForm(tab));
   const token = readToken(text);

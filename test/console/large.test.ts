@@ -40,7 +40,7 @@ function findUnlisted(text: string): number {
   return turns.find((turn) => !text.includes(`>com.example.a${turn}<`)) ?? -1;
 }
 
-test("an app that the link form does not list can be typed and is selected later", async () => {
+test("an app that the link form does not list can be typed, and is then selected", async () => {
   const { text } = await tab.open("/links/new");
   expect(text.replace(/\s+/g, " ")).toContain("5 more are not listed.");
   const turn = findUnlisted(text);
@@ -58,7 +58,7 @@ test("an app that the link form does not list can be typed and is selected later
   expect(refused.text).toContain('value="com.nowhere"');
 });
 
-test("an app that is not listed can be typed when several links are changed", async () => {
+test("an app that the form for several links does not list can be typed", async () => {
   for (const path of ["one", "two"]) await make("/links", { path });
   const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "choose" });
   for (const path of ["one", "two"]) form.append("path", path);
@@ -104,7 +104,7 @@ test("a large template opens completely in the editor", async () => {
   expect(told.text).toContain('id="findings"');
 });
 
-test("a plan shortens long rows, and shows each long row in full on its own page", async () => {
+test("the page of a plan shortens long rows, and each has a page with the full row", async () => {
   const start = `https://example.com/${scribble(300)}`;
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };
@@ -132,7 +132,7 @@ test("a plan shortens long rows, and shows each long row in full on its own page
   expect(last.text.match(/Url must|URL must|must be/gi)?.length).toBe(10);
 });
 
-test("the box of a link with a long path has the whole path", async () => {
+test("the checkbox of a link with a long path has the whole path", async () => {
   const path = `far/${scribble(1500)}`;
   await make("/links", { path });
   const { text } = await tab.open("/links");

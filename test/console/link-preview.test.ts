@@ -104,7 +104,7 @@ test("the preview of a new link follows its form without reserving the path", as
   expect(await bare.getByRole("heading", { name: "Preview" }).count()).toBe(0);
 });
 
-test("a preview of unsaved input needs a form of the console and links.update", async () => {
+test("a preview of unsaved input needs a form token and the scope links.update", async () => {
   const id = await plant({ path: "own", name: "Own" });
   const sent = await signInAt(serving);
   const typed = { form_token: await readFormToken(sent), name: "Typed" };
@@ -122,7 +122,7 @@ test("a preview of unsaved input needs a form of the console and links.update", 
   expect((await reader.open(`/links/${id}`)).text).not.toContain("data-draft=");
 });
 
-test("a link's preview shows the live template or the redirect of visitors", async () => {
+test("a link's preview shows the live template, or the redirect that visitors get", async () => {
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   expect((await serving.call("POST", "/ios_apps", { body: { ios_app: app } })).status).toBe(201);
   const body = "<h1>Live {{ link.path }}</h1>{% store_buttons %}";
@@ -138,7 +138,7 @@ test("a link's preview shows the live template or the redirect of visitors", asy
   expect(tab.complaints).toEqual([]);
 });
 
-test("a link's QR code is saved as SVG and PNG with the address that counts scans", async () => {
+test("a link's QR code can be saved as SVG or PNG with the URL that counts scans", async () => {
   const id = await plant({ path: "größe/1", url });
   await go(id);
   const address = `${await page.locator("#address").innerText()}?wp=qr`;

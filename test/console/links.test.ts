@@ -90,7 +90,7 @@ test("a link can be created, changed, deleted and restored with only the keyboar
   expect(tab.complaints).toEqual([]);
 });
 
-test("typing searches the list of links, and the address keeps search and sorting", async () => {
+test("typing searches the list of links, and the URL contains search and sorting", async () => {
   await go("/links");
   await page.getByLabel("Search links").pressSequentially("week 1");
   const rows = page.locator("tbody tr");
@@ -125,7 +125,7 @@ test("links can be filtered by field, and the filtered list has pages", async ()
   expect(page.url()).toMatch(/search=week&page=2$/);
 });
 
-test("unedited fields of a link keep another change, and conflicts are shown first", async () => {
+test("saving a link keeps another user's changes, and shows conflicts first", async () => {
   const id = await plant({ path: "shared", name: "Shared", url: "https://example.com/1" });
   await go(`/links/${id}`);
   const change = (body: object) => serving.call("PATCH", `/links/${id}`, { body });
@@ -139,7 +139,7 @@ test("unedited fields of a link keep another change, and conflicts are shown fir
   expect(await readLink("shared")).toMatchObject({ name: "Mine", social_title: "Theirs" });
 });
 
-test("without script links can be searched and created", async () => {
+test("links can be searched and created without JavaScript", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links`);
   await bare.getByLabel("Search links").fill("spring");

@@ -35,8 +35,8 @@ async function leadElsewhere(id: string, path: string, more: Record<string, stri
 
 const readUrl = async (id: string) => (await call("GET", `/links/${id}`)).body.url;
 
-describe("cancelling a confirmation shows the form with its input and changes nothing", () => {
-  test("for a link", async () => {
+describe("cancelling a confirmation", () => {
+  test("changes nothing and shows a link's form with its input", async () => {
     const id = await plantLink("left");
     await leadElsewhere(id, "left", { name: 'Typed "so"' });
     const left = await tab.submit({ leave: "" });
@@ -52,7 +52,7 @@ describe("cancelling a confirmation shows the form with its input and changes no
     expect(await readUrl(id)).toBe(led.url);
   });
 
-  test("for a new app", async () => {
+  test("changes nothing and shows a new app's form with its input", async () => {
     const typed = { name: "Shop", bundle_id: "com.example.left", team_id: "ABCDE12345" };
     const asked = await tab.post("/apps/ios/new", { form_token, ...typed });
     expect(asked.text).toContain("Register the iOS app");
@@ -61,7 +61,7 @@ describe("cancelling a confirmation shows the form with its input and changes no
     expect((await call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
   });
 
-  test("for a project's settings", async () => {
+  test("changes nothing and shows the project settings with the input", async () => {
     const inFolder = ["--data", served.folder.path];
     const { token } = await runJson(["keys", "create", "--master", ...inFolder]);
     const [project] = (await runJson(["projects", "list", ...inFolder])).projects;

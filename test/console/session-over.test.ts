@@ -11,7 +11,7 @@ openForAll(createServed, (opened) => ({ serving } = opened));
 
 const signIn = (): Promise<Browsing> => signInAt(serving);
 
-test("a form from an earlier session is shown again, and acts only when sent again", async () => {
+test("a form from an earlier session is shown again, and applies once resubmitted", async () => {
   const tab = await signIn();
   const old = await readFormToken(tab);
   await tab.open("/sign-in");

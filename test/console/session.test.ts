@@ -48,7 +48,7 @@ test("an automatic refresh of a page does not extend the session", async () => {
   expect(await sessions.find(token, true)).toBeUndefined();
 });
 
-test("a one-time address expires after ten minutes and works for only one request", async () => {
+test("a one-time URL expires after ten minutes and works for only one request", async () => {
   const late = await sessions.makeAddress(secret);
   at.now += 10 * minute;
   expect(await sessions.isAddress(late)).toBe(false);
@@ -61,14 +61,14 @@ test("a one-time address expires after ten minutes and works for only one reques
   expect(taken.filter((each) => each === undefined)).toHaveLength(3);
 });
 
-test("a one-time address is not accepted as a session, nor a session as an address", async () => {
+test("a one-time URL is not accepted as a session, nor a session as a one-time URL", async () => {
   const [session, address] = [await sessions.begin(secret), await sessions.makeAddress(secret)];
   expect(await sessions.find(address)).toBeUndefined();
   expect(await sessions.takeAddress(session)).toBeUndefined();
   expect(await sessions.find(session)).toBe(secret);
 });
 
-test("a session is not accepted as a one-time address, even if its row has that kind", async () => {
+test("a session is not accepted as a one-time URL, even if its row has that kind", async () => {
   const session = await sessions.begin(secret);
   expect(await sessions.isAddress(session)).toBe(false);
   const sql = await at.openSql();

@@ -56,7 +56,7 @@ async function untilDone(): Promise<void> {
   await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
 }
 
-test("a field of several selected links can be changed with only the keyboard", async () => {
+test("several selected links can be changed with only the keyboard", async () => {
   await go("/links?sort=path");
   await tabTo(page, /^Select B$/);
   await page.keyboard.press("Space");
@@ -115,7 +115,7 @@ test("an error of a planned change is shown above the input", async () => {
   await lookAtPage(page, "several-refused");
 });
 
-test("without script a selected link with a hostile name can be deleted", async () => {
+test("a selected link with a hostile name can be deleted without JavaScript", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links?search=script`);
   await bare.locator("input[name=path]").check();

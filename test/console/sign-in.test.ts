@@ -70,7 +70,7 @@ test("a valid key signs in and sets an HttpOnly SameSite=Strict cookie", async (
   expect(page.headers.getSetCookie()[0]).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
 });
 
-describe("the console accepts a form only", () => {
+describe("the console", () => {
   test.each([
     ["from another site", { origin: "https://evil.example" }],
     ["from another port", { origin: "http://127.0.0.1:1" }],
@@ -78,7 +78,7 @@ describe("the console accepts a form only", () => {
     ["from a page with the origin null", { origin: "null" }],
     ["that the browser calls cross-site", { "sec-fetch-site": "cross-site" }],
     ["from a same-site subdomain", { "sec-fetch-site": "same-site" }],
-  ])("from this server's own page, not a form %s", async (_, headers) => {
+  ])("rejects a form %s", async (_, headers) => {
     const tab = await signIn();
     await tab.open("/");
     const token = readSession(tab);
@@ -86,7 +86,7 @@ describe("the console accepts a form only", () => {
     expect([status, readSession(tab)]).toEqual([403, token]);
   });
 
-  test("with the token of its session", async () => {
+  test("accepts a form only with the token of its session", async () => {
     const [tab, another] = [await signIn(), await signIn()];
     const foreign = await readFormToken(another);
     for (const form_token of ["", "x", foreign]) {
@@ -101,7 +101,7 @@ describe("the console accepts a form only", () => {
     expect(body.links).toEqual([]);
   });
 
-  test("with the token of the opened sign-in page", async () => {
+  test("accepts a sign-in only with the token of the opened sign-in page", async () => {
     const tab = browse(serving.places.url);
     await tab.open("/sign-in");
     const { text } = await tab.post("/sign-in", { key: serving.key });
@@ -110,7 +110,7 @@ describe("the console accepts a form only", () => {
   });
 });
 
-test("signing in starts a new session and ends the browser's previous session", async () => {
+test("signing in starts a new session and ends the previous session of the browser", async () => {
   const tab = await signIn();
   const first = readSession(tab);
   const fixed = browse(serving.places.url);
@@ -144,7 +144,7 @@ test("a session ends when its key is revoked", async () => {
   await expect.poll(async () => (await tab.open("/")).path).toBe("/sign-in");
 });
 
-test("waypost console prints an address that signs in once at any process", async () => {
+test("waypost console prints a URL that signs in once at any process", async () => {
   const address = new URL(await readAddress());
   const [tab, late] = [browse(serving.places.url), browse(other.places.url)];
   expect((await tab.open(address.pathname)).text).toContain("one-time address");
@@ -155,7 +155,7 @@ test("waypost console prints an address that signs in once at any process", asyn
   expect((await late.open(address.pathname)).status).toBe(404);
 });
 
-test("waypost serve prints a one-time address to a terminal, but not to a pipe", async () => {
+test("waypost serve prints a one-time URL to a terminal, but not to a pipe", async () => {
   await using place = await createFolder();
   const words = `serve --data ${place.path} --port 0`;
   const address = new URL(await readAddress(words, /Console \(signs you in once.*?(http\S+)/));
@@ -165,13 +165,13 @@ test("waypost serve prints a one-time address to a terminal, but not to a pipe",
   expect(stderr + stdout).not.toContain("/sign-in/");
 });
 
-test("waypost console does not print a one-time address outside a terminal", async () => {
+test("waypost console does not print a one-time URL outside a terminal", async () => {
   const finished = await run(["console", "--data", folder.path]);
   expect(finished).toMatchObject({ code: 2, stdout: "" });
   expect(finished.stderr).toContain("only to a terminal");
 });
 
-test("an address gets 429 after twenty wrong keys, but a right key still signs in", async () => {
+test("an IP address gets 429 after twenty wrong keys, but the right key still works", async () => {
   await using place = await createFolder();
   await using one = await startServe(place.path);
   await using two = await startServe(place.path);
@@ -190,7 +190,7 @@ test("an address gets 429 after twenty wrong keys, but a right key still signs i
   }
 });
 
-test("wrong keys of one client address do not throttle another client address", async () => {
+test("wrong keys from one IP address do not throttle another IP address", async () => {
   await using place = await createFolder();
   const words = ["--public-url", "https://links.example.com", "--trusted-proxies", "loopback"];
   await using open = await startServe(place.path, words);
@@ -209,7 +209,7 @@ test("wrong keys of one client address do not throttle another client address", 
   expect(await tryFrom("2001:db8:1:3::1")).toBe(403);
 });
 
-test("after twenty wrong PINs at a one-time address, the right PIN is rejected too", async () => {
+test("after twenty wrong PINs at a one-time URL, the correct PIN is rejected too", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -234,7 +234,7 @@ test("after twenty wrong PINs at a one-time address, the right PIN is rejected t
   expect(readSession(late)).toBe("");
 });
 
-test("a one-time address and each approval ask for the PIN if a PIN is set", async () => {
+test("a one-time URL and each approval need the PIN if a PIN is set", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -341,7 +341,7 @@ test("behind HTTPS the cookie is Secure and has the __Host- prefix", async () =>
   expect(start.text).not.toContain("waypost.js");
 });
 
-test("a gateway accepts its own token to sign in, not the key of the remote server", async () => {
+test("a gateway accepts only its own token to sign in, not the remote server's key", async () => {
   await using place = await createFolder();
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };

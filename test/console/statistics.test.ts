@@ -40,7 +40,7 @@ test("the statistics page shows 7 or 30 days that end with today", async () => {
   }
 });
 
-test("the statistics page shows the dates of its form, and weeks for long periods", async () => {
+test("the statistics page shows the submitted dates, and groups long periods by week", async () => {
   expect(await readDays("/statistics?from=2026-03-01&to=2026-03-05")).toEqual([
     "2026-03-01",
     "2026-03-02",
@@ -65,7 +65,7 @@ test("the statistics page groups many years by month", async () => {
   expect(text).toContain("Month</th>");
 });
 
-test("statistics pages request the previous period only for the parts that show it", async () => {
+test("statistics pages request the previous period only for sections that show it", async () => {
   const asked: JsonObject[] = [];
   const call = (_tool: string, given: JsonObject) => {
     asked.push(given);

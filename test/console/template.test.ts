@@ -210,7 +210,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor", 
   });
 });
 
-test("without field-sizing, lines typed at the end are next to their line numbers", async () => {
+test("without CSS field-sizing, new lines at the end are next to their line numbers", async () => {
   const tab = await openConsole(browser, { places: serving.places, key }, windows.desktop);
   const area = await findText(tab.page, "Body");
   await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
@@ -254,7 +254,7 @@ async function readLineAt(area: Locator, line: number): Promise<number | null> {
   })()`);
 }
 
-test("without script the template editor shows problems and a preview", async () => {
+test("the template editor shows problems and a preview without JavaScript", async () => {
   const options = { javaScriptEnabled: false, path: "/template" };
   const { page: bare } = await openConsole(browser, { places: serving.places, key }, options);
   await bare.getByLabel("Body").fill(broken);
@@ -272,7 +272,7 @@ test("without script the template editor shows problems and a preview", async ()
   expect(await readDraft()).toBe(first);
 });
 
-test("the template editor shows that the draft is empty if a live version exists", async () => {
+test("the template editor says that the draft is empty while a live version exists", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: second } });
   await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
   await open("/template");
@@ -282,7 +282,7 @@ test("the template editor shows that the draft is empty if a live version exists
   );
 });
 
-test("leaving after a publication was cancelled does not warn, as the draft is saved", async () => {
+test("leaving after a cancelled publication shows no warning, as the draft is saved", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   await open("/");
   const dialogs: string[] = [];
@@ -305,7 +305,7 @@ test("leaving after a publication was cancelled does not warn, as the draft is s
   expect(dialogs).toEqual(["beforeunload"]);
 });
 
-test("the template editor keeps its input if another user saves a draft", async () => {
+test("the template editor keeps the user's input if another user saves a draft", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first } });
   await open("/template");
   await serving.call("PATCH", "/page_template", { body: { body: second } });

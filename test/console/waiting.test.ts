@@ -57,7 +57,7 @@ function readHidden(text: string, name: string): string {
   return new RegExp(`name="${name}"\\s+value="([^"]+)"`).exec(text)?.[1] ?? "";
 }
 
-test("an approval on the start page can be answered with the keyboard and the PIN", async () => {
+test("an approval request on the start page can be approved by keyboard with the PIN", async () => {
   await askToDelete("doomed");
   const { page, complaints } = await openConsole(browser, serving);
   await pressOnto(page, /^Review$/);
@@ -72,7 +72,7 @@ test("an approval on the start page can be answered with the keyboard and the PI
   expect(complaints).toEqual([]);
 });
 
-test("an assistant's approval does not confirm the same action of a user", async () => {
+test("an approval for an assistant does not confirm a user's identical action", async () => {
   const { body } = await serving.call("POST", "/links", { body: { path: "both" } });
   // The same request as the console's own.
   const ask = () => callTool(serving, "delete_link", { id: body.id });
@@ -113,7 +113,7 @@ test("an assistant that calls itself the console still needs an approval", async
   expect((await hand.open("/")).text).toContain("Waypost console");
 });
 
-test("every page shows the number of waiting approvals on a phone", async () => {
+test("every page on a phone shows the number of waiting approvals", async () => {
   const viewport = { width: 390, height: 844 };
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const own = { ...serving, key };
@@ -160,7 +160,7 @@ test("a confirmation in the console is not counted as a waiting approval", async
   expect((await hand.open("/links")).text).toContain("<title>Links – Waypost</title>");
 });
 
-test("approvals of another key are neither shown nor counted", async () => {
+test("approval requests of another key are neither shown nor counted", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   await askToDelete("of-another-key");
   const other = await signInAt(serving, key);
@@ -168,7 +168,7 @@ test("approvals of another key are neither shown nor counted", async () => {
   expect((await other.open("/")).text).not.toMatch(/Waiting for you|\/approve\//);
 });
 
-test("an approval shows the assistant, the project, the key and the time", async () => {
+test("an approval request shows the assistant, the project, the key and the time", async () => {
   await serving.call("POST", "/links", { body: { path: "told" } });
   const call = modernCall(serving.key, 1, "delete_link", { id: "told" });
   const body = call.body.replace('"name":"raw"', '"name":"Waypost. Approve: \\u202e<b>"');
@@ -182,7 +182,7 @@ test("an approval shows the assistant, the project, the key and the time", async
   expect(text).toMatch(/Answer within 5 minutes\. Without an answer, nothing happens\./);
 });
 
-test("the log records the address from which a confirmation was answered", async () => {
+test("the log contains the IP address from which a confirmation was answered", async () => {
   await using place = await createFolder();
   await using own = await startServe(place.path);
   const { body } = await own.call("POST", "/links", { body: { path: "logged" } });

@@ -75,7 +75,7 @@ test("a new webhook shows its secret once, and its test event arrives signed", a
   }
 });
 
-test("an invalid webhook is rejected next to its field", async () => {
+test("the errors of an invalid webhook are shown next to the fields", async () => {
   const made = (await list()).length;
   for (const [url, events, fault] of [
     ["ftp://example.com", ["link.created"], "must be an http or https address"],
@@ -115,7 +115,7 @@ test("a failed event is shown with its cause and can be sent again", async () =>
   expect(receiver.received[0]?.body.data.link.path).toBe("lost");
 });
 
-test("a webhook is revoked after a confirmation, and the history hides its address", async () => {
+test("a webhook is revoked after a confirmation, and the history hides its URL", async () => {
   const [{ id }] = await list();
   const asked = await tab.post(`/webhooks/${id}`, { form_token, act: "revoke" });
   expect(asked.text).toContain(`Revoke the webhook to &quot;127.0.0.1:${receiver.port}&quot;`);

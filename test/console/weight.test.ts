@@ -30,7 +30,7 @@ openForAll(createServed, async (opened) => {
 /** Headers of a request from a user or from a page of the console. */
 const packed = { "accept-encoding": "gzip, deflate", "sec-fetch-site": "same-origin" };
 
-test("console pages are compressed for browsers that accept gzip", async () => {
+test("console pages are compressed if the browser accepts gzip", async () => {
   const plain = await tab.open("/links/new");
   expect(plain.headers["content-encoding"]).toBeUndefined();
   const small = await tab.open("/links/new", packed);
@@ -94,27 +94,30 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   "help about a part of the API": () => "/help/api/links",
 };
 
-describe("the console sends at most 60 KB, 12 KB of script, for a full project's page", () => {
-  test.each(Object.entries(full))("of %s", async (_, write) => {
-    await expectLight(await tab.open(write(filled), packed));
-  });
+describe("the console of a full project", () => {
+  test.each(Object.entries(full))(
+    "sends at most 60 KB with 12 KB of script for %s",
+    async (_, write) => {
+      await expectLight(await tab.open(write(filled), packed));
+    },
+  );
 
   test.each([
     ["projects", () => "/projects"],
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
-  ])("of %s with a master key", async (_, write) => {
+  ])("sends at most 60 KB with 12 KB of script for %s with a master key", async (_, write) => {
     await expectLight(await master.open(write(filled), packed));
   });
 
-  test("of the template editor with the largest template, without its text", async () => {
+  test("sends at most 20 KB for the template editor without the text of the template", async () => {
     const { bytes, text } = await tab.open("/template", packed);
     const fields = [...text.matchAll(/<textarea[^>]*>([^]*?)<\/textarea>/g)].join("");
     expect(fields.length).toBeGreaterThan(90_000);
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("of a change of several links with the longest paths", async () => {
+  test("sends at most 60 KB with 12 KB of script for a change of several links", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {

@@ -110,7 +110,7 @@ describe("association files", () => {
     expect((await listExcluded())[1]?.toSorted()).toEqual(["/grüße/a b", "/in-app"]);
   });
 
-  test("exclude at most 200 paths, those of the oldest links", async () => {
+  test("exclude at most 200 paths, starting with the oldest links", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       for (let count = 0; count < 201; count += 1) {
@@ -122,7 +122,7 @@ describe("association files", () => {
     expect(ofAndroid).toEqual(ofIos);
   });
 
-  test("exclude the short paths of an address with a query until the link is deleted", async () => {
+  test("exclude the short paths of a URL with a query until its link is deleted", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web" });
     host.world.advance(1);
@@ -142,7 +142,7 @@ describe("association files", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("exclude the paths of all links before the many short paths of a link", async () => {
+  test("exclude the paths of all links before the other short paths of a link", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });
@@ -202,7 +202,7 @@ test("association files list only the project's own apps, also on its custom dom
 });
 
 describe.each([ios, android])("%s", (path) => {
-  test("has the required headers and may be cached for an hour", async () => {
+  test("has the required headers and can be cached for an hour", async () => {
     await host.add("ios_app", { bundle_id: "com.example.one", team_id });
     const { status, headers } = await host.visit(path);
     expect(status).toBe(200);
@@ -221,7 +221,7 @@ describe.each([ios, android])("%s", (path) => {
     expect(changed.status).toBe(200);
   });
 
-  test("cannot be replaced by a link, and stays the same byte for byte", async () => {
+  test("cannot be replaced or changed by a link", async () => {
     const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
     await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });
     const before = await host.visit(path);

@@ -42,7 +42,7 @@ const people = [
 
 describe("a person's visit", () => {
   test.each(people)(
-    "with the browser %s is redirected for the device and counted",
+    "with the browser %s is redirected for its device and counted",
     async (_, agent, to) => {
       const before = await host.readClicks(id);
       const visited = await host.visit(`/${path}`, { agent });
@@ -53,17 +53,18 @@ describe("a person's visit", () => {
   );
 });
 
-describe("no visit is counted", () => {
+describe("the request", () => {
   test.each(Object.entries(agents.bots))(
-    "for the bot of %s, which gets the page with social tags",
+    "of the bot %s gets the page with social tags and is not counted as a visit",
     (_, agent) => expectUncounted(200, { agent }),
   );
 
-  test.each(Object.entries(agents.tools))("for %s, which is redirected", (_, agent) =>
-    expectUncounted(302, { agent }),
+  test.each(Object.entries(agents.tools))(
+    "of the tool %s is redirected and not counted as a visit",
+    (_, agent) => expectUncounted(302, { agent }),
   );
 
-  test("for a HEAD request", () => expectUncounted(302, { method: "HEAD" }));
+  test("HEAD is not counted as a visit", () => expectUncounted(302, { method: "HEAD" }));
 
   test.each([
     ["purpose", "prefetch"],
@@ -71,12 +72,12 @@ describe("no visit is counted", () => {
     ["sec-purpose", "prefetch;prerender"],
     ["x-purpose", "preview"],
     ["x-moz", "prefetch"],
-  ])("for a prefetch with %s: %s", (name, value) =>
+  ])("of a prefetch with %s: %s is not counted as a visit", (name, value) =>
     expectUncounted(302, { headers: { [name]: value } }),
   );
 });
 
-test("an overlong user agent of an iPhone is recognized", async () => {
+test("an iPhone with an overlong user agent is recognized", async () => {
   const agent = `Mozilla/5.0 (iPhone) ${"x".repeat(5000)}`;
   const visited = await host.visit(`/${path}`, { agent });
   expect(visited.headers.location).toBe(places.ios);

@@ -60,7 +60,7 @@ describe("a visit", () => {
     expect((await host.world.call("POST", "/short_links", { body })).body.clicks).toBe(6);
   });
 
-  test("is included in filters and sorts by clicks, also if their count was cached", async () => {
+  test("is included in filters and sorts by clicks, even if the count was cached", async () => {
     const quiet = await host.add("link", { path: "quiet", url });
     const busy = await host.add("link", { path: "busy", url });
     for (const clicks of [1, 2, 3]) {
@@ -93,7 +93,7 @@ describe("a visit", () => {
     for (const key of keys) expect(await count(key)).toBe(1);
   });
 
-  test("to a preview page is counted, but no POST, QR code or unknown path", async () => {
+  test("to a preview page is counted, but a POST, QR code or unknown path is not", async () => {
     const { id } = await host.add("link", { path: "page" });
     expect((await host.visit("/page")).status).toBe(200);
     await host.visit("/page/more");
@@ -115,7 +115,7 @@ describe("a visit", () => {
     }
   });
 
-  test("whose write is in progress is included in reads of its link and in lists", async () => {
+  test("is included in reads of its link and in lists while its write is in progress", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { world } = host;
     const key = await world.addKey({ project: await world.addProject() });
@@ -224,7 +224,7 @@ describe("pending visits", () => {
     expect(await readStored(id)).toBe(4);
   });
 
-  test("of a write with an unknown outcome are lost rather than written twice", async () => {
+  test("are lost rather than written twice if the outcome of a write is unknown", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     let isLost = true;
@@ -310,7 +310,7 @@ describe("pending visits", () => {
     expect([tries, alarms.length]).toEqual([2, 2]);
   });
 
-  test("stay in memory for at most 100,000 links while nothing can be written", async () => {
+  test("stay in memory for at most 100,000 links while no write succeeds", async () => {
     const counted: number[] = [];
     let isBusy = true;
     const clicks = createClicks({

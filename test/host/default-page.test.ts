@@ -41,7 +41,7 @@ const listWays = (shown: string) =>
   Array.from(shown.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href]) => href);
 
 describe("the default page", () => {
-  test("is in the visitor's language and direction, with the app's own name", async () => {
+  test("is in the visitor's language and direction, and has the app's name", async () => {
     const seen = [];
     for (const language of ["de-AT", "ar", "sv, zh-CN;q=0.5", ""]) {
       const { text, shown, headers } = await show("/spring", speak(language));
@@ -63,7 +63,7 @@ describe("the default page", () => {
     expect((await show("/spring", speak("he"))).shown).toContain('<h1 class="title" dir="auto">');
   });
 
-  test("is not cached in the language of another visitor", async () => {
+  test("is never shown in the language of another visitor", async () => {
     const labels = ["fr", "ja", "fr"].map(async (language) =>
       /<html lang="(\w+)"/.exec((await show("/spring", speak(language))).text)?.at(1),
     );
@@ -96,7 +96,7 @@ describe("the default page", () => {
 });
 
 describe("the default page on a computer, for a link without a desktop destination", () => {
-  test("shows both stores and a QR code of the visited address", async () => {
+  test("shows both stores and a QR code of the visited URL", async () => {
     const { shown } = await show("/spring?id=7", { agent: computer });
     expect(listWays(shown)).toEqual([
       "https://apps.apple.com/app/id1",
@@ -112,12 +112,12 @@ describe("the default page on a computer, for a link without a desktop destinati
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("shows a bot neither stores nor a QR code", async () => {
+  test("shows neither stores nor a QR code to a bot", async () => {
     const { shown } = await show("/spring", { agent: agents.bots.Slack });
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("shows the QR code of the bare address to visitors with too many new queries", async () => {
+  test("shows the QR code without the query to visitors with too many new queries", async () => {
     const shown = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         show(`/pictured?turn=${index}`, { agent: computer }),

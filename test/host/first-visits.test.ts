@@ -74,7 +74,7 @@ test("simultaneous first visits are each redirected to their own link", async ()
   );
 });
 
-test("a link whose read failed is read again for the next visitor", async () => {
+test("a link that could not be read is read again for the next visitor", async () => {
   await addLinks(["a", "b"]);
   failing = /links/;
   expect(await visitAtOnce(["/a", "/b"])).toEqual(["503", "503"]);
@@ -82,7 +82,7 @@ test("a link whose read failed is read again for the next visitor", async () => 
   expect(await visitAtOnce(["/a", "/b"])).toEqual([`${url}a`, `${url}b`]);
 });
 
-test("a visit after a failed read of a link's app works again", async () => {
+test("a visit succeeds after the app of its link could not be read", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "TEAM000001" };
   await addLinks(["page"], { url: null, ios_app });
   failing = /ios_apps/;

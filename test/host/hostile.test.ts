@@ -75,7 +75,7 @@ const addresses = [
   " ",
 ];
 
-describe("a link with a dangerous address", () => {
+describe("a link with a dangerous URL", () => {
   test.each(addresses)("does not redirect: %j", async (address) => {
     const fields = {
       url: address,
@@ -93,7 +93,7 @@ describe("a link with a dangerous address", () => {
   });
 });
 
-describe("an address with characters that a header cannot contain", () => {
+describe("a URL with characters that a header cannot contain", () => {
   test.each([
     ["https://bücher.example/ä?ö#ü", "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC"],
     ["https://shop.example/日本", "https://shop.example/%E6%97%A5%E6%9C%AC"],
@@ -182,7 +182,7 @@ describe("a request target", () => {
     "/{{link.url}}",
     "/__proto__",
     "/constructor",
-  ])("that is not the path of a link shows the usual 404 page: %s", async (target) => {
+  ])("that is not the path of a link gets the usual 404 page: %s", async (target) => {
     const visited = await host.visit(target.slice(0, 15_000));
     const missing = await host.visit("/missing");
     expect(visited.status).toBe(404);
@@ -200,7 +200,7 @@ describe("a request target", () => {
     "/sh\xc3\xb6p",
     "/shop\t",
     "/shop\x0b",
-  ])("in a form that browsers do not send finds nothing: %j", async (target) => {
+  ])("in a form that browsers do not send opens no link: %j", async (target) => {
     const answer = await host.sendRaw(
       `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
     );
@@ -225,7 +225,7 @@ describe("a request target", () => {
 });
 
 describe("a preview page", () => {
-  test("uses the visitor's query only in the address that opens the app", async () => {
+  test("uses the visitor's query only in the URL that opens the app", async () => {
     const path = await writeLink({ android_app_id: apps.android, url: shop });
     const query = `?"><script>alert(1)</script>;S.browser_fallback_url=https://evil.example`;
     const visited = await host.visit(path + query.replaceAll(" ", "+"), { agent: phone });

@@ -31,7 +31,7 @@ openForAll(openLinkHost, async (opened) => {
 const visitOwn = () => host.visit("/spring", { host: "go.other.example:443" });
 
 describe("a host name", () => {
-  test("is recognized in upper and lower case and with any port", async () => {
+  test("is recognized in upper or lower case and with any port", async () => {
     for (const name of ["default.localhost", "DEFAULT.localhost:1", "default.localhost:8787"]) {
       expect((await host.visit("/spring", { host: name })).headers.location).toBe(url);
     }
@@ -85,7 +85,7 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("of no project shows no link: %j", async (name) => {
+  ])("that belongs to no project opens no link: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);
@@ -97,7 +97,7 @@ describe("a host name", () => {
     expect(answer).toContain(`\r\nlocation: ${url}other\r\n`);
   });
 
-  test("in an absolute request target is not used", async () => {
+  test("is not read from an absolute request target", async () => {
     const answer = await host.sendRaw(
       "GET http://other.localhost/spring HTTP/1.1\r\nHost: default.localhost\r\n" +
         "Connection: close\r\n\r\n",
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("shows the project's name, whether it was deleted or never existed", async () => {
+  test("shows the project's name, whether the link was deleted or never existed", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -162,7 +162,7 @@ describe("a missing link", () => {
     expect(text).toContain('<html lang="he" dir="rtl">');
   });
 
-  test("is found as soon as it is created, and missing as soon as it is deleted", async () => {
+  test("works as soon as it is created, and not once it is deleted again", async () => {
     expect((await host.visit("/brief")).status).toBe(404);
     const { id } = await host.add("link", { path: "brief", url });
     for (const seen of [1, 2]) {
@@ -207,7 +207,7 @@ describe("home_url and not_found_url", () => {
     await change({ home_url: null, not_found_url: null });
   });
 
-  test("are ignored if they would loop or are not web addresses", async () => {
+  test("are ignored if they would loop or are not web URLs", async () => {
     const addresses = [
       "https://other.localhost:1/nothing",
       `http://OTHER.localhost:${host.port}/`,
@@ -250,7 +250,7 @@ describe("the link host", () => {
     expect((await host.visit("/%zz", { method: "POST", body: {} })).status).toBe(405);
   });
 
-  test("answers HEAD with the status and headers of GET, without a body", async () => {
+  test("returns the status and headers of GET for HEAD, without a body", async () => {
     for (const path of ["/spring", "/nothing", "/spring.qr", "/.well-known/assetlinks.json"]) {
       const { date: _, ...head } = (await host.visit(path, { method: "HEAD" })).headers;
       const { date: __, ...headers } = (await host.visit(path)).headers;
@@ -270,7 +270,7 @@ test("the headers of a redirect forbid caching", async () => {
   });
 });
 
-test("Google Play's referrer contains the exact address of each visit", async () => {
+test("Google Play's referrer contains the exact URL of each visit", async () => {
   await change({ custom_domain_verified: true, link_in_referrer: true });
   const key = await host.world.addKey({ project: other });
   const body = {

@@ -35,7 +35,7 @@ function createTestClock() {
   };
 }
 
-test("the report of a page's script replaces data of the request, in either order", async () => {
+test("data from a page's script replaces data from the page request, in either order", async () => {
   await using world = await openInstallWorld();
   const setup = createTestClock();
   const { note } = createDeferredVisits({ ...setup, store: world.world.store });
@@ -52,7 +52,7 @@ test("the report of a page's script replaces data of the request, in either orde
   ]);
 });
 
-test("pending visits for installs are stored when the process stops", async () => {
+test("pending visits that await an install are stored when the process stops", async () => {
   await using world = await openInstallWorld();
   const visits = createDeferredVisits({ ...createTestClock(), store: world.world.store });
   void visits.note({ visit: visit(1), isWhole: false });
@@ -87,7 +87,7 @@ test("only one write of visits runs at a time, and at most 2,000 visits wait for
   expect(setup.reported).toHaveLength(1);
 });
 
-test("a page whose visit cannot be stored is shown without its script", async () => {
+test("a page whose visit cannot be stored is shown without a script", async () => {
   const reported: unknown[] = [];
   await using host = await openLinkHost({
     wrap: (store) => ({ ...store, write: () => Promise.reject(new StoreBusy("away")) }),

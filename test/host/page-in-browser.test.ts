@@ -93,7 +93,7 @@ test.each(["", "?format=png"])("a browser shows the QR code of a link: %j", asyn
   await page.context().close();
 });
 
-test("a picture and a broken picture take the same space on the page", async () => {
+test("a broken picture takes the same space on the page as a picture", async () => {
   const page = await openPage("full", "phone", "en");
   const measure = async () => {
     const { width = 0, height = 1 } = (await page.locator(".picture").boundingBox()) ?? {};

@@ -116,7 +116,7 @@ describe("the preview page", () => {
     expect(designs).toEqual(["Design 0", "Design 1", undefined]);
   });
 
-  test("has the default body if only css was published", async () => {
+  test("has the default body if only CSS was published", async () => {
     const body = { css: ".card { outline: 3px solid #123456 }" };
     const published = await host.world.call("POST", "/page_template/publish", { body });
     expect(published.status).toBe(200);
@@ -127,7 +127,7 @@ describe("the preview page", () => {
     expect(text).toContain(body.css);
   });
 
-  test("with a published template has the same words for every language", async () => {
+  test("has the same words in every language if a template is published", async () => {
     await publish("Sesame");
     const agent = agents.ios["Instagram's browser on an iPhone"];
     const { text, headers } = await host.visit("/spring", { agent, headers: arabic });
@@ -192,7 +192,7 @@ describe("with a second host name", () => {
   });
 });
 
-test("a link deleted by another process is missing within 20 ms", async () => {
+test("a link deleted by another process returns 404 within 20 ms", async () => {
   const [link] = (await host.world.call("GET", "/links")).body.links;
   const visit = () => host.visit("/spring");
   expect((await visit()).status).toBe(302);

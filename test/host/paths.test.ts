@@ -77,7 +77,7 @@ test("every path that can be created redirects only to its own link", async () =
   }
 });
 
-test("a path that differs only slightly from a link's does not redirect", async () => {
+test("a path that differs only slightly from a link's path does not redirect", async () => {
   const url = "https://shop.example/";
   await host.add("link", { path: "Spring/Größe 1", url });
   const exact = "/Spring/Gr%C3%B6%C3%9Fe%201";
@@ -107,7 +107,7 @@ test("a path that differs only slightly from a link's does not redirect", async 
   }
 });
 
-test("a cached redirect is not used for an address that only resembles its path", async () => {
+test("a cached redirect is not used for a path that only resembles its path", async () => {
   const url = "https://shop.example/";
   await host.add("link", { path: "seen-Größe", url });
   await host.add("link", { path: "http://seen", url });

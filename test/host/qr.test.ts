@@ -30,7 +30,7 @@ openForAll(openLinkHost, async (opened) => {
 const paths = ["spring", encodeURI("frühling/größe 1"), `long/${"x".repeat(1900)}`];
 
 describe.each(paths)("the QR code of %s", (path) => {
-  test("is an SVG of its address", async () => {
+  test("is an SVG with its URL", async () => {
     const { status, headers, text } = await host.visit(`/${path}.qr`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/svg+xml");
@@ -48,7 +48,7 @@ describe.each(paths)("the QR code of %s", (path) => {
     expectModules(side, isDark, path);
   });
 
-  test("with format=png is a PNG of its address", async () => {
+  test("with format=png is a PNG with its URL", async () => {
     const { status, headers, bytes } = await host.visit(`/${path}.qr?format=png`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/png");
@@ -61,7 +61,7 @@ describe.each(paths)("the QR code of %s", (path) => {
   });
 });
 
-test("a QR code may be cached for an hour and revalidated by its ETag", async () => {
+test("a QR code can be cached for an hour and revalidated by its ETag", async () => {
   const { headers } = await host.visit("/spring.qr");
   expect(headers["cache-control"]).toBe("public, max-age=3600");
   const png = await host.visit("/spring.qr?format=png");
@@ -71,7 +71,7 @@ test("a QR code may be cached for an hour and revalidated by its ETag", async ()
   expect((await host.visit("/spring.qr?format=png", known)).status).toBe(200);
 });
 
-test("a missing link and a link with an overlong address have no QR code", async () => {
+test("a missing link and a link with an overlong URL have no QR code", async () => {
   for (const path of ["/nothing.qr", "/.qr", "/spring.qr.qr", "/spring.qr/", "//spring.qr"]) {
     expect((await host.visit(path)).status).toBe(404);
   }

@@ -39,7 +39,7 @@ async function readReferrer(path: string): Promise<string> {
 }
 
 describe("a trailing slash of a visited path", () => {
-  test("is ignored, and does not lead to another link", async () => {
+  test("is ignored, and does not select another link", async () => {
     await host.add("link", { path: "only/", url });
     for (const path of ["/product", "/product/", "/product%2F", "/product///", "/only"]) {
       expect([path, await readLocation(path)]).toEqual([path, url]);
@@ -67,13 +67,13 @@ describe("the query of a visit", () => {
     expect(await readLocation("/product")).toBe(url);
   });
 
-  test("is left out if the address would be too long", async () => {
+  test("is omitted if the destination would be too long", async () => {
     expect(await readLocation(`/product?id=${"1".repeat(8200)}`)).toBe(url);
     const fits = "1".repeat(8000);
     expect(await readLocation(`/product?id=${fits}`)).toContain(fits);
   });
 
-  test("is added to a fallback that is a web page, but not to a store's address", async () => {
+  test("is added to a fallback that is a web page, but not to a store URL", async () => {
     const fields = {
       path: "fallbacks",
       ios_fallback_url: "https://shop.example/ios",
@@ -101,7 +101,7 @@ describe("the query of a visit", () => {
     expect(canonical).toBe(`${host.origin}/page`);
   });
 
-  test("is part of the address in the QR code", async () => {
+  test("is part of the URL in the QR code", async () => {
     const { headers } = await host.visit("/product.qr?id=1");
     expect(headers["content-type"]).toBe("image/svg+xml");
     const png = await host.visit("/product.qr?format=png&id=1");
@@ -129,16 +129,16 @@ describe("with link_in_referrer", () => {
     };
   });
 
-  test("a query that would make the address too long is left out", async () => {
+  test("a query that would make the URL too long is omitted", async () => {
     expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
   });
 
-  test("a short path is replaced by the address that was shortened", async () => {
+  test("a short path is replaced by the URL that was shortened", async () => {
     const short = await shorten("/app?id=1");
     expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
   });
 
-  test("apps and Google Play get the percent-encoded address", async () => {
+  test("apps and Google Play get the percent-encoded URL", async () => {
     const android_app = { package_name: "com.example.a" };
     const ios_app = { bundle_id: "com.example.a" };
     await host.add("link", { path: "grüße", url, android_app, enable_forced_redirect: true });
@@ -155,15 +155,15 @@ describe("with link_in_referrer", () => {
     }
   });
 
-  test("the page's tags for iOS contain the address with its query", async () => {
+  test("the page's tags for iOS contain the URL with its query", async () => {
     const { text } = await host.visit("/banner?id=1", { agent: iPhone });
     expect(text).toContain(`app-argument=${host.origin}/banner?id=1`);
     expect(text).toContain('content="shop://banner?id=1"');
   });
 });
 
-describe("the short path of an address with a query", () => {
-  test("redirects like that address, and counts for the link", async () => {
+describe("the short path of a link's URL with a query", () => {
+  test("redirects like that URL and counts as a click on the link", async () => {
     const { id } = await host.add("link", { path: "short/ü", url });
     const one = await shorten("/short/%C3%BC?id=1");
     const two = await shorten("/short/%C3%BC?id=2&own=3");
@@ -186,7 +186,7 @@ describe("the short path of an address with a query", () => {
     expect(text).toContain('href="shop://short/app?id=1"');
   });
 
-  test("is missing as soon as its link is deleted", async () => {
+  test("returns 404 as soon as its link is deleted", async () => {
     const { id } = await host.add("link", { path: "gone", url });
     const short = await shorten("/gone?id=1");
     expect((await host.visit(`/${short}`)).status).toBe(302);

@@ -7,7 +7,7 @@ import { openStore, type Store } from "../../../src/store/store.ts";
 import { createTestClock, neverRing } from "../../support/clock.ts";
 import { createPlace } from "../../support/store-place.ts";
 
-test("a first start that finds another process's new project creates nothing", async () => {
+test("a first start creates nothing if another process has just created a project", async () => {
   await using place = await createPlace();
   const store = await openStore(await place.open(), neverRing);
   const clock = createTestClock();

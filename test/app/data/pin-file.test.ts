@@ -48,7 +48,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("accepts spaces around the PIN, and composed or decomposed accents", async () => {
+  test("may have spaces around the PIN, and composed or decomposed accents", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);
@@ -68,7 +68,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("that cannot be read is reported with the name of its variable", async () => {
+  test("is reported with the name of its variable if it cannot be read", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });

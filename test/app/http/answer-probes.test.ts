@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createReadiness } from "../../../src/app/http/answer-probes.ts";
 
-test("several readiness checks send only one query to a slow store", async () => {
+test("simultaneous readiness checks send only one query to a slow store", async () => {
   let rung: (() => void) | undefined;
   let asked = 0;
   const silent = {

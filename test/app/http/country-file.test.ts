@@ -25,7 +25,7 @@ test.each([
   expect(asked.map(find)).toEqual(["GB", "GB", undefined, undefined, undefined]);
 });
 
-test("a country file returns no country for an unknown or only registered country", async () => {
+test("a country file with an unknown or only a registered country gives no country", async () => {
   const path = join(folder, "nowhere.mmdb");
   await writeCountries(path, {
     "203.0.113.0/25": { registered_country: { iso_code: "US" } },
@@ -41,7 +41,7 @@ test("a country file returns no country for an unknown or only registered countr
 const writeCountry = (code: string) => (to: string) =>
   writeCountries(to, { "203.0.113.0/24": { country_code: code } });
 
-test("a replaced country file is read within a minute, and an invalid one is ignored", async () => {
+test("a replaced country file is loaded within a minute unless it is invalid", async () => {
   const path = join(folder, "followed.mmdb");
   const replace = async (write: (path: string) => Promise<void>) => {
     await write(`${path}.new`);

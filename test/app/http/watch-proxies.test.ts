@@ -21,7 +21,7 @@ function open(setting?: string) {
   };
 }
 
-describe("a forwarded request shows an untrusted proxy", () => {
+describe("a forwarded request", () => {
   test.each([
     ["127.0.0.1", undefined, true],
     ["::ffff:172.17.0.1", undefined, true],
@@ -33,7 +33,7 @@ describe("a forwarded request shows an untrusted proxy", () => {
     ["8.8.8.8", undefined, false],
     ["8.8.8.8", "loopback", false],
     [undefined, undefined, false],
-  ])("from %s, where %s are trusted: %s", (peer, setting, isMet) => {
+  ])("from %s with the trusted proxies %s shows an untrusted proxy: %s", (peer, setting, isMet) => {
     const { look, hasMet } = open(setting);
     look(peer, forwarded);
     expect(hasMet()).toBe(isMet);

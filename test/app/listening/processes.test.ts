@@ -36,7 +36,7 @@ describe.concurrent("a session over stdio", () => {
     }
   });
 
-  test("waits on shutdown only for visitors whose request is complete", async () => {
+  test("waits on shutdown only for visitors whose request was received completely", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -57,7 +57,7 @@ describe.concurrent("a session over stdio", () => {
     expect(ended.at(-1)).toBe("asks");
   });
 
-  test("notes once that its addresses are temporary if its port is taken", async () => {
+  test("notes once that its link URLs are temporary if its port is taken", async () => {
     await using folder = await createUsedFolder();
     const stranger = createServer((_, response) => void response.end("hello"));
     const port = await listen(stranger, 0);
@@ -118,7 +118,7 @@ describe.concurrent("with several processes of a data folder", () => {
   });
 });
 
-test("a listening session shows the pages of a session that does not listen", async () => {
+test("a listening session serves the approval pages of other sessions", async () => {
   await using folder = await createUsedFolder();
   const place = { data: folder.path, port: await findFreePort() };
   await using first = await startSession(place);

@@ -118,7 +118,7 @@ describe.concurrent("a port that another program uses", () => {
     expect(session.describe()).toBeUndefined();
   });
 
-  test("a session gets a port that is free at both loopback addresses", async () => {
+  test("a session listens on a port that is free at both loopback addresses", async () => {
     await using folder = await createDataFolder();
     using stranger = await startStranger(undefined, "::1");
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -148,8 +148,8 @@ describe.concurrent("a port that another program uses", () => {
   });
 });
 
-describe.concurrent("a session that listens", () => {
-  test("a session listens on loopback only, whatever the host is set to", async () => {
+describe.concurrent("a listening session", () => {
+  test("listens only on loopback, even with another host setting", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port, host: "0.0.0.0" });
@@ -166,7 +166,7 @@ describe.concurrent("a session that listens", () => {
     }
   });
 
-  test("a session does not give its port to a server of another folder", async () => {
+  test("does not release its port to a server that uses another data folder", async () => {
     await using folder = await createDataFolder();
     await using other = await createDataFolder();
     const port = await findFreePort();
@@ -179,7 +179,7 @@ describe.concurrent("a session that listens", () => {
     expect(await isServed(url)).toBe(true);
   });
 
-  test("a session uses the operator's link origin without a note", async () => {
+  test("uses the operator's link origin without a note", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
@@ -209,7 +209,7 @@ describe.concurrent("a folder that no process serves", () => {
   test.each([
     ["no secret at all", /listener\.key must contain one word/],
     ["guessed", /listener\.key contains no key; move the file away/],
-  ])("a session says that the folder's secret is wrong: %j", async (secret, message) => {
+  ])("a session reports an invalid secret of the folder: %j", async (secret, message) => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     writeFileSync(join(folder.path, "listener.key"), `${secret}\n`);
@@ -219,7 +219,7 @@ describe.concurrent("a folder that no process serves", () => {
   });
 });
 
-test("serve works even if the secret of the folder is wrong", async () => {
+test("serve works even if the secret of the data folder is invalid", async () => {
   await using folder = await createDataFolder();
   writeFileSync(join(folder.path, "listener.key"), "guessed\n");
   await using serving = await startServe(folder.path);

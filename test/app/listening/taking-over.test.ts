@@ -39,32 +39,35 @@ const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])
   ],
 ];
 
-describe.concurrent("serve and two sessions keep one address served", () => {
-  test.each(orders)("when started in the order %j and stopped as %j", async (start, end) => {
-    await using folder = await createDataFolder();
-    const place = { data: folder.path, port: await findFreePort() };
-    const url = `http://127.0.0.1:${place.port}`;
-    const running = new Map<Name, Listener>();
-    await using _ = {
-      [Symbol.asyncDispose]: async () => {
-        for (const listener of running.values()) await listener.close();
-      },
-    };
-    const check = async () => {
-      for (const listener of running.values()) expect(await listener.read()).toBe(url);
-      await waitUntil(() => isServed(url));
-    };
-    for (const name of start) {
-      running.set(name, name === "serve" ? await openServing(place) : openSession(place));
-      await check();
-    }
-    for (const name of end) {
-      await running.get(name)?.close();
-      running.delete(name);
-      if (running.size > 0) await check();
-    }
-    expect(await isServed(url)).toBe(false);
-  });
+describe.concurrent("one URL of serve and two sessions", () => {
+  test.each(orders)(
+    "is always served when they start in the order %j and stop as %j",
+    async (start, end) => {
+      await using folder = await createDataFolder();
+      const place = { data: folder.path, port: await findFreePort() };
+      const url = `http://127.0.0.1:${place.port}`;
+      const running = new Map<Name, Listener>();
+      await using _ = {
+        [Symbol.asyncDispose]: async () => {
+          for (const listener of running.values()) await listener.close();
+        },
+      };
+      const check = async () => {
+        for (const listener of running.values()) expect(await listener.read()).toBe(url);
+        await waitUntil(() => isServed(url));
+      };
+      for (const name of start) {
+        running.set(name, name === "serve" ? await openServing(place) : openSession(place));
+        await check();
+      }
+      for (const name of end) {
+        await running.get(name)?.close();
+        running.delete(name);
+        if (running.size > 0) await check();
+      }
+      expect(await isServed(url)).toBe(false);
+    },
+  );
 });
 
 test("a gateway does not take the port of a session that serves the folder's links", async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.giveBack());
 
-test("each Citus table has its distribution column in every unique key", async () => {
+test("every unique key of a Citus table contains the distribution column", async () => {
   const keys = await query(
     database.url,
     `select relname as name, (

@@ -119,7 +119,7 @@ test("every table's primary key begins with its project, or an exception is list
   expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
 });
 
-test("only listed tables with a project column have a primary key without the project", () => {
+test("only listed tables with a project column have a primary key without that column", () => {
   const naming = tables.filter((table) => hasProject(table.columns) && !beginsWithProject(table));
   const onEngine = isOnPostgres ? [] : ["changes", "links"];
   expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());

@@ -69,7 +69,7 @@ test.each([120_000, -3_600_000])(
   },
 );
 
-test("the rate limit works within one process if the data folder cannot be written", async () => {
+test("the rate limit still works within one process if the data folder is read-only", async () => {
   const ledger = share(() => Promise.reject(new Error("a full disk")));
   for (let turn = 0; turn < limit; turn += 1) expect(await spend(ledger)).toBe(0);
   expect(reported.length).toBeGreaterThan(0);
