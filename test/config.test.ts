@@ -5,7 +5,7 @@ import { readConfig, UsageFault } from "../src/config.ts";
 
 const home = { HOME: "/home/ada" };
 
-test("without any settings the defaults apply", () => {
+test("readConfig returns the defaults if nothing is set", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
     console: true,
@@ -39,7 +39,7 @@ test("without any settings the defaults apply", () => {
   });
 });
 
-test("readConfig lists which settings were set, and leaves out empty ones", () => {
+test("readConfig lists the settings that were set, except for empty settings", () => {
   const environment = { ...home, WAYPOST_MODE: "full", WAYPOST_LOG: "", PATH: "/bin" };
   expect(readConfig(environment, { port: "0", host: "" }).given).toEqual({
     flags: new Set(["port"]),
@@ -63,7 +63,7 @@ describe("the console's path", () => {
     ["/", ""],
     ["/waypost", "/waypost"],
     ["/team/way.post_1/", "/team/way.post_1"],
-  ])("is read without a slash at its end: %s", (path, base) => {
+  ])("is read without a trailing slash: %s", (path, base) => {
     expect(readConsolePath(path)).toBe(base);
   });
 
@@ -82,7 +82,7 @@ describe("the console's path", () => {
     "/sign-in",
     "/api/console",
     "/mcp",
-  ])("is rejected unless it is a plain path of its own: %s", (path) => {
+  ])("is rejected unless it is a plain path that Waypost does not use: %s", (path) => {
     expect(() => readConsolePath(path)).toThrow(
       "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -" +
         ", and must not begin with /api, /approve, /mcp, /preview, /sign-in",
@@ -123,7 +123,7 @@ describe("settings", () => {
   ] as const;
 
   test.each(settings)(
-    "%s has a variable, and --%s has priority",
+    "include %s as a variable that the flag --%s overrides",
     (variable, flag, one, other, name) => {
       expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
       expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(
@@ -139,7 +139,7 @@ describe("settings", () => {
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, { port: "0" }).port).toBe(0);
   });
 
-  test("include the public URL, without slashes at its end", () => {
+  test("include the public URL without trailing slashes", () => {
     const { public_url } = readConfig(home, { "public-url": "https://links.example/base//" });
     expect(public_url).toBe("https://links.example/base");
   });
@@ -153,7 +153,7 @@ describe("settings", () => {
       { HOME: "", USERPROFILE: "/u" },
       "/u/.local/share/waypost",
     ],
-  ])("without a data folder use %s", (_, environment, folder) => {
+  ])("fall back to a data folder in %s", (_, environment, folder) => {
     expect(readConfig(environment, {}).data).toBe(folder);
   });
 });
@@ -220,7 +220,7 @@ describe("a key for a remote server", () => {
   const secrets = [{ WAYPOST_API_KEY: "key" }, { WAYPOST_API_KEY_FILE: "/run/key" }];
 
   test.each(secrets)(
-    "in %j is sent over plain http only to this machine, unless allowed",
+    "in %j is sent over plain http only to this machine unless that is allowed",
     (secret) => {
       const environment = { ...home, ...secret };
       const open = { "base-url": "http://api.example" };
@@ -234,11 +234,11 @@ describe("a key for a remote server", () => {
     },
   );
 
-  test("can be omitted, and plain http is accepted then", () => {
+  test("can be omitted, and then plain http is accepted", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
-  test("may be sent over http only with WAYPOST_ALLOW_HTTP=1", () => {
+  test("can be sent over http only with WAYPOST_ALLOW_HTTP=1", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
       "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );
@@ -259,7 +259,7 @@ test("trusted proxies are networks or a number of proxies", () => {
   });
 });
 
-test("webhooks may not use private networks by default", () => {
+test("webhooks cannot use private networks by default", () => {
   expect(readConfig(home, {}).webhook_private).toEqual([]);
   expect(readConfig({ ...home, WAYPOST_WEBHOOK_PRIVATE: "127.0.0.1/32" }, {})).toMatchObject({
     webhook_private: [{ address: "127.0.0.1", prefix: 32 }],
@@ -302,7 +302,7 @@ test("secrets are read only from variables, and surrounding spaces are removed",
   expect(secrets.http_token).toBeUndefined();
 });
 
-describe("an invalid setting is refused with a message that names its flag and variable:", () => {
+describe("an invalid setting", () => {
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
     "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin, such as " +
@@ -368,11 +368,11 @@ describe("an invalid setting is refused with a message that names its flag and v
     ["time-zone", "new york", `${zone}; did you mean America/New_York?`],
     ["time-zone", "+01:00", zone],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
-  ])("--%s %s", (flag, value, message) => {
+  ])("is refused with its flag and variable: --%s %s", (flag, value, message) => {
     expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
   });
 
-  test("a PIN file with --mode full, which never asks for a PIN", () => {
+  test("is refused: a PIN file with --mode full, which never asks for a PIN", () => {
     const environment = { ...home, WAYPOST_APPROVAL_PIN_FILE: "/run/pin" };
     expect(() => readConfig(environment, { mode: "full" })).toThrow(
       "WAYPOST_APPROVAL_PIN_FILE is set, but --mode full shows no page",
@@ -394,7 +394,7 @@ describe("an invalid setting is refused with a message that names its flag and v
     "postgres://ada:%ff-hidden@db/links",
     "postgres://db/links/hidden",
     "postgres://db/links#hidden",
-  ])("%s as a database, without showing its password", (url) => {
+  ])("is refused without showing its password: the database URL %s", (url) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) must be " +
       "postgres://user:password@host:5432/database; percent-encode the password's special " +
@@ -404,7 +404,7 @@ describe("an invalid setting is refused with a message that names its flag and v
     );
   });
 
-  test("a database address as the data folder, without showing its password", () => {
+  test("is refused without showing its password: a database URL as the data folder", () => {
     const environment = { ...home, WAYPOST_DATA: "postgres://ada:hidden@db/links" };
     expect(() => readConfig(environment, {})).toThrow(
       new UsageFault(
@@ -417,7 +417,7 @@ describe("an invalid setting is refused with a message that names its flag and v
   test.each([
     { WAYPOST_DATABASE_URL: "postgres://db/links" },
     { WAYPOST_DATABASE_URL_FILE: "/url" },
-  ])("%j together with a base URL", (environment) => {
+  ])("is refused: %j together with a base URL", (environment) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)";
     expect(() =>

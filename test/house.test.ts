@@ -123,8 +123,8 @@ test("every file of src belongs to a folder of this list, and no folder is empty
   expect([...found].toSorted()).toEqual(Object.keys(rooms).toSorted());
 });
 
-describe("imports in src", () => {
-  test("exist only where this list allows them", () => {
+describe("the import check", () => {
+  test("finds no import in src that this list does not allow", () => {
     const strays = [...ours].flatMap(([path, imported]) =>
       imported
         .map((other) => [findRoom(path), findRoom(other)] as const)
@@ -134,7 +134,7 @@ describe("imports in src", () => {
     expect(strays).toEqual([]);
   });
 
-  test("exist for everything that this list allows", () => {
+  test("finds an import in src for everything that this list allows", () => {
     const arrows = new Set(
       [...ours].flatMap(([path, imported]) =>
         imported.map((other) => `${findRoom(path)} → ${findRoom(other)}`),
@@ -146,16 +146,16 @@ describe("imports in src", () => {
     expect(allowed.filter((arrow) => !arrows.has(arrow))).toEqual([]);
   });
 
-  test("between folders are not circular", () => {
+  test("finds no circular imports between folders", () => {
     const known = Object.keys(rooms).map((room) => [room, readKnown(room)] as const);
     expect(findCircles(new Map(known))).toEqual([]);
   });
 
-  test("between files are not circular, including imports of types", () => {
+  test("finds no circular imports between files, including imports of types", () => {
     expect(findCircles(ours)).toEqual([]);
   });
 
-  test("that are circular are found with their path", () => {
+  test("reports each circular import with its path", () => {
     const circle = new Map(Object.entries({ a: ["b"], b: ["c"], c: ["b"], d: ["a"] }));
     expect(findCircles(circle)).toEqual(["b → c → b"]);
     expect(findCircles(new Map([["a", ["a"]]]))).toEqual(["a → a"]);

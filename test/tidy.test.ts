@@ -10,18 +10,18 @@ type Source = { readonly path: string; readonly text: string };
 const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
-describe("the process", () => {
+describe("access to the process", () => {
   /** src/entry.ts checks the version of Node before it can import anything. */
   const started = sources.filter(({ path }) => path !== "src/entry.ts");
 
-  test("only the command line writes to stdout and stderr", () => {
+  test("to stdout and stderr is limited to the command line", () => {
     const speakers = started
       .filter(({ text }) => /process\.stdout|(?<![\w./-])console\.\w|process\.stderr/.test(text))
       .map(({ path }) => path);
     expect(speakers).toEqual(["src/commands/terminal/output.ts"]);
   });
 
-  test("only src/main.ts reads the environment, the arguments and the exit code", () => {
+  test("to the environment, arguments and exit code is limited to src/main.ts", () => {
     const readers = started
       .filter(({ text }) => /process\.(env|argv|exit)/.test(text))
       .map(({ path }) => path);
@@ -45,7 +45,7 @@ describe("the source files", () => {
     expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
   });
 
-  test("in test/support are at most 35", () => {
+  test("in test/support number at most 35", () => {
     const kit = tests.filter(({ path }) => path.startsWith("test/support/"));
     expect(kit.length).toBeLessThanOrEqual(35);
   });

@@ -72,7 +72,7 @@ describe("a visit", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches with any version of the system", () => {
+  test("matches with any version of the operating system", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -100,7 +100,7 @@ describe("a visit", () => {
     expect(choose(install(), bare)).toMatchObject({ confidence: "low", score: 68 });
   });
 
-  test("matches in any orientation and with other names for the zone and language", () => {
+  test("matches in any orientation and with other names of the time zone and language", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("medium");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });
@@ -148,7 +148,7 @@ describe("the IP address of an install", () => {
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("that differs excludes the visit, whether it is shared or not", () => {
+  test("that differs excludes the visit, whether the address is shared or not", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();

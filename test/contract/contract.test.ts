@@ -192,7 +192,7 @@ describe("the API contract", () => {
     expect(new Set(unscoped)).toEqual(new Set(["none", "master"]));
   });
 
-  test("has the budgets that the specification names", () => {
+  test("has the rate limits that the specification names", () => {
     for (const [name, names] of Object.entries(spenders)) {
       expect(entries.filter((entry) => entry.budget === name).map(nameOf)).toEqual(names);
     }
@@ -232,16 +232,16 @@ describe("the API contract", () => {
     expect(optional).toEqual(["POST /page_template/publish", "POST /page_template/preview"]);
   });
 
-  test("returns a page where the specification does, and marks undocumented paths", () => {
+  test("returns HTML where the specification does, and marks undocumented paths", () => {
     const pages = entries.filter((entry) => entry.type === "text/html").map(nameOf);
     expect(pages).toEqual(["POST /page_template/preview"]);
     expect(entries.filter((entry) => entry.documented === false).map(nameOf)).toEqual(guessed);
   });
 });
 
-describe("every endpoint of the contract", () => {
+describe("the endpoints of the API contract", () => {
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "%s is complete",
+    "include a complete definition of %s",
     (_, entry) => {
       expect(entry.idempotent).toBeTypeOf("boolean");
       expect(entry.overwrites).toBeTypeOf("boolean");
@@ -262,7 +262,7 @@ describe("every endpoint of the contract", () => {
   );
 
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "%s has the effect that its method implies",
+    "include the effect of %s that its method implies",
     (_, entry) => {
       const { effect, idempotent, overwrites } = entry;
       const nature = implied[entry.tool] ?? implied[entry.method];
@@ -272,7 +272,7 @@ describe("every endpoint of the contract", () => {
     },
   );
 
-  test("has different names for parameters, query and body, so that input can be flat", () => {
+  test("have distinct names in path, query and body, so that tool input can be flat", () => {
     for (const entry of entries) {
       const query = entry.list === undefined ? [] : ["page", "limit", "filters", "sort", "q"];
       const keys = [
@@ -285,7 +285,7 @@ describe("every endpoint of the contract", () => {
     }
   });
 
-  test("lists the fields whose change needs an approval", () => {
+  test("list the fields whose change needs an approval", () => {
     const asked = entries.flatMap((entry) =>
       entry.approval_fields === undefined ? [] : [[entry.tool, entry.approval_fields]],
     );
@@ -299,7 +299,7 @@ describe("every endpoint of the contract", () => {
     ]);
   });
 
-  test("has the filters that the specification lists", () => {
+  test("have the filters that the specification lists", () => {
     const app = ["name", "custom_scheme", "created_at"];
     expect(filtersOf(contract.links.index)).toEqual(
       "name path shortened_path clicks created_at created_via"

@@ -30,7 +30,7 @@ describe.each(knownDatabases)("the tables of $file", ({ migrations, tables, left
     expect(listed.toSorted()).toEqual([...columns.keys()].toSorted());
   });
 
-  test("contain the columns of their keys", async () => {
+  test("have the columns that their sort keys name", async () => {
     const columns = await listColumns(migrations);
     for (const { name: table, key } of tables) {
       const names = columns.get(table)?.map(({ name }) => name);

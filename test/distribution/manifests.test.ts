@@ -83,8 +83,8 @@ describe("server.json", () => {
 type Package = { readonly registryType: string; readonly identifier: string };
 type Argument = { readonly name?: string; readonly value: string };
 
-describe("plugins and extensions reach a running server with a key from the environment", () => {
-  test("Claude Code", () => {
+describe("plugins and extensions", () => {
+  test("connect Claude Code to a running server with a key from the environment", () => {
     const { mcpServers } = readJson(".claude-plugin/plugin.json");
     expect(mcpServers.waypost).toEqual({
       type: "http",
@@ -95,21 +95,21 @@ describe("plugins and extensions reach a running server with a key from the envi
     expect(plugins).toMatchObject([{ name: "waypost", source: "./" }]);
   });
 
-  test("Cursor", () => {
+  test("connect Cursor to a running server with a key from the environment", () => {
     const { mcpServers } = readJson(".cursor-plugin/plugin.json");
     const expected = { url: local, headers: { Authorization: "Bearer ${env:WAYPOST_API_KEY}" } };
     expect(mcpServers.waypost).toEqual(expected);
   });
 
-  test("Gemini", () => {
+  test("connect Gemini to a running server with a key from the environment", () => {
     const { mcpServers } = readJson("gemini-extension.json");
     const expected = { httpUrl: local, headers: { Authorization: "Bearer $WAYPOST_API_KEY" } };
     expect(mcpServers.waypost).toEqual(expected);
   });
 });
 
-describe("the install links of README", () => {
-  test("the link for Cursor has the address of a running server", () => {
+describe("the install links in README.md", () => {
+  test("contain the URL of a running server for Cursor", () => {
     const [, link = ""] = /\((https:\/\/cursor\.com\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     expect(query.get("name")).toBe("waypost");
@@ -117,7 +117,7 @@ describe("the install links of README", () => {
     expect(config).toEqual({ url: local, headers: { Authorization: "Bearer <your key>" } });
   });
 
-  test("the link for VS Code prompts for the key", () => {
+  test("make VS Code prompt for the key", () => {
     const [, link = ""] = /\((https:\/\/vscode\.dev\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     const config = JSON.parse(query.get("config") ?? "");
@@ -174,7 +174,7 @@ describe("the workflows", () => {
     expect(push.with.tags).toBe("${{ env.IMAGE }}");
   });
 
-  test("publish nothing that the registry of MCP servers would reject", () => {
+  test("validate with the registry of MCP servers before they publish", () => {
     const [, { jobs } = { jobs: {} }] = workflows;
     const steps: readonly Step[] = jobs.release.steps;
     const validates = steps.findIndex(({ run }) => run?.includes("/v0.1/validate"));
@@ -187,7 +187,7 @@ describe("the workflows", () => {
     ['{"valid":true,"issues":[]}', 0],
     ['{"valid":false,"issues":[{"message":"no name"}]}', 1],
     ['{"title":"Bad Request"}', 1],
-  ])("end the validation with the answer %s by exit code %i", async (answer, code) => {
+  ])("validate the registry's response %s with exit code %i", async (answer, code) => {
     const [, { jobs } = { jobs: {} }] = workflows;
     const { run } = jobs.release.steps.find((step: Step) => step.run?.includes("/v0.1/validate"));
     await using folder = await createUsedFolder();

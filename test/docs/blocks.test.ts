@@ -39,10 +39,10 @@ test.each(blocks)("the $language block at $path:$line is valid", async (block) =
   await check(block);
 });
 
-describe("all curl commands of a page work in order on a new server", () => {
+describe("the curl commands of a page", () => {
   const paths = new Set(blocks.filter(isLocalCurl).map(({ path }) => path));
 
-  test.each([...paths])("%s", async (path) => {
+  test.each([...paths])("work in order on a new server: %s", async (path) => {
     await using folder = await createFolder();
     const cwd = await mkdtemp(join(tmpdir(), "waypost-docs-"));
     const token = join(cwd, "metrics.token");

@@ -33,7 +33,7 @@ test.each([
   },
 );
 
-test("waypost help refuses a word that matches several pages", async () => {
+test("waypost help rejects a word that matches several pages", async () => {
   expect((await run(["help", "and"])).code).toBe(2);
 });
 

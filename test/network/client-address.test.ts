@@ -63,7 +63,7 @@ describe("findClientAddress with trusted networks", () => {
     expect(find("loopback", { peer: "10.0.0.1", forwardedFor })).toBe("10.0.0.1");
   });
 
-  test("can trust IPv6 networks and single addresses", () => {
+  test("can trust IPv6 networks and single IP addresses", () => {
     const forwardedFor = "203.0.113.9";
     expect(find("fd00::/8, 192.0.2.1", { peer: "fd12::1", forwardedFor })).toBe(forwardedFor);
     expect(find("fd00::/8,192.0.2.1", { peer: "192.0.2.1", forwardedFor })).toBe(forwardedFor);
@@ -86,7 +86,7 @@ describe("findClientAddress with a number of trusted proxies", () => {
   });
 });
 
-describe("the address of a client behind a proxy that is not trusted", () => {
+describe("the IP address of a client behind an untrusted proxy", () => {
   test.each(["forwarded", "via", "x-real-ip", "x-forwarded-for"])(
     "is unknown when the request has the header %s",
     (name) => {
@@ -94,7 +94,7 @@ describe("the address of a client behind a proxy that is not trusted", () => {
     },
   );
 
-  test("is the address of the connection if there is no proxy header", () => {
+  test("is that of the connection if the request has no proxy header", () => {
     expect(findOwnAddress("203.0.113.1", {})).toBe("203.0.113.1");
   });
 });
@@ -114,7 +114,7 @@ test("findClientAddress returns the trusted proxy's entry, whatever a client sen
   );
 });
 
-describe("readTrustedProxies refuses", () => {
+describe("readTrustedProxies", () => {
   test.each([
     "0",
     "100",
@@ -134,7 +134,7 @@ describe("readTrustedProxies refuses", () => {
     "proxy.example",
     "::ffff:10.0.0.0/104",
     "",
-  ])("%j", (text) => {
+  ])("rejects %j", (text) => {
     expect(readTrustedProxies(text)).toBeUndefined();
   });
 });

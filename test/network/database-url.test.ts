@@ -16,11 +16,11 @@ test.each([
   "postgres://ada@%2Fvar%2Frun/links",
   "postgres://ada:50%25@db/my%20links",
   "postgres://ada:with@signs:and:colons@db/links",
-])("%s is a valid database address", (url) => {
+])("%s is a valid database URL", (url) => {
   expect(isDatabaseUrl(url)).toBe(true);
 });
 
-test("any password is either hidden or makes the address invalid", () => {
+test("every password is either hidden or makes the database URL invalid", () => {
   const sign = fc.constantFrom(..."aZ09/?#@:%[]\\&=+ .-_~;,|\"'<>ü".split(""));
   const passwords = fc.string({
     unit: fc.oneof(sign, fc.constantFrom("%2F", "%40")),
@@ -37,7 +37,7 @@ test("any password is either hidden or makes the address invalid", () => {
   );
 });
 
-test("any percent-encoded password is accepted", () => {
+test("every percent-encoded password is accepted", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (password) => {
       const url = `postgres://ada:${encodeURIComponent(password)}@db.example/links`;

@@ -110,7 +110,7 @@ test("fetchFile stops reading a large file at the limit", async () => {
   expect(sent).toBeLessThan(10 * 1024 * 1024);
 });
 
-describe("fetchFile times out", () => {
+describe("fetchFile", () => {
   test.each([
     ["that sends nothing", () => alarms.at(-1)?.()],
     [
@@ -119,12 +119,12 @@ describe("fetchFile times out", () => {
         response.write("{", () => alarms.at(-1)?.());
       },
     ],
-  ])("for a host %s", async (_, silent) => {
+  ])("times out for a host %s", async (_, silent) => {
     answer = silent;
     expect(await fetchFile()).toEqual({ kind: "timed_out" });
   });
 
-  test("for a name that is never resolved", async () => {
+  test("times out for a host name that is never resolved", async () => {
     const fetch = createFetchFile({
       reach: { resolve: () => new Promise(() => {}), isPublic: () => true },
       setAlarm: (_, ring) => {
@@ -137,18 +137,18 @@ describe("fetchFile times out", () => {
   });
 });
 
-describe("fetchFile sends nothing to a host", () => {
+describe("fetchFile with checked hosts", () => {
   test.each([
     ["that is not public", [privatePlace]],
     ["with one address that is not public", [publicPlace, privatePlace]],
     ["without an address", []],
-  ])("%s", async (_, found) => {
+  ])("sends nothing to a host %s", async (_, found) => {
     addresses = [found];
     expect(await fetchFile()).toEqual({ kind: "not_public" });
     expect(asked).toEqual([]);
   });
 
-  test("that resolves to a private address later, and uses the checked address", async () => {
+  test("uses the checked IP address even if the host later resolves to a private one", async () => {
     addresses = [[publicPlace], [privatePlace]];
     expect(await fetchFile()).toMatchObject({ kind: "answered" });
     expect(places).toEqual([publicPlace]);
@@ -157,7 +157,7 @@ describe("fetchFile sends nothing to a host", () => {
   });
 });
 
-test("fetchFile tries a host's next address if the first cannot be reached", async () => {
+test("fetchFile tries a host's next IP address if the first cannot be reached", async () => {
   addresses = [["127.0.0.9", publicPlace]];
   const own = createServer(secureExample, (_, response) => response.end("own")).listen(
     0,
@@ -211,17 +211,17 @@ test.each([
   expect(await fetch(file, new AbortController().signal)).toEqual(outcome);
 });
 
-describe("fetchFile reports the code of an untrusted connection", () => {
+describe("fetchFile with an untrusted connection", () => {
   test.each([
     ["with a self-signed certificate", { authorities: [] as string[] }, "SELF_SIGNED"],
     ["with a certificate for another host", { hostname: "other.example" }, "ALTNAME"],
-  ])("%s", async (_, given, code) => {
+  ])("reports the error code %s", async (_, given, code) => {
     const got = await fetchFile(given);
     expect(got).toEqual({ kind: "untrusted", code: expect.stringContaining(code) });
     expect(asked).toEqual([]);
   });
 
-  test("with a certificate for clients only", async () => {
+  test("reports the error code with a certificate for clients only", async () => {
     const own = createServer(clientOnly).listen(0, publicPlace);
     await once(own, "listening");
     // A listening server has an address with a port.
@@ -231,7 +231,7 @@ describe("fetchFile reports the code of an untrusted connection", () => {
     own.close();
   });
 
-  test("without TLS", async () => {
+  test("reports the error code without TLS", async () => {
     const plain = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n")).listen(
       0,
       publicPlace,

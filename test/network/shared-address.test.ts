@@ -15,7 +15,7 @@ test.each([
   }
 });
 
-test("addresses next to the shared ranges are not shared", () => {
+test("addresses adjacent to the shared ranges are not shared", () => {
   const others = "104.29.0.1 172.227.0.1 172.64.0.1 2606:54c1::1 2606:54c4::1 2a09:bac1::1";
   for (const address of others.split(" ")) {
     expect(findClientNetwork(address), address).toMatchObject({ isShared: false });

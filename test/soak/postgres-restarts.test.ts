@@ -25,7 +25,7 @@ test("kill -9 among many writers on PostgreSQL loses no acknowledged write", asy
   expect(lost).toMatchObject({ value: 0 });
 });
 
-test("a kill of PostgreSQL under load loses nothing, and writes work once it is back", async () => {
+test("killing PostgreSQL under load loses nothing, and writes work after its restart", async () => {
   await using site = await openSite(postgres);
   const { keys, subdomain } = await site.addBenchProject("restarts", scale(250, 20));
   await using server = await site.serve();

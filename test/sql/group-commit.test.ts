@@ -82,7 +82,7 @@ describe("simultaneous writes", () => {
     expect(order).toEqual(["answered", "closed"]);
   });
 
-  test("increase the count of commits before they end", async () => {
+  test("increase the commit count before they end", async () => {
     const { groups, insert } = openGroups();
     const written = groups.write(async () => insert("a"));
     expect(await written.then(() => groups.countCommits())).toBe(1);

@@ -48,7 +48,7 @@ async function startEndlessRead(line = "one") {
   return { leave, end };
 }
 
-test("reads and writes during a long read are answered before it", async () => {
+test("reads and writes during a long read finish before the long read does", async () => {
   const { leave, end } = await startEndlessRead();
   await write(store, "beside");
   expect(await listNotes(store.db)).toEqual(["beside"]);
@@ -87,7 +87,7 @@ describe("a caller of a long read that disconnects", () => {
     expect(await next).toEqual([]);
   });
 
-  test("while its read is queued prevents that read", async () => {
+  test("cancels its read if the read is still queued", async () => {
     const first = await startEndlessRead();
     const { signal, leave } = createCaller();
     const waiting = store.readLong(() => Promise.reject(new Error("it was read")), {

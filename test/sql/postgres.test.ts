@@ -72,7 +72,7 @@ async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
 }
 
 describe("a transaction", () => {
-  test("that fails because of a full disk reports the full disk", async () => {
+  test("that fails because of a full disk reports a full disk", async () => {
     const fill = sql`do $$ begin raise exception using errcode = 'disk_full'; end $$`;
     const failed = await store.write((db) => fill.execute(db)).catch((error: unknown) => error);
     expect(isFull(failed)).toBe(true);
@@ -225,7 +225,7 @@ describe("a broken connection", () => {
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("in six attempts of a write makes it fail, and nothing is written", async () => {
+  test("in six attempts of a write makes the write fail without changes", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);
@@ -262,7 +262,7 @@ describe("a broken connection", () => {
     expect(await read(reader, "none")).toBeUndefined();
   });
 
-  test("in the middle of a write undoes the write", async () => {
+  test("in the middle of a write rolls back the write", async () => {
     const written = store.write(async (db) => {
       await db.insertInto("things").values({ id: "midst", number: 1 }).execute();
       proxy.cut();
@@ -300,7 +300,7 @@ test("the version changes with each commit, regardless of the order of transacti
 });
 
 describe("a long read on PostgreSQL", () => {
-  test("whose caller disconnects is rejected at once, but blocks the next read", async () => {
+  test("is rejected as soon as its caller disconnects, but blocks the next read", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal, line: string) =>
@@ -366,8 +366,8 @@ describe("a long read on PostgreSQL", () => {
   });
 });
 
-describe("a PostgreSQL database is rejected and not changed", () => {
-  test("if it contains tables of another program", async () => {
+describe("a PostgreSQL database", () => {
+  test("is rejected and not changed if it contains tables of another program", async () => {
     const url = await database.createOther();
     await query(url, "create table migrations (name text)");
     const opening = openPostgres(url);
@@ -375,7 +375,7 @@ describe("a PostgreSQL database is rejected and not changed", () => {
     await expect(opening).rejects.toThrow("contains tables of another program");
   });
 
-  test("if it does not exist, without showing its password", async () => {
+  test("is rejected if it does not exist, without showing its password", async () => {
     const url = new URL(database.url);
     url.password = "hidden-word";
     url.pathname = "/nowhere";

@@ -99,8 +99,8 @@ test("a damaged page of a large file is found when all pages are checked", async
   await expect(checkAll()).rejects.toThrow("is damaged");
 });
 
-describe("an open SQLite file", () => {
-  test("contains everything after it is closed, even without its log", async () => {
+describe("a SQLite file", () => {
+  test("contains everything once it is closed, even without its log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     await store.close();
@@ -111,7 +111,7 @@ describe("an open SQLite file", () => {
     expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 
-  test("and its log are private, and the file has Waypost's application ID", async () => {
+  test("is private like its log, and has Waypost's application ID", async () => {
     await using store = await openStored();
     await addProject(store);
     for (const name of readdirSync(folder)) {
@@ -131,7 +131,7 @@ describe("an open SQLite file", () => {
     expect(await store.write(readPragmas)).toEqual(["wal", 1, 0, 1]);
   });
 
-  test("that is a symbolic link has its log next to the real file", async () => {
+  test("has its log next to the real file if it is a symbolic link", async () => {
     const origin = join(folder, "origin.db");
     await (await openStored()).close();
     renameSync(path, origin);

@@ -49,7 +49,7 @@ describe("an approval by token", () => {
     }
   });
 
-  test("cannot be answered on a page, and a page's approval is not a token", async () => {
+  test("cannot be answered on a page, and the ID of a page is not a token", async () => {
     const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);

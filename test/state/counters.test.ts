@@ -38,7 +38,7 @@ async function takeMany(count: number, name: Name, subject = "subject"): Promise
   return allowed;
 }
 
-describe.each(limits)("%s", (name, most, window_ms) => {
+describe.each(limits)("the counter %s", (name, most, window_ms) => {
   test(`allows ${most} uses in its window over all processes`, async () => {
     expect(await takeMany(most + 3, name)).toBe(most);
     expect(await one.counters.readLeft(name, "subject")).toEqual({
@@ -72,7 +72,7 @@ test("40 simultaneous uses of a counter are allowed only up to its limit", async
   expect(taken.filter((each) => each !== undefined)).toHaveLength(20);
 });
 
-test("a use that is given back no longer counts, and the other uses still count", async () => {
+test("a refunded use no longer counts, and the other uses still count", async () => {
   await takeMany(19, "sign_in_by_pin");
   const last = await one.counters.take({ sign_in_by_pin: "subject" });
   expect(await takeMany(1, "sign_in_by_pin")).toBe(0);

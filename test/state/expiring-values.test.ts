@@ -50,7 +50,7 @@ describe("a stored value", () => {
     expect(await one.kept.find("overwrite_grant", "key")).toBeUndefined();
   });
 
-  test("can be taken by only one of several callers", async () => {
+  test("can be claimed by only one of several callers", async () => {
     await one.kept.save("console_address", "key", "sealed");
     const taken = await Promise.all(
       [one, other, one, other].map(({ kept }) => kept.take("console_address", "key")),

@@ -154,7 +154,7 @@ test("findRecent returns the newest change of a target if it is recent enough", 
   expect(await findRecent("project")).toBeUndefined();
 });
 
-test("findRecent returns the last of several changes of the same moment", async () => {
+test("findRecent returns the last of several changes with the same time", async () => {
   const begun = [];
   for (let turn = 0; turn < 4; turn += 1) begun.push(await begin());
   // Databases may store updated rows in a different order.

@@ -44,7 +44,7 @@ const listStatuses = async (jobs: Jobs, job: Job) =>
   (await jobs.listReceipts(job, { limit: 100 })).map(({ status }) => status);
 
 describe("the lease of a job", () => {
-  test("can be taken by only one process when it expires", async () => {
+  test("can be acquired by only one process when it expires", async () => {
     const { first, second } = await startRuns();
     expect(await state.jobs.take(first)).toBe(true);
     at.now += lease_ms - 1;
@@ -70,7 +70,7 @@ describe("the lease of a job", () => {
     expect(await other.jobs.take(second)).toBe(false);
   });
 
-  test("can be taken by another process after the clock was set back", async () => {
+  test("can be acquired by another process after the clock was set back", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     at.now -= 60 * 60_000;
@@ -78,7 +78,7 @@ describe("the lease of a job", () => {
     expect(await state.jobs.renew(first)).toBe(false);
   });
 
-  test("that expired makes the job interrupted", async () => {
+  test("marks the job as interrupted when it expires", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     expect(await other.jobs.find(job.id)).toMatchObject({ state: "running" });
@@ -104,7 +104,7 @@ describe("a runner that lost its lease", () => {
     expect(await other.jobs.renew(second)).toBe(true);
   });
 
-  test("continues if no other process has taken the job", async () => {
+  test("continues if no other process has claimed the job", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     at.now += 5 * lease_ms;
@@ -130,7 +130,7 @@ describe("a cancelled job", () => {
     });
   });
 
-  test("can be taken by a process only after it was revived", async () => {
+  test("can be claimed only after it is resumed", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.cancel(job.id);
@@ -172,7 +172,7 @@ describe("simultaneous progress records of a job", () => {
     ]);
   });
 
-  test("that was cancelled store outcomes but start no rows", async () => {
+  test("store outcomes but start no rows if the job was cancelled", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);

@@ -24,7 +24,7 @@ const queue = ({ counters }: State, subject = "key") =>
   counters.queue({ kind: "link_writes", subject, window_ms: readSpan("link_writes") });
 
 describe("the slots of a job queue", () => {
-  test("follow each other, whichever process reserves them", async () => {
+  test("are consecutive, whichever process reserves them", async () => {
     expect([await take(one), await take(two), await take(two), await take(one)]).toEqual([
       0, 100, 200, 300,
     ]);
@@ -32,19 +32,19 @@ describe("the slots of a job queue", () => {
     expect(await take(two)).toBe(150);
   });
 
-  test("are each given to only one of several simultaneous calls", async () => {
+  test("are each assigned to only one of several simultaneous calls", async () => {
     const asked = Array.from({ length: 20 }, (_, index) => take(index % 2 === 0 ? one : two));
     const waits = (await Promise.all(asked)).toSorted((a, b) => a - b);
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("that were not used cannot be used later", async () => {
+  test("cannot be used later if they were not used in time", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
-  test("that a closed process had reserved stay empty", async () => {
+  test("stay empty if the process that reserved them has closed", async () => {
     await take(one);
     await take(one);
     await one.close();
@@ -65,7 +65,7 @@ describe("the slots of a job queue", () => {
   });
 });
 
-describe("the places of calls in a rate limit", () => {
+describe("the slots of calls in a rate limit", () => {
   const span_ms = readSpan("link_writes");
   /** The part of the limit that Waypost uses, because another client may use the rest. */
   const limit = 40;
@@ -80,7 +80,7 @@ describe("the places of calls in a rate limit", () => {
     }
   }
 
-  test("are limited for all processes together", async () => {
+  test("are limited across all processes", async () => {
     await spend(limit);
     for (const state of [one, two]) {
       const place = queue(state);
@@ -92,7 +92,7 @@ describe("the places of calls in a rate limit", () => {
     expect(await queue(two).readWait_ms(limit)).toBe(0);
   });
 
-  test("are given in the order of the calls", async () => {
+  test("are assigned in the order of the calls", async () => {
     await spend(limit, 750);
     const [first, second, third] = [queue(one), queue(two), queue(one)];
     const waits = [

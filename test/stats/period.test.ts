@@ -78,25 +78,28 @@ test.each(cases)("in %s from %s to %s every hour belongs to one step", (name, fr
   }
 });
 
-test.each(cases)("in %s every hour before %s to %s is compared with one step", (name, from, to) => {
-  const { zone, period } = read(name, from, to);
-  const before = findPrevious(period, zone);
-  for (const step of names) {
-    const steps = listSteps(period, step, zone);
-    const moved = moveSteps(steps, step, { period, before, zone });
-    const known = new Set(steps.map(({ key }) => key));
-    const used = new Set(listHours(before).map((at) => findStep(moved, at)?.key));
-    // No hour is skipped, and steps without a previous hour have none.
-    expect([...used].filter((key) => key === undefined || !known.has(key))).toEqual([]);
-    expect(moved.map(({ key }) => key)).toEqual([...used]);
-    if (step !== "day" || period.days === undefined) continue;
-    for (const at of listHours(before)) {
-      const date = Date.parse(writeLocalTime(at, zone).slice(0, 10)) + period.days * 24 * hour_ms;
-      const expectedKey = new Date(date).toISOString().slice(0, 10);
-      expect(findStep(moved, at)?.key).toBe(expectedKey);
+test.each(cases)(
+  "in %s every hour of the period before %s to %s is compared with one step",
+  (name, from, to) => {
+    const { zone, period } = read(name, from, to);
+    const before = findPrevious(period, zone);
+    for (const step of names) {
+      const steps = listSteps(period, step, zone);
+      const moved = moveSteps(steps, step, { period, before, zone });
+      const known = new Set(steps.map(({ key }) => key));
+      const used = new Set(listHours(before).map((at) => findStep(moved, at)?.key));
+      // No hour is skipped, and steps without a previous hour have none.
+      expect([...used].filter((key) => key === undefined || !known.has(key))).toEqual([]);
+      expect(moved.map(({ key }) => key)).toEqual([...used]);
+      if (step !== "day" || period.days === undefined) continue;
+      for (const at of listHours(before)) {
+        const date = Date.parse(writeLocalTime(at, zone).slice(0, 10)) + period.days * 24 * hour_ms;
+        const expectedKey = new Date(date).toISOString().slice(0, 10);
+        expect(findStep(moved, at)?.key).toBe(expectedKey);
+      }
     }
-  }
-});
+  },
+);
 
 test.each([
   ["America/Santiago", "2026-09-06", "2026-09-06", "2026-09-06T04:00Z", "2026-09-07T03:00Z", 1],

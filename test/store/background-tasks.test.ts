@@ -158,7 +158,7 @@ describe("deleting a project", () => {
 const iosBody = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
 const androidBody = { android_app: { package_name: "com.example.app", fingerprints: ["AB:CD"] } };
 
-describe("deleting an app with more links than one batch", () => {
+describe("deleting an app with more links than fit in one batch", () => {
   test.each([
     ["ios_app", "ios_app_bundle_id", iosBody],
     ["android_app", "android_app_package_name", androidBody],
@@ -281,7 +281,7 @@ describe("a task of a killed process", () => {
     for (const { id } of [project, other]) expect(await countAttached(store, id)).toBe(0);
   });
 
-  test("is found by a running server, even if the process is killed later", async () => {
+  test("is found by a running server even if the process is killed later", async () => {
     await using world = await createWorld();
     const { store, project } = world;
     await beginPurge(world);

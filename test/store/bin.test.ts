@@ -29,7 +29,7 @@ const readBin = ({ db }: Store) => db.selectFrom("bin").select("id").execute();
 describe.each([
   ["ios_app", iosBody],
   ["android_app", androidBody],
-] as const)("an %s with more links than one batch", (kind, body) => {
+] as const)("an %s with more links than fit in one batch", (kind, body) => {
   const { remove: removeApp, restore: restoreApp } =
     kind === "ios_app" ? iosAppStore : androidAppStore;
   const column = `${kind}_id` as const;
@@ -50,7 +50,7 @@ describe.each([
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("is restored on all its links before the response", async () => {
+  test("is restored on all its links before the response is sent", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -59,7 +59,7 @@ describe.each([
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("stays on the remaining links if it is restored during its removal", async () => {
+  test("stays on the remaining links if it is restored while it is being removed", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -84,7 +84,7 @@ describe.each([
     await worker.close();
   });
 
-  test("is removed from all its links if it is deleted again during its restoration", async () => {
+  test("is removed from all its links if it is deleted again while being restored", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();
@@ -98,7 +98,7 @@ describe.each([
     expect(await countAttached(id)).toBe(many);
   });
 
-  test("is deleted with its project even during its restoration", async () => {
+  test("is deleted with its project even while it is being restored", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();
@@ -110,7 +110,7 @@ describe.each([
   });
 });
 
-test("a restored link can be found by parts of its words", async () => {
+test("a restored link can be found by a substring", async () => {
   const { store } = world;
   const ids = await store.write((db) => addLinks({ ...tenant(), db }, 300, { paths: "sale" }));
   await store.write((db) => createIndex({ ...tenant(), db }));
@@ -138,7 +138,7 @@ describe("the bin of a project", () => {
     expect(await readBin(world.store)).toHaveLength(3);
   });
 
-  test("loses rows older than 30 days while a server runs", async () => {
+  test("is cleared of rows older than 30 days while a server runs", async () => {
     const other = await world.addProject();
     await fillBin(world.project.id, 1500);
     await fillBin(other.id, 3);

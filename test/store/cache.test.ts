@@ -30,7 +30,7 @@ test("a value that is often read stays in the cache", () => {
   expect(cache.find("0")).toBeUndefined();
 });
 
-test("setting a key of the cache again replaces its value", () => {
+test("setting a cached key again replaces the value", () => {
   const cache = fill(60);
   for (const key of ["0", "59"]) {
     cache.set(key, 1000);

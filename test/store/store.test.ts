@@ -55,7 +55,7 @@ describe("a transaction of the store", () => {
     expect(await findLinkAt({ db: other.db, projectId }, "half")).toBeDefined();
   });
 
-  test("becomes visible to readers in every process as a whole", async () => {
+  test("becomes visible to readers in every process all at once", async () => {
     const projectId = await addProject(store);
     const seen = () =>
       Promise.all([store, other].map(async ({ db }) => (await readTally({ db, projectId })).links));

@@ -93,7 +93,7 @@ test("two processes that count at the same time count each visit only once", asy
   await other.close();
 });
 
-test("a failed write of visits counts nothing, and its repetition counts them once", async () => {
+test("a failed write of visits counts nothing, and its retry counts them once", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
   let fails = true;

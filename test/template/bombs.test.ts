@@ -70,7 +70,7 @@ describe("the template check", () => {
     },
   );
 
-  test("executes at least 10,000 steps for the default design", async () => {
+  test("counts at least 10,000 steps for the default design", async () => {
     const { steps } = await counter.count(() => lookOver(starter));
     expect(steps).toBeGreaterThan(10_000);
   });

@@ -34,7 +34,7 @@ test("the check queue pauses after each check for as long as the check took", as
   ]);
 });
 
-test("a failed piece rejects its caller, and other work gets its time as well", async () => {
+test("a failed piece of work rejects its caller, and other work still runs", async () => {
   let now = 0;
   const rests: number[] = [];
   const take = createCheckQueue({

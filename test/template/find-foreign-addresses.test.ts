@@ -100,7 +100,7 @@ const honest = [
   '{% for i in (1..2) %}<a href="https://shop.example/{{ i }}">x</a>{% endfor %}',
 ] as const;
 
-describe("a template with an address on a forbidden host", () => {
+describe("a template with a URL on a forbidden host", () => {
   test.each(hostile)("is refused: %s", (body) => {
     const problems = find(body);
     expect(problems).not.toEqual([]);
@@ -114,7 +114,7 @@ describe("a template with an address on a forbidden host", () => {
     }
   });
 
-  test("is not found in rendered samples if the address appears only for one link", () => {
+  test("is not found in rendered samples if the URL appears only for one link", () => {
     const patient = hostile.filter((body) => body.includes('"T"'));
     const shown = patient.filter((body) => {
       try {
@@ -127,7 +127,7 @@ describe("a template with an address on a forbidden host", () => {
     expect(shown.length).toBeGreaterThan(2);
   });
 
-  test("gets a problem that names the host", () => {
+  test("is reported with the position and the host", () => {
     expect(find(`<p>\n  ${image}</p>`)).toEqual([
       {
         field: "body",
@@ -141,6 +141,6 @@ describe("a template with an address on a forbidden host", () => {
   });
 });
 
-test.each(honest)("a template with only allowed addresses is accepted: %s", (body) => {
+test.each(honest)("a template with only allowed URLs is accepted: %s", (body) => {
   expect(find(body)).toEqual([]);
 });

@@ -44,7 +44,7 @@ test("the hostile samples contain at least 300 different texts", () => {
 
 describe("a hostile body", () => {
   test.each(nameByStart([...hostileBodies, ...hostileLiquid]))(
-    "%j is refused or has no effect",
+    "is refused or has no effect: %j",
     async (_start, body) => {
       const problems = await lookOver({ body, css: "" });
       const { html } = renderLinkPage({ ...sample, template: compileAnyway(body) });
@@ -86,7 +86,7 @@ const shown = compileTemplate({
 
 describe.each(["default page", "template"])("a hostile field on the %s", (where) => {
   const template = where === "template" ? shown : undefined;
-  test.each(nameByStart(hostileFields))("%j is shown as text", (_start, text) => {
+  test.each(nameByStart(hostileFields))("is shown as text: %j", (_start, text) => {
     for (const input of placeEverywhere(text)) {
       const { html, headers } = renderLinkPage({ ...input, template });
       expect(findActive(html, nonce)).toEqual([]);

@@ -38,7 +38,7 @@ test("an attribute with the name data- is refused", async () => {
   ]);
 });
 
-describe("a tel or mailto address", () => {
+describe("a tel or mailto URL", () => {
   test.each([0x01, 0x1b, 0x7f, 0x80, 0x9f])(
     "with the control character %i is refused",
     async (code) => {
@@ -52,7 +52,7 @@ describe("a tel or mailto address", () => {
   );
 });
 
-test("a picture with an http address is refused", async () => {
+test("an image with an http URL is refused", async () => {
   expect(await findFaults('<img alt="" src="https://shop.example/a.png">')).toEqual([]);
   expect(await findFaults('<img alt="" src="http://shop.example/a.png">')).toEqual([
     "src must be an https address or a data: address of an image.",

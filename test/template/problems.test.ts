@@ -83,7 +83,7 @@ describe("the template check", () => {
 });
 
 describe("the template check", () => {
-  test("reports every problem within one piece of Liquid", async () => {
+  test("reports every problem within one Liquid expression", async () => {
     expect(await checkBody("{{ link.x | foo | bar: (1..2) }}{{ y }}")).toEqual([
       expect.stringContaining("1:4 link.x does not exist"),
       expect.stringContaining("1:13 The filter foo does not exist"),
@@ -153,18 +153,18 @@ describe("the template check", () => {
   );
 });
 
-describe("a problem in rendered HTML has the position of its source", () => {
+describe("a problem in rendered HTML", () => {
   test.each([
     ["an attribute", 'line\n\n<p class="x"\n title="" {% if true %}href="#"{% endif %}>', "4:24"],
     ["an output", '\n<img alt="" src="{{ link.name }}">', "2:13"],
     ["an element", "\n\n{% if true %}<{% endif %}blink>", "3:14"],
     ["removed white space", "<{% if true %}p {% endif -%} \n  href='#'>", "2:3"],
-  ])("%s", async (_, body, place) => {
+  ])("has the position of its source: %s", async (_, body, place) => {
     const problems = await checkBody(body);
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("if the page gets too large or takes too long", async () => {
+  test("has the position of its source if the page gets too large or takes too long", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -177,7 +177,7 @@ describe("a problem in rendered HTML has the position of its source", () => {
   });
 });
 
-describe("a template with long texts takes too many steps", () => {
+describe("a template with long texts", () => {
   const long = `{% assign a = "aaa " %}${"{% assign a = a | append: a %}".repeat(11)}\n`;
   const tooMuch = expect.stringMatching(
     /^2:\d+ .* The template takes too many steps\. Use fewer loops\.$/,
@@ -190,7 +190,7 @@ describe("a template with long texts takes too many steps", () => {
       "a == 1 or ".repeat(90),
     ],
     ["when they are searched", "{% if a contains 'b' %}{% endif %}", "a contains a or "],
-  ])("%s", async (_, little, much) => {
+  ])("takes too many steps %s", async (_, little, much) => {
     expect(await checkBody(long + little)).toEqual([]);
     expect(await checkBody(`${long}{% if ${much}true %}{% endif %}`)).toEqual([tooMuch]);
   });
@@ -203,7 +203,7 @@ async function save(fields: object, action = "") {
   return reply.body;
 }
 
-test("a body or css over the size limit is reported and still checked", async () => {
+test("a body or CSS over the size limit is reported and still checked", async () => {
   const body = `${buttons}\n<script></script>\n${"é".repeat(32_768)}\n\n<style></style>`;
   const css = `a{behavior:x}\n${" ".repeat(32_768)}b{behavior:x}`;
   const { error, problems } = await save({ body, css });
@@ -237,7 +237,7 @@ test("a body far over the size limit is reported as too long to check", async ()
   ]);
 });
 
-test("unstorable characters are reported together with all other problems", async () => {
+test("characters that cannot be stored are reported with all other problems", async () => {
   const { error, problems } = await save({
     body: `${buttons}\n😀\ud800<script></script>`,
     css: "a{\n\0behavior:x}",
@@ -252,7 +252,7 @@ test("unstorable characters are reported together with all other problems", asyn
   expect(error).toMatch(/^Body contains .*, Css contains .*, Body line 2, column 4: /);
 });
 
-test("publishing only css reports problems of the css, and none of the default body", async () => {
+test("publishing only CSS reports problems of the CSS, not of the default body", async () => {
   const { problems } = await save({ body: "", css: "a{behavior:x}" }, "/publish");
   expect(problems).toEqual([
     { field: "css", line: 1, column: 3, message: expect.stringContaining("behavior") },

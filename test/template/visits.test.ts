@@ -126,7 +126,7 @@ describe("the marker of the store buttons", () => {
   });
 });
 
-test("the policy of a page allows pictures only if the page contains a picture", async () => {
+test("the Content-Security-Policy of a page allows images only if it has an image", async () => {
   await publish(`<{% if true %}img alt="" src="https://x.example/a.png"{% endif %}>${buttons}`);
   expect(await readPolicy()).toContain("img-src data: https:;");
   await publish(

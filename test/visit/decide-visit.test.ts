@@ -232,7 +232,7 @@ describe("the destination", () => {
     expect(toPlay({ referrer: " " })).toBe(play);
   });
 
-  test("on Google Play contains the link's address if link_in_referrer is on", () => {
+  test("on Google Play contains the link's URL if link_in_referrer is on", () => {
     const address = "https://go.example/spring?é=>>>???";
     const fields = { referrer: "utm_source=a" };
     const referrer = readReferrer(toPlay(fields, { link_in_referrer: true, address }));
@@ -244,7 +244,7 @@ describe("the destination", () => {
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
   });
 
-  test("on Google Play contains a long address only in the form that most SDKs read", () => {
+  test("on Google Play contains a long URL only in the form that most SDKs read", () => {
     const short = visitLong(50);
     expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
     for (let letters = 50; letters < 200; letters += 1) {
@@ -256,7 +256,7 @@ describe("the destination", () => {
     expect(long.referrer).toMatch(/^_url=[\w-]+$/);
   });
 
-  test("is the unchanged address of a fallback", () => {
+  test("is the unchanged fallback URL", () => {
     const ios_fallback_url = "HTTPS://Shop.example/a/../%7e?x=<y>#z";
     expect(toStore({ ios_fallback_url, provider_token: "1", campaign_token: "2" })).toBe(
       ios_fallback_url,
@@ -264,7 +264,7 @@ describe("the destination", () => {
     expect(toStore({ ios_fallback_url: "https://shop.example" })).toBe("https://shop.example");
   });
 
-  test("is the encoded address of a fallback with non-ASCII characters", () => {
+  test("is the encoded fallback URL if it has non-ASCII characters", () => {
     expect(toStore({ ios_fallback_url: "https://bücher.example/ä?ö#ü" })).toBe(
       "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC",
     );
@@ -281,7 +281,7 @@ describe("the destination", () => {
     "shop://x",
     "",
     "https://",
-  ])("is never an invalid web address: %j", (bad) => {
+  ])("is never an invalid web URL: %j", (bad) => {
     expect(toStore({ ios_fallback_url: bad })).toBe(appStore);
     expect(toPlay({ android_fallback_url: bad })).toBe(play);
     expect(decideVisit({ url: bad }, {}, { platform: "desktop" })).toEqual({

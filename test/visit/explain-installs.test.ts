@@ -14,13 +14,13 @@ const apps = {
 const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
 const options = { link_in_referrer: true, address: "https://a.example/spring" };
 
-test("an install is matched on both systems if everything is set up", () => {
+test("explainInstalls says by which means a complete link matches on iOS and Android", () => {
   const { installs } = explainInstalls(link, apps, options);
   expect(installs.ios).toMatchObject({ matched: "by_likeness" });
   expect(installs.android).toMatchObject({ matched: "exactly" });
 });
 
-test("an install on iOS is matched exactly if the project uses the clipboard", () => {
+test("explainInstalls says that reading the clipboard makes an iOS match exact", () => {
   const { ios } = explainInstalls(link, apps, { ...options, clipboard: true }).installs;
   expect(ios).toEqual({
     matched: "by_likeness",
@@ -33,9 +33,9 @@ describe("explainInstalls with the clipboard setting", () => {
   const there = "because the App Store button copies the link's address";
   const perhaps = "if the page has an App Store button";
   test.each([
-    ["mentions the copied address if the app is in the App Store", {}, apps, there],
+    ["mentions the copied URL if the app is in the App Store", {}, apps, there],
     [
-      "mentions the copied address if the fallback is in the App Store",
+      "mentions the copied URL if the fallback is in the App Store",
       { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
       apps,
       there,
@@ -79,8 +79,8 @@ function explain(fields: VisitedLink, more: InstallOptions = {}) {
   return explainInstalls(unread, {}, { ...options, ...more }).installs.android;
 }
 
-describe("explainInstalls reports an unknown match", () => {
-  test("if the Android app could not be read, unless a match is impossible anyway", () => {
+describe("explainInstalls for an uncertain match", () => {
+  test("reports an unread Android app unless a match is impossible anyway", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
       why: "The link's Android app could not be read.",
@@ -91,7 +91,7 @@ describe("explainInstalls reports an unknown match", () => {
     expect(explain({}, { plan: "free" }).matched).toBe("never");
   });
 
-  test("if the project's settings are unknown", () => {
+  test("reports that the project's settings are unknown", () => {
     const { android } = explainInstalls(link, apps, {}).installs;
     expect(android).toEqual({
       matched: "not_known",
@@ -102,16 +102,16 @@ describe("explainInstalls reports an unknown match", () => {
   });
 });
 
-describe("explainInstalls reports an impossible match", () => {
+describe("explainInstalls for an impossible match", () => {
   test.each([
     ["deferred deep linking is off", { ios_deferred_deep_linking_enabled: false }, "is off"],
     ["the preview page is skipped", { enable_forced_redirect: true }, "skips"],
-  ])("on iOS if %s", (_, fields, why) => {
+  ])("reports on iOS that %s", (_, fields, why) => {
     const { ios } = explainInstalls({ ...link, ...fields }, apps, options).installs;
     expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
   });
 
-  test("on iOS without an app, and on both systems on the free plan", () => {
+  test("reports a missing iOS app, and the free plan on both systems", () => {
     const none = explainInstalls(link, {}, options).installs;
     expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;
@@ -121,7 +121,7 @@ describe("explainInstalls reports an impossible match", () => {
     ]);
   });
 
-  test("on Android if Google Play does not get the address", () => {
+  test("reports on Android that Google Play does not get the link's URL", () => {
     const { android } = explainInstalls(link, apps, { link_in_referrer: false }).installs;
     expect(android.why).toContain('"Link in Referrer" setting is off');
     const fields = { ...link, android_fallback_url: "https://example.com/get" };
@@ -130,7 +130,7 @@ describe("explainInstalls reports an impossible match", () => {
   });
 });
 
-describe("explainInstalls describes in-app browsers", () => {
+describe("explainInstalls for in-app browsers", () => {
   const sentOn = "visitors are redirected at once";
   const leave = "the preview page says how to leave them";
   const open = `${leave}, and has a button that opens the app`;
@@ -156,7 +156,7 @@ describe("explainInstalls describes in-app browsers", () => {
       {},
       `on iOS ${sentOn}; on Android ${open}.`,
     ],
-  ])("for a link %s", (_, fields, known, ways) => {
+  ])("describes what they do with a link %s", (_, fields, known, ways) => {
     const { in_app_browsers } = explainInstalls(fields, known);
     expect(in_app_browsers).toContain("do not open the app by themselves");
     expect(in_app_browsers.endsWith(ways), in_app_browsers).toBe(true);

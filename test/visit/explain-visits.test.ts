@@ -124,7 +124,7 @@ describe("explainVisits", () => {
     });
   });
 
-  test("assumes that an app which could not be read opens", () => {
+  test("assumes that an app that could not be read can be opened", () => {
     for (const draft of [{ ios_app_id: "0a" }, { ios_app: { id: "0a" } }]) {
       expect(explainVisits(draft, {}).visits.ios).toEqual({
         with_app: expect.objectContaining({ action: "open_app" }),
@@ -138,7 +138,7 @@ describe("explainVisits", () => {
 });
 
 describe("explainVisits with any fields", () => {
-  test("returns a valid explanation with addresses of the web and stores", () => {
+  test("returns a valid explanation with only web and store URLs", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
         const explained = explainVisits(visited, apps, options);
@@ -177,7 +177,7 @@ describe("explainVisits with any fields", () => {
     );
   });
 
-  test("uses its own words, and texts of fields only within addresses", () => {
+  test("contains the texts of fields only within URLs", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), (visited, apps) => {
         const { visits, problems } = explainVisits(visited, apps);

@@ -257,7 +257,7 @@ describe("a saved link", () => {
       of: { social_image_url: "https://go.example/x" },
       options: { address: "https://go.example/x" },
     },
-  ])("has no problem if all is well: %j", ({ of, apps = both, options }) => {
+  ])("has no problem if it is set up correctly: %j", ({ of, apps = both, options }) => {
     expect(explainVisits({ ...link, ...of }, apps, options).problems).toEqual([]);
   });
 
@@ -299,7 +299,7 @@ describe("an unsaved link", () => {
     },
   );
 
-  test("has no further problems that a refused address causes", () => {
+  test("has no further problems as a result of a rejected URL", () => {
     const ios_fallback_url = "https://a b.example/";
     const fields = { url: null, ios_fallback_url, android_fallback_url };
     expect(listDraftProblems(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);
@@ -352,7 +352,7 @@ describe("an unsaved link", () => {
     ]);
   });
 
-  test("that is empty has each problem once", () => {
+  test("has each problem only once even if it is empty", () => {
     expect(listProblems(explainVisits({}, {}).problems)).toEqual([
       ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
       [

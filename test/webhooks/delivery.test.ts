@@ -225,7 +225,7 @@ test("a process sends nothing to a receiver that another process just paused", a
   expect(receiver.received).toEqual([]);
 });
 
-test("a process sends the events of a killed process when its claim ends", async () => {
+test("a process sends the events of a killed process when the claim on them expires", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const claim = (db: Db) => claimWebhook(db, webhook, world.now(), 1);
@@ -238,7 +238,7 @@ test("a process sends the events of a killed process when its claim ends", async
   expect(receiver.received).toHaveLength(1);
 });
 
-test("a slow process does not end the claim of the next process", async () => {
+test("a slow process does not release the claim of the next process", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const { store } = world;

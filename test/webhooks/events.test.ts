@@ -79,7 +79,7 @@ test("webhooks receive the subscribed events of their project with the same ID",
   expect(one?.["webhook-signature"]).not.toBe(other?.["webhook-signature"]);
 });
 
-test("a link that loses its app and gets it back sends link.updated", async () => {
+test("removing an app from a link and adding it again sends link.updated", async () => {
   const body = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
   const { id } = (await world.call("POST", "/ios_apps", { body })).body;
   await create({ path: "in-app", ios_app: { id } });

@@ -66,7 +66,7 @@ describe("an event that fails for a day", () => {
     expect(measure()).toMatchObject({ delivered: 1 });
   });
 
-  test("is retried for another day after a request to send it again", async () => {
+  test("is retried for another day after it is sent again on request", async () => {
     const { webhook, deliverDue } = await giveUp();
     world.advance(hour_ms);
     await resend(webhook);

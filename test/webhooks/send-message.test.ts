@@ -78,8 +78,8 @@ function writeOn(socket: Socket, text: string): void {
   write();
 }
 
-describe("over TLS,", () => {
-  test("a receiver is contacted by name at the IP address of the first lookup", async () => {
+describe("a webhook message over TLS", () => {
+  test("is sent to the name of the receiver at the IP address of the first lookup", async () => {
     expect(await sendByTls()).toEqual({
       fault: null,
       names: ["secure.example"],
@@ -88,13 +88,13 @@ describe("over TLS,", () => {
     });
   });
 
-  test("nothing is sent to a receiver with a certificate of another name", async () => {
+  test("is not sent to a receiver with a certificate of another name", async () => {
     const sent = await sendByTls({ options: otherExample });
     expect(sent).toMatchObject({ fault: "its certificate is invalid", requests: [] });
   });
 
   test.each([["of another authority", [otherExample.cert]] as const, ["of none", []] as const])(
-    "nothing is sent to a receiver with a certificate %s",
+    "is not sent to a receiver with a certificate %s",
     async (_, authorities) => {
       const sent = await sendByTls({ authorities });
       expect(sent).toMatchObject({ fault: "its certificate is invalid", requests: [] });
@@ -102,11 +102,11 @@ describe("over TLS,", () => {
   );
 });
 
-describe("an endless response of a receiver is not read to its end:", () => {
+describe("an endless response of a receiver", () => {
   test.each([
     ["headers", "HTTP/1.1 200 OK\r\n", "x-more: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
     ["a line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
-  ])("%s", async (_, first, more) => {
+  ])("is not read to its end: %s", async (_, first, more) => {
     const fault = await sendTo((socket) => {
       socket.write(first);
       writeOn(socket, more);
@@ -114,14 +114,17 @@ describe("an endless response of a receiver is not read to its end:", () => {
     expect(fault).toBe(unread);
   });
 
-  test.each(["identity", "gzip"])("a body with the encoding %s", async (encoding) => {
-    const head = `HTTP/1.1 404 Not Found\r\ncontent-encoding: ${encoding}\r\n`;
-    const fault = await sendTo((socket) => {
-      socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
-      writeOn(socket, "4\r\naaaa\r\n");
-    });
-    expect(fault).toBe("status 404");
-  });
+  test.each(["identity", "gzip"])(
+    "is not read to its end: a body with the encoding %s",
+    async (encoding) => {
+      const head = `HTTP/1.1 404 Not Found\r\ncontent-encoding: ${encoding}\r\n`;
+      const fault = await sendTo((socket) => {
+        socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
+        writeOn(socket, "4\r\naaaa\r\n");
+      });
+      expect(fault).toBe("status 404");
+    },
+  );
 });
 
 test.each([
@@ -129,7 +132,7 @@ test.each([
   ["HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", "status 101"],
   ["HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n", unread],
   ["", unread],
-])("a receiver that answers %j has not accepted the message", async (text, expected) => {
+])("a receiver that responds with %j has not accepted the message", async (text, expected) => {
   const fault = await sendTo((socket) => socket.end(text));
   expect(fault).toBe(expected);
 });

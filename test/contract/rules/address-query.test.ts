@@ -38,13 +38,13 @@ describe("addQuery", () => {
     expect(addQuery(address, query)).toBe(whole);
   });
 
-  test("leaves out a query that would make the address too long", () => {
+  test("omits a query that would make the URL too long", () => {
     const most = 8192 - base.length - 1;
     expect(addQuery(base, "x".repeat(most))).toHaveLength(8192);
     expect(addQuery(base, "x".repeat(most + 1))).toBe(base);
   });
 
-  test("changes neither the page nor the address's own parameters", () => {
+  test("changes neither the page of a URL nor its own parameters", () => {
     const query = fc.string({ unit: fc.constantFrom("a", "b", "=", "&", "%61", "+", "?", "/") });
     fc.assert(
       fc.property(query, query, (own, more) => {
@@ -59,6 +59,6 @@ describe("addQuery", () => {
   });
 });
 
-test("dropParameter removes a parameter in any place and spelling", () => {
+test("dropParameter removes a parameter in any position and spelling", () => {
   expect(dropParameter("format=png&a=1&f%6Frmat=x&formats=2&b", "format")).toBe("a=1&formats=2&b");
 });

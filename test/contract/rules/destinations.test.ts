@@ -35,7 +35,7 @@ describe("a list of allowed hosts", () => {
     expect(restoreDestinations(writeDestinations(destinations))).toEqual(destinations);
   });
 
-  test.each(["any", " ANY ", "any,"])("%j allows every host", (text) => {
+  test.each(["any", " ANY ", "any,"])("allows every host if it is %j", (text) => {
     expect(readDestinations(text)).toEqual({ destinations: undefined });
     expect(restoreDestinations(writeDestinations(undefined))).toBe(undefined);
   });
@@ -136,7 +136,7 @@ describe("findForeignHost", () => {
     expect(findForeignHost(address, shop)).toBe(host);
   });
 
-  test("treats a store's address like the store's web pages", () => {
+  test("treats a store URL like the store's web pages", () => {
     const stores = read("play.google.com,*.apple.com");
     for (const address of [
       "market://details?id=com.a",
@@ -147,7 +147,7 @@ describe("findForeignHost", () => {
     }
   });
 
-  test("judges an address as a browser reads it, for any text", () => {
+  test("finds the same host in any text as a browser does", () => {
     const marks = ". .. @ \\ / // # ? : :80 %2e \u3002 * a xn-- Ü".split(" ");
     const parts = fc.constantFrom("https://", "http://", "shop.example", "evil.example", ...marks);
     const written = fc.array(parts, { minLength: 1, maxLength: 8 }).map((all) => all.join(""));

@@ -16,7 +16,7 @@ const address = fc.oneof(
   fc.webUrl(),
 );
 
-test("readPlainHost returns the same host as a parser, and only for valid addresses", () => {
+test("readPlainHost returns the same host as a URL parser, and only for valid URLs", () => {
   let plain = 0;
   fc.assert(
     fc.property(address, (text) => {
@@ -58,7 +58,7 @@ test.each([
   "market://details?id=shop",
   `https://${"a".repeat(300)}.example/`,
   `https://shop.example/${"a".repeat(70_000)}`,
-])("readPlainHost returns undefined for an ambiguous address (%#)", (text) => {
+])("readPlainHost returns undefined for an ambiguous URL (%#)", (text) => {
   expect(readPlainHost(text)).toBeUndefined();
 });
 
@@ -69,7 +69,7 @@ test("isStoreAddress recognizes a store's web page by its host", () => {
 });
 
 // After thousands of calls, Node's own `URL.canParse` returns wrong results.
-test("findWebAddressFault returns the same for an address after 20,000 calls", () => {
+test("findWebAddressFault still returns the same result after 20,000 calls", () => {
   const address = "https://müller.example/";
   const judged = Array.from({ length: 20_000 }, () => findWebAddressFault(address));
   expect(new Set(judged)).toEqual(new Set([undefined]));
