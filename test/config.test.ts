@@ -220,7 +220,7 @@ describe("a key for a remote server", () => {
   const secrets = [{ WAYPOST_API_KEY: "key" }, { WAYPOST_API_KEY_FILE: "/run/key" }];
 
   test.each(secrets)(
-    "in %j is sent over plain http only to this machine unless that is allowed",
+    "is sent over plain http only to this machine unless that is allowed: %j",
     (secret) => {
       const environment = { ...home, ...secret };
       const open = { "base-url": "http://api.example" };

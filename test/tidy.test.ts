@@ -10,18 +10,18 @@ type Source = { readonly path: string; readonly text: string };
 const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
-describe("access to the process", () => {
+describe("process", () => {
   /** src/entry.ts checks the version of Node before it can import anything. */
   const started = sources.filter(({ path }) => path !== "src/entry.ts");
 
-  test("to stdout and stderr is limited to the command line", () => {
+  test("only the command line writes to stdout and stderr", () => {
     const speakers = started
       .filter(({ text }) => /process\.stdout|(?<![\w./-])console\.\w|process\.stderr/.test(text))
       .map(({ path }) => path);
     expect(speakers).toEqual(["src/commands/terminal/output.ts"]);
   });
 
-  test("to the environment, arguments and exit code is limited to src/main.ts", () => {
+  test("only src/main.ts reads the environment, the arguments and the exit code", () => {
     const readers = started
       .filter(({ text }) => /process\.(env|argv|exit)/.test(text))
       .map(({ path }) => path);
@@ -45,7 +45,7 @@ describe("the source files", () => {
     expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
   });
 
-  test("in test/support number at most 35", () => {
+  test("include at most 35 in test/support", () => {
     const kit = tests.filter(({ path }) => path.startsWith("test/support/"));
     expect(kit.length).toBeLessThanOrEqual(35);
   });

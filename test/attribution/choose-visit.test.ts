@@ -68,7 +68,7 @@ const level = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) =>
   choose(seen, ...visits)?.confidence;
 
 describe("a visit", () => {
-  test("by the same phone at the same IP address matches with medium confidence", () => {
+  test("matches the same phone at the same IP address with medium confidence", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
@@ -131,7 +131,7 @@ describe("a visit", () => {
     expect(choose(install(more), visit())).toBeUndefined();
   });
 
-  test("by an Android phone or a computer does not match an iPhone", () => {
+  test("does not match an iPhone if it was made on an Android phone or a computer", () => {
     for (const agent of [agents.android, agents.desktop]) {
       expect(level(install(), visit({ agent, script: {} }))).toBeUndefined();
     }
@@ -141,21 +141,21 @@ describe("a visit", () => {
 describe("the IP address of an install", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("that is unknown matches no other address, not even an unknown one", () => {
+  test("matches no visit if it is unknown, even if the visit's IP address is unknown too", () => {
     const nowhere = { address: undefined };
     expect(level(install({}, nowhere), visit())).toBeUndefined();
     expect(level(install(), visit(nowhere))).toBeUndefined();
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("that differs excludes the visit, whether the address is shared or not", () => {
+  test("excludes a visit with another IP address, whether shared or not", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("that is shared gives low confidence, and only if all important properties match", () => {
+  test("allows only low confidence if it is shared, and only if important properties match", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -163,7 +163,7 @@ describe("the IP address of an install", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("with visits to other links gives low confidence, and only if all properties match", () => {
+  test("allows only low confidence if it also visited other links", () => {
     expect(level(install(), visit(), ...others(1))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBe("low");
     const older = install({ os_version: "17.2.0" });
@@ -177,7 +177,7 @@ describe("the IP address of an install", () => {
 });
 
 describe("two visits", () => {
-  test("by identical phones match no install, unless both are to the same link", () => {
+  test("match no install if the phones are identical and the links differ", () => {
     expect(level(install(), visit(), visit({ linkId: "summer" }))).toBeUndefined();
     expect(level(install(), visit(), visit())).toBe("medium");
   });
@@ -187,13 +187,13 @@ describe("two visits", () => {
     ["in Instagram, which reports no version", visit({ agent: agents.instagram26 })],
     ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
     ["without a script", visit({ script: {} })],
-  ])("to two links match no install, even if a phone is more similar: %s", (_, other) => {
+  ])("match no install if the links differ, even if a phone is more similar: %s", (_, other) => {
     const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("to the same link match the more similar phone, and return both visits", () => {
+  test("match the more similar phone if the link is the same, and both are returned", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

@@ -101,7 +101,7 @@ describe("an import plan", () => {
     expect(stderr).toContain("\n2 rows were left out; the plan above has the reasons.\n");
   });
 
-  test("with --operation delete removes only the links in the file", async () => {
+  test("removes only the links in the file with --operation delete", async () => {
     await importText(rows, "--yes");
     const finished = await importText("path\na\n", "--operation", "delete", "--yes");
     expect(finished).toMatchObject({ code: 0 });
@@ -155,7 +155,7 @@ describe("an import file", () => {
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("from another service is imported with a list of the ignored columns", async () => {
+  test("is imported with a list of the columns of another service that are ignored", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
@@ -164,7 +164,7 @@ describe("an import file", () => {
     ]);
   });
 
-  test("from Firebase gets warnings for rows without a destination and archived rows", async () => {
+  test("causes warnings for Firebase rows that are archived or have no destination", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -184,7 +184,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("from Bitly as JSON gets a warning with the number of its archived row", async () => {
+  test("causes a warning with the row number of an archived link from Bitly", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },

@@ -152,7 +152,7 @@ describe("a job", () => {
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
   });
 
-  test("whose process was killed is resumed and creates each link once", async () => {
+  test("is resumed after its process was killed, and creates each link once", async () => {
     await writeLinks("new", few);
     onStall = () => running.send("SIGKILL");
     // The last request of the killed process was carried out, but it got no response.
@@ -169,7 +169,7 @@ describe("a job", () => {
     expect(hostile.carriedOut.filter((line) => line.startsWith("POST"))).toHaveLength(few);
   });
 
-  test("of a suspended account shows the reason and can be resumed later", async () => {
+  test("shows that its account is suspended, and can be resumed later", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);
@@ -187,7 +187,7 @@ describe("a job", () => {
     expect(await countNamed("new")).toBe(few);
   });
 
-  test("of another process can be cancelled and lists its done and remaining rows", async () => {
+  test("can be cancelled from another process, and lists its done and remaining rows", async () => {
     // More rows than a page of receipts. Progress is shown for each tenth.
     const total = 101;
     await writeLinks("new", total);

@@ -62,7 +62,7 @@ describe.concurrent("the saved compiled code", () => {
     expect(findKept(folder.path)).toEqual([]);
   });
 
-  test("of old builds and Node versions is deleted, but other files stay", async () => {
+  test("is deleted for old builds and Node versions, and other files stay", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);

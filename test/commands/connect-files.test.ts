@@ -75,7 +75,7 @@ test.each(systems)(
   },
 );
 
-test("docs/clients.md lists each client's files and how a project's file gets the key", () => {
+test("docs/clients.md lists each client's settings files and how they get the key", () => {
   const page = readFileSync("docs/clients.md", "utf8");
   const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|(.+)\|$/gm)].map(([, name, cells = ""]) => {
     return [name, ...cells.split("|").map((cell) => cell.trim())];
@@ -119,7 +119,7 @@ describe("a settings file", () => {
     expect(read(file)).toBe(text);
   });
 
-  test("of Codex keeps its line breaks", async () => {
+  test("keeps its line breaks if it belongs to Codex", async () => {
     const text = 'model = "m"\r\n\r\n[tui]\r\ntheme = "dark"\r\n';
     fill(".codex/config.toml", text);
     await run(["codex", "--write", "--yes"]);
@@ -150,7 +150,7 @@ describe("a settings file", () => {
     expect(more).toHaveLength(2);
   });
 
-  test("behind a symbolic link is edited in place", async () => {
+  test("is edited in place if its path is a symbolic link", async () => {
     const target = fill("dotfiles/mcp.json", "{}");
     mkdirSync(join(home(), ".cursor"));
     symlinkSync(target, join(home(), file));
@@ -160,7 +160,7 @@ describe("a settings file", () => {
     expect(JSON.parse(read("dotfiles/mcp.json")).mcpServers.waypost).toEqual(startsHere);
   });
 
-  test("behind a symbolic link to a missing file is refused", async () => {
+  test("is refused if its path is a symbolic link to a missing file", async () => {
     mkdirSync(join(home(), ".cursor"));
     symlinkSync(join(home(), "missing.json"), join(home(), file));
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
@@ -170,7 +170,7 @@ describe("a settings file", () => {
   });
 
   test.each(["the file", "its folder"])(
-    "of a project is refused when a symbolic link puts %s outside the project",
+    "is refused if a symbolic link puts %s outside the project",
     async (linked) => {
       const project = join(home(), "project");
       const target = fill(file, "{}");
@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("of a project is cleared of environment variables that Waypost did not write", async () => {
+  test("in a project is cleared of environment variables that Waypost did not write", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -209,7 +209,7 @@ describe("a settings file", () => {
     expect(read(file)).toBe('{"a": 1}');
   });
 
-  test("with a byte order mark is edited like any other file", async () => {
+  test("is edited like any other file if it has a byte order mark", async () => {
     fill(file, '\ufeff{"a": 1}');
     expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
     expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });
@@ -342,7 +342,7 @@ command = "two"
     await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 
-  test("without a final newline gets the entry on separate lines", async () => {
+  test("gets the entry on separate lines if it has no final newline", async () => {
     fill(file, 'model = "m"');
     await run(["codex", "--write", "--yes"]);
     expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);

@@ -193,7 +193,7 @@ describe("the entry of waypost connect", () => {
   });
 
   test.each(["cursor", "codex"])(
-    "for %s never contains the key from the shell's environment",
+    "never contains the key from the shell's environment: %s",
     async (client) => {
       const env = {
         HOME: home(),
@@ -207,7 +207,7 @@ describe("the entry of waypost connect", () => {
     },
   );
 
-  test.each(["cursor", "codex"])("for %s keeps a key that the user added", async (client) => {
+  test.each(["cursor", "codex"])("keeps a key that the user added: %s", async (client) => {
     const file = cases.find((each) => each.client === client)?.file ?? "";
     const base = ["--base-url", "https://links.example.com"];
     await run([client, ...base, "--write", "--yes"]);
@@ -221,7 +221,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("in a project comes with an explanation of how it gets the key", async () => {
+  test("is explained in a project, including where the key comes from", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -232,7 +232,7 @@ describe("the entry of waypost connect", () => {
     expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
   });
 
-  test("in a project can name a key file instead of a variable", async () => {
+  test("can name a key file instead of a variable in a project", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
@@ -283,7 +283,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("in a project contains no password, and the user is warned", async () => {
+  test("contains no password in a project, and the user is warned", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");

@@ -59,14 +59,14 @@ describe("a new key", () => {
     expect(await status(scoped.token, "POST", "/ios_apps", app)).toBe(201);
   });
 
-  test("with --master can only manage projects", async () => {
+  test("can only manage projects if it was created with --master", async () => {
     const master = await runJson(keys("create", "--master"));
     expect(master).toMatchObject({ project_id: null, scopes: [] });
     expect(await status(master.token, "GET", "/projects")).toBe(200);
     expect(await status(master.token, "GET", "/links")).toBe(401);
   });
 
-  test("with --client can only match installs for an app's SDK", async () => {
+  test("can only match installs for an app's SDK if it was created with --client", async () => {
     const made = await runJson(keys("create", "--client"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),

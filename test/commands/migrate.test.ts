@@ -182,7 +182,7 @@ const untilBegun = async (to: string) =>
 describe("a migration of a large folder", () => {
   beforeEach(() => plantShortPaths(source, 60_000));
 
-  test("that was killed is completed by the same command", async () => {
+  test("is completed by the same command after it was killed", async () => {
     await using other = await createFolder();
     const before = await readFolder(source);
     const going = start(other.path);
@@ -198,7 +198,7 @@ describe("a migration of a large folder", () => {
     expect((await run(["keys", "list", "--data", source])).stderr).toContain("was moved to");
   });
 
-  test("that was interrupted changes neither folder", async () => {
+  test("changes neither folder if it is interrupted", async () => {
     await using other = await createFolder();
     const going = start(other.path);
     await untilBegun(other.path);

@@ -62,7 +62,7 @@ describe("a folder without data", () => {
     },
   );
 
-  test("that cannot be created is reported in one line", async () => {
+  test("is reported in one line if it cannot be created", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(

@@ -104,7 +104,7 @@ test("a large template opens completely in the editor", async () => {
   expect(told.text).toContain('id="findings"');
 });
 
-test("the page of a plan shortens long rows, and each has a page with the full row", async () => {
+test("the page of a plan shortens long rows, and each row has a page in full", async () => {
   const start = `https://example.com/${scribble(300)}`;
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };

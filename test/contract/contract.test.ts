@@ -241,7 +241,7 @@ describe("the API contract", () => {
 
 describe("the endpoints of the API contract", () => {
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "include a complete definition of %s",
+    "are defined completely: %s",
     (_, entry) => {
       expect(entry.idempotent).toBeTypeOf("boolean");
       expect(entry.overwrites).toBeTypeOf("boolean");
@@ -262,7 +262,7 @@ describe("the endpoints of the API contract", () => {
   );
 
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "include the effect of %s that its method implies",
+    "have the effect that their method implies: %s",
     (_, entry) => {
       const { effect, idempotent, overwrites } = entry;
       const nature = implied[entry.tool] ?? implied[entry.method];

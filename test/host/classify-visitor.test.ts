@@ -40,31 +40,27 @@ const people = [
   ...Object.entries(agents.desktop).map((entry) => [...entry, "desktop"] as const),
 ];
 
-describe("a person's visit", () => {
-  test.each(people)(
-    "with the browser %s is redirected for its device and counted",
-    async (_, agent, to) => {
-      const before = await host.readClicks(id);
-      const visited = await host.visit(`/${path}`, { agent });
-      expect(visited.status).toBe(302);
-      expect(visited.headers.location).toBe(places[to]);
-      expect(await host.readClicks(id)).toBe(before + 1);
-    },
-  );
+describe("a visit", () => {
+  test.each(people)("is redirected for its device and counted: %s", async (_, agent, to) => {
+    const before = await host.readClicks(id);
+    const visited = await host.visit(`/${path}`, { agent });
+    expect(visited.status).toBe(302);
+    expect(visited.headers.location).toBe(places[to]);
+    expect(await host.readClicks(id)).toBe(before + 1);
+  });
 });
 
-describe("the request", () => {
+describe("the count of visits", () => {
   test.each(Object.entries(agents.bots))(
-    "of the bot %s gets the page with social tags and is not counted as a visit",
+    "excludes the bot %s, which gets the page with social tags",
     (_, agent) => expectUncounted(200, { agent }),
   );
 
-  test.each(Object.entries(agents.tools))(
-    "of the tool %s is redirected and not counted as a visit",
-    (_, agent) => expectUncounted(302, { agent }),
+  test.each(Object.entries(agents.tools))("excludes %s, which is redirected", (_, agent) =>
+    expectUncounted(302, { agent }),
   );
 
-  test("HEAD is not counted as a visit", () => expectUncounted(302, { method: "HEAD" }));
+  test("excludes HEAD requests", () => expectUncounted(302, { method: "HEAD" }));
 
   test.each([
     ["purpose", "prefetch"],
@@ -72,7 +68,7 @@ describe("the request", () => {
     ["sec-purpose", "prefetch;prerender"],
     ["x-purpose", "preview"],
     ["x-moz", "prefetch"],
-  ])("of a prefetch with %s: %s is not counted as a visit", (name, value) =>
+  ])("excludes prefetches with %s: %s", (name, value) =>
     expectUncounted(302, { headers: { [name]: value } }),
   );
 });

@@ -82,7 +82,7 @@ describe("the default page", () => {
     }
   });
 
-  test("of a link without a title shows the project's name once", async () => {
+  test("shows the project's name once if the link has no title", async () => {
     const { shown } = await show("/bare", { agent: computer });
     expect(shown.match(/>\s*Default\s*</g)).toHaveLength(1);
     const other = { host: `other.localhost:${host.port}` };

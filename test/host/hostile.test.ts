@@ -182,7 +182,7 @@ describe("a request target", () => {
     "/{{link.url}}",
     "/__proto__",
     "/constructor",
-  ])("that is not the path of a link gets the usual 404 page: %s", async (target) => {
+  ])("gets the usual 404 page if it is not the path of a link: %s", async (target) => {
     const visited = await host.visit(target.slice(0, 15_000));
     const missing = await host.visit("/missing");
     expect(visited.status).toBe(404);
@@ -200,7 +200,7 @@ describe("a request target", () => {
     "/sh\xc3\xb6p",
     "/shop\t",
     "/shop\x0b",
-  ])("in a form that browsers do not send opens no link: %j", async (target) => {
+  ])("opens no link if it has a form that browsers do not send: %j", async (target) => {
     const answer = await host.sendRaw(
       `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
     );

@@ -39,7 +39,7 @@ describe("a host name", () => {
     expect(visited.headers.location).toBe(`${url}other`);
   });
 
-  test("that is a custom domain belongs to its project only while it is verified", async () => {
+  test("belongs to a project as its custom domain only while it is verified", async () => {
     expect(await visitOwn()).toMatchObject({ status: 421, text: elsewhere });
     await change({ custom_domain_verified: true });
     expect((await visitOwn()).headers.location).toBe(`${url}other`);
@@ -47,7 +47,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("below the link origin can be the verified custom domain of a project", async () => {
+  test("can be a project's verified custom domain even below the link origin", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;
@@ -85,7 +85,7 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("that belongs to no project opens no link: %j", async (name) => {
+  ])("opens no link if it belongs to no project: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);

@@ -30,7 +30,7 @@ openForAll(openLinkHost, async (opened) => {
 const paths = ["spring", encodeURI("frühling/größe 1"), `long/${"x".repeat(1900)}`];
 
 describe.each(paths)("the QR code of %s", (path) => {
-  test("is an SVG with its URL", async () => {
+  test("is an SVG with its URL by default", async () => {
     const { status, headers, text } = await host.visit(`/${path}.qr`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/svg+xml");
@@ -48,7 +48,7 @@ describe.each(paths)("the QR code of %s", (path) => {
     expectModules(side, isDark, path);
   });
 
-  test("with format=png is a PNG with its URL", async () => {
+  test("is a PNG with its URL if format=png is sent", async () => {
     const { status, headers, bytes } = await host.visit(`/${path}.qr?format=png`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/png");

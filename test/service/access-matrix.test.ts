@@ -171,7 +171,7 @@ test.each(registrations)(
   },
 );
 
-test("a key with several scopes may call exactly the endpoints of its scopes", async () => {
+test("a key with several scopes can call exactly the endpoints of those scopes", async () => {
   await using world = await createWorld();
   const key = await world.addKey({ scopes: ["links.index", "ios_apps.show"] });
   for (const [method, , entry] of routes) {

@@ -228,7 +228,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
-    "with an unknown ID gets a 404 from %s",
+    "is not found by %s with an unknown ID",
     async (method) => {
       await using world = await createWorld();
       const made = await register(world, kind);

@@ -205,14 +205,14 @@ test("a project's key cannot restore records of another project", async () => {
 describe.each([
   ["ios_app", iosApp, "bundle_id", "Bundle has already been taken"],
   ["android_app", androidApp, "package_name", "Package name has already been taken"],
-] as const)("a deleted %s", (kind, fields, identifier, taken) => {
+] as const)("%s", (kind, fields, identifier, taken) => {
   const path = (id: string) => `/${kind}s/${id}`;
   const addApp = () => make(`/${kind}s`, fields);
   const addLink = (id: string, name: string) => make("/links", { path: name, [kind]: { id } });
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
   const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
-  test("is restored on its former links unless they have had another app since", async () => {
+  test("a deleted app is restored on its links unless they had another app since", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -235,7 +235,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("is not restored on a link whose app was set to null after the deletion", async () => {
+  test("a deleted app is not restored on a link whose app was set to null since", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -249,7 +249,7 @@ describe.each([
     expect([await readApp(once.id), await readApp(twice.id)]).toEqual([null, null]);
   });
 
-  test("cannot be restored while another app has its identifier", async () => {
+  test("a deleted app cannot be restored while another app has its identifier", async () => {
     const app = await addApp();
     await remove(path(app.id));
     const heir = await addApp();
@@ -259,7 +259,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("is restored on a link that was also deleted, whichever is restored first", async () => {
+  test("a deleted app is restored on a deleted link, whichever is restored first", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -283,7 +283,7 @@ describe.each([
     }
   });
 
-  test("is restored only on links that had no later app", async () => {
+  test("a deleted app is restored only on links that had no later app", async () => {
     const first = await addApp();
     const last = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -292,7 +292,7 @@ describe("a client key", () => {
     expect(await listClientKeys(world.store.db)).toEqual([]);
   });
 
-  test("of a suspended project is rejected", async () => {
+  test("is rejected if its project is suspended", async () => {
     await make({ path: "shoes" });
     await world.store.write((db) => updateProject(db, world.project.id, { suspended: true }, 0));
     expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);

@@ -23,7 +23,7 @@ async function spend(world: World, times: number, address?: string): Promise<rea
   return [...statuses];
 }
 
-test("an IP address may resolve 1,200 short links a minute, unaffected by others", async () => {
+test("each IP address can resolve 1,200 short links a minute", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "spring" } });
   expect(await spend(world, 1200, "203.0.113.9")).toEqual([200]);

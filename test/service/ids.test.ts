@@ -7,11 +7,11 @@ import { hashToken } from "../../src/service/keys.ts";
 
 /** Generated ids, codes and tokens. */
 
-describe("generated values", () => {
+describe("generated identifiers", () => {
   const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
   const noise = fc.uint8Array({ minLength: 10, maxLength: 10 });
 
-  test("include IDs, which are version 7 UUIDs with a timestamp", () => {
+  test("IDs are version 7 UUIDs with a timestamp", () => {
     fc.assert(
       fc.property(time, noise, (now, bytes) => {
         const id = idOf(now, bytes);
@@ -22,7 +22,7 @@ describe("generated values", () => {
     );
   });
 
-  test("include IDs that sort by creation time", () => {
+  test("IDs sort by creation time", () => {
     fc.assert(
       fc.property(time, time, noise, noise, (one, other, first, second) => {
         fc.pre(one < other);
@@ -31,7 +31,7 @@ describe("generated values", () => {
     );
   });
 
-  test("include codes of unambiguous characters, each equally likely", () => {
+  test("codes have only unambiguous characters, each equally likely", () => {
     const code = createCode(56 * 4 * 3, createDice());
     const counts = new Map<string, number>();
     for (const letter of code) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -40,7 +40,7 @@ describe("generated values", () => {
     expect(new Set(counts.values())).toEqual(new Set([12]));
   });
 
-  test("include codes of the requested length that are valid paths", () => {
+  test("codes have the requested length and are valid paths", () => {
     fc.assert(
       fc.property(fc.nat(60), fc.infiniteStream(fc.nat(255)), (length, stream) => {
         const bytes = (count: number) => Uint8Array.from(stream.take(count));
@@ -52,7 +52,7 @@ describe("generated values", () => {
     );
   });
 
-  test("include tokens that begin with waypost_ and are stored as SHA-256 hashes", () => {
+  test("tokens begin with waypost_ and are stored as SHA-256 hashes", () => {
     const token = createToken(createDice());
     expect(token).toMatch(/^waypost_[2-9A-Za-z]{40}$/);
     expect(hashToken("abc")).toBe(

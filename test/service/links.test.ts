@@ -146,7 +146,7 @@ test("read-only and unknown fields of a link are ignored when other fields are s
   expect(reply.body).toEqual(link);
 });
 
-test("a deleted link is not returned, listed or resolved, and its paths are free", async () => {
+test("a deleted link is not returned, listed or resolved, and its paths are reusable", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "short-lived", options: { shorten: true } });
   const reply = await world.call("DELETE", `/links/${link.id}`);

@@ -103,7 +103,7 @@ const upsert = (fields: JsonObject, headers: Readonly<Record<string, string>>) =
   world.call("POST", "/links/upsert", { body: fields, headers });
 
 describe("an upsert", () => {
-  test("with If-None-Match: * returns 412 for an existing path", async () => {
+  test("returns 412 for an existing path with If-None-Match: *", async () => {
     const none = { "if-none-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
     const again = await upsert({ path: "a", name: "two" }, none);
@@ -114,7 +114,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "one" }]);
   });
 
-  test("with an ETag returns 412 for a changed link or a different path", async () => {
+  test("returns 412 for a changed link or a different path with an ETag", async () => {
     const { body: shown } = await upsert({ path: "a", name: "one" }, {});
     expect((await upsert({ path: "b" }, tag(shown))).status).toBe(412);
     await upsert({ path: "a", name: "two" }, {});
@@ -123,7 +123,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "two" }]);
   });
 
-  test("with If-Match: * changes an existing link but never creates a link", async () => {
+  test("changes an existing link but never creates a link with If-Match: *", async () => {
     const any = { "if-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, any)).status).toBe(412);
     expect((await world.call("GET", "/links")).body.links).toEqual([]);

@@ -111,7 +111,7 @@ describe("a template preview of a link", () => {
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 
-  test("without a desktop URL shows how to open the link on a phone", async () => {
+  test("shows how to open the link on a phone if it has no desktop URL", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const fields = { path: "phones", ios_app: { bundle_id: ios_app.bundle_id } };
     const link = (await world.call("POST", "/links", { body: fields })).body;
@@ -123,7 +123,7 @@ describe("a template preview of a link", () => {
     expect(own.text).not.toMatch(/<svg|<a /);
   });
 
-  test("with deferred deep linking has a script that sends nothing", async () => {
+  test("has a script that sends nothing if the link uses deferred deep linking", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const ask = async (fields: object, agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0)") => {
       const posted = { ios_app: { bundle_id: ios_app.bundle_id }, ...fields };
@@ -161,7 +161,7 @@ describe("a template preview of a link", () => {
     expect((await preview({ body, link_id: link.id }, { key: both })).status).toBe(200);
   });
 
-  test("of another project or with an unknown ID returns 404", async () => {
+  test("returns 404 if the link is unknown or in another project", async () => {
     const key = await world.addKey({ project: await world.addProject() });
     const theirs = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
     for (const link_id of [theirs.id, "0190a000-0000-7000-8000-000000000000", "a", ""]) {

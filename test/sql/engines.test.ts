@@ -62,7 +62,7 @@ describe("a write", () => {
     expect(await things.execute()).toEqual([{ id: "counter", number: 40 }]);
   });
 
-  test("that violates a unique key reports its columns, and the next write works", async () => {
+  test("reports the columns of a violated unique key, and the next write works", async () => {
     await add(store, "twin");
     const again = add(store, "twin");
     await expect(again).rejects.toBeInstanceOf(Duplicate);
@@ -71,7 +71,7 @@ describe("a write", () => {
     expect(await list(store.db)).toEqual(["after", "twin"]);
   });
 
-  test("that fails changes nothing", async () => {
+  test("changes nothing if it fails", async () => {
     const failing = store.write(async (db) => {
       await db.insertInto("things").values({ id: "half", number: 0 }).execute();
       throw new Error("no");
@@ -94,7 +94,7 @@ describe("a write", () => {
     expect([await list(store.db), await list(other.db)]).toEqual([["new"], ["new"]]);
   });
 
-  test("by another process changes the version", async () => {
+  test("changes the version that other processes read", async () => {
     const seen = new Set([await store.readVersion()]);
     for (const id of ["one", "two"]) {
       await add(other, id);
@@ -131,7 +131,7 @@ describe("a long read", () => {
     expect(await list(store.db)).toEqual([]);
   });
 
-  test("that fails throws the cause, and the next read works", async () => {
+  test("throws the cause if it fails, and the next read works", async () => {
     const wrong = store.readLong((db) => sql`select * from nowhere`.execute(db), once);
     await expect(wrong).rejects.toThrow("nowhere");
     expect(await store.readLong(list, once)).toEqual([]);

@@ -72,13 +72,13 @@ async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
 }
 
 describe("a transaction", () => {
-  test("that fails because of a full disk reports a full disk", async () => {
+  test("reports a full disk", async () => {
     const fill = sql`do $$ begin raise exception using errcode = 'disk_full'; end $$`;
     const failed = await store.write((db) => fill.execute(db)).catch((error: unknown) => error);
     expect(isFull(failed)).toBe(true);
   });
 
-  test("that continues after a failed statement saves nothing", async () => {
+  test("saves nothing if it continues after a failed statement", async () => {
     const written = store.write(async (db) => {
       await sql`select 1 / 0`.execute(db).catch(() => undefined);
       return "done";
@@ -86,7 +86,7 @@ describe("a transaction", () => {
     await expect(written).rejects.toThrow("a statement failed, and the write went on");
   });
 
-  test("that waits five seconds for a lock fails with StoreBusy", async () => {
+  test("fails with StoreBusy after waiting five seconds for a lock", async () => {
     await add(store, "locked");
     const other = await open(database.url);
     const held = createGate();
@@ -118,7 +118,7 @@ describe("a transaction", () => {
     await holding.end();
   });
 
-  test("of a migration may take an hour, and every other transaction ten seconds", async () => {
+  test("may take an hour in a migration, and otherwise ten seconds", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const settings = sql<{ longest: string; lock: string }>`
@@ -139,7 +139,7 @@ describe("a transaction", () => {
     await expect(store.write((db) => takeLong(db))).rejects.toThrow();
   });
 
-  test("with a NUL in a text fails before it reaches the server", async () => {
+  test("fails before it reaches the server if a text contains a NUL", async () => {
     await expect(add(store, "a\0b")).rejects.toThrow("a text with a NUL reached the database");
   });
 });
@@ -218,14 +218,14 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("between two statements of a write restarts the write", async () => {
+  test("restarts a write if it breaks between two statements", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("in six attempts of a write makes the write fail without changes", async () => {
+  test("makes a write fail without changes if it breaks in six attempts", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);
@@ -253,7 +253,7 @@ describe("a broken connection", () => {
     expect([times, await read(own, id)]).toEqual([2, 4]);
   });
 
-  test("that hangs is closed, and later reads do not wait for it", async () => {
+  test("is closed if it hangs, and later reads do not wait for it", async () => {
     const reader = await open(database.url);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -262,7 +262,7 @@ describe("a broken connection", () => {
     expect(await read(reader, "none")).toBeUndefined();
   });
 
-  test("in the middle of a write rolls back the write", async () => {
+  test("rolls back a write that was in progress", async () => {
     const written = store.write(async (db) => {
       await db.insertInto("things").values({ id: "midst", number: 1 }).execute();
       proxy.cut();

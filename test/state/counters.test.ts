@@ -111,22 +111,22 @@ const readPin = (key_print: string, id: string) =>
 const guess = async (key: string, id: string) =>
   (await one.counters.take({ pin_of_approval: id, pin_of_key: key })) !== undefined;
 
-describe("wrong PINs", () => {
-  test("end an approval after five attempts, but no other approval of the key", async () => {
+describe("a wrong PIN", () => {
+  test("ends an approval at the fifth attempt, but no other approval of the key", async () => {
     for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", "first")).toBe(true);
     expect(await guess("key", "first")).toBe(false);
     expect(await readPin("key", "first")).toEqual({ left: 0, blocked_until: undefined });
     expect(await readPin("key", "second")).toEqual({ left: 5, blocked_until: undefined });
   });
 
-  test("after the fifth attempt are rejected and not counted for the key", async () => {
+  test("is rejected and not counted for the key after the fifth attempt", async () => {
     for (let turn = 0; turn < 10; turn += 1) await guess("key", "first");
     for (const id of ["second", "third", "fourth"]) {
       for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", id)).toBe(true);
     }
   });
 
-  test("block a key after twenty attempts, until the first attempt is an hour old", async () => {
+  test("blocks a key at the twentieth attempt until the first attempt is an hour old", async () => {
     const begun = at.now;
     for (let turn = 0; turn < 20; turn += 1) {
       expect(await guess("key", `approval ${Math.floor(turn / 5)}`)).toBe(true);

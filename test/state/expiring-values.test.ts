@@ -80,7 +80,7 @@ describe("the stored values of an owner", () => {
   const values = { preview: "", export_page: { type: "text/csv", text: "" }, hidden_form: true };
 
   test.each(limits)(
-    "of the kind %s are limited to the newest %i, regardless of other owners",
+    "are limited for the kind %s to the newest %i, regardless of other owners",
     async (...of) => {
       const [kind, most] = of;
       const save = (key: string, owner: string) =>
@@ -98,7 +98,7 @@ describe("the stored values of an owner", () => {
     },
   );
 
-  test("with the same time count as one value, like the pages of a file", async () => {
+  test("count as one value if they have the same time, like the pages of a file", async () => {
     const value = { type: "text/csv", text: "" };
     for (let file = 0; file < 11; file += 1) {
       at.now += 1;

@@ -254,7 +254,7 @@ describe("the receipts of a job", () => {
     expect(open.map(({ position }) => position)).toEqual([third, fourth, ...rest]);
   });
 
-  test("before a position are returned in reverse order", async () => {
+  test("are returned in reverse order before a position", async () => {
     const job = await openJob(actions);
     const found: number[] = [];
     for (let before = Number.MAX_SAFE_INTEGER; ;) {

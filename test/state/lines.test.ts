@@ -129,7 +129,7 @@ describe("the slots of calls in a rate limit", () => {
     expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
-  test("of calls that waited in a closed process are free after they expire", async () => {
+  test("are free after they expire if their calls waited in a closed process", async () => {
     await spend(limit);
     for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
@@ -143,7 +143,7 @@ describe("the slots of calls in a rate limit", () => {
     one = await at.open();
   });
 
-  test("of calls that ran in a closed process are free a window later", async () => {
+  test("are free a window later if their calls ran in a closed process", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();

@@ -219,7 +219,7 @@ describe("a task of a killed process", () => {
     ...(isOnPostgres ? [] : [["build a search index", beginIndex, countUnindexed] as const]),
   ];
 
-  test.each(tasks)("to %s is finished by another process", async (_, begin, countLeft) => {
+  test.each(tasks)("is finished by another process: %s", async (_, begin, countLeft) => {
     await using world = await createWorld();
     const { id } = world.project;
     await begin(world);
@@ -241,7 +241,7 @@ describe("a task of a killed process", () => {
     await next.close();
   });
 
-  test.each(tasks)("to %s can be run by two processes at once", async (_, begin, countLeft) => {
+  test.each(tasks)("can be run by two processes at once: %s", async (_, begin, countLeft) => {
     await using world = await createWorld();
     await begin(world);
     const other = await openAgain(world);

@@ -29,7 +29,7 @@ const readBin = ({ db }: Store) => db.selectFrom("bin").select("id").execute();
 describe.each([
   ["ios_app", iosBody],
   ["android_app", androidBody],
-] as const)("an %s with more links than fit in one batch", (kind, body) => {
+] as const)("%s", (kind, body) => {
   const { remove: removeApp, restore: restoreApp } =
     kind === "ios_app" ? iosAppStore : androidAppStore;
   const column = `${kind}_id` as const;
@@ -50,7 +50,7 @@ describe.each([
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("is restored on all its links before the response is sent", async () => {
+  test("an app with many links is restored on all its links before the response", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -59,7 +59,7 @@ describe.each([
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("stays on the remaining links if it is restored while it is being removed", async () => {
+  test("an app that is restored while being removed stays on the remaining links", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -71,7 +71,7 @@ describe.each([
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("can be restored while another process removes it from its links", async () => {
+  test("an app can be restored while another process removes it from its links", async () => {
     const id = await addApp();
     await remove(id);
     let restoring: Promise<void> | undefined;
@@ -84,7 +84,7 @@ describe.each([
     await worker.close();
   });
 
-  test("is removed from all its links if it is deleted again while being restored", async () => {
+  test("an app that is deleted again while being restored is removed from all links", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();
@@ -98,7 +98,7 @@ describe.each([
     expect(await countAttached(id)).toBe(many);
   });
 
-  test("is deleted with its project even while it is being restored", async () => {
+  test("an app is deleted with its project even while it is being restored", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();

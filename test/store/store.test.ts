@@ -39,7 +39,7 @@ openForAll(createWorld, async (world) => {
 afterAll(() => other.close());
 
 describe("a transaction of the store", () => {
-  test("that throws changes nothing, and the next transaction works", async () => {
+  test("changes nothing if it throws, and the next transaction works", async () => {
     const projectId = await addProject(store);
     const fault = new Error("changed my mind");
     const failed = store.write(async (db) => {

@@ -138,8 +138,8 @@ function letIntoFrame({ html, headers }: LinkPage): ShownPage {
   return { html, headers: { ...others, "content-security-policy": loosened } };
 }
 
-describe("a page in a browser", () => {
-  test("with scripts, handlers, redirects or requests is detected by this test", async () => {
+describe("the browser", () => {
+  test("detects scripts, handlers, redirects and requests in this test", async () => {
     const pages = [
       "<script>alert(1)</script>",
       "<p onmouseover=alert(2)>x</p>",
@@ -158,7 +158,7 @@ describe("a page in a browser", () => {
     ]);
   });
 
-  test("with an unchecked hostile body runs and requests nothing", async () => {
+  test("runs and requests nothing for an unchecked hostile body", async () => {
     const shown = [...hostileBodies, ...hostileLiquid].flatMap((body) => {
       const template = compileAnyway(plain(body), "");
       if (template === undefined) return [];
@@ -167,7 +167,7 @@ describe("a page in a browser", () => {
     await showAll(shown);
   });
 
-  test("with unchecked hostile CSS requests nothing, because of the page's headers", async () => {
+  test("requests nothing for unchecked hostile CSS because of the page's headers", async () => {
     const shown = hostileCss.map((css) => {
       const template = compileAnyway("<p class=a>x</p>{% store_buttons %}", plain(css));
       return [css, letIntoFrame(renderLinkPage({ ...sample, template }))] as const;
@@ -175,7 +175,7 @@ describe("a page in a browser", () => {
     await showAll(shown);
   });
 
-  test("with hostile fields runs and requests nothing, even without headers", async () => {
+  test("runs and requests nothing for hostile fields, even without headers", async () => {
     const template = compileAnyway(
       `{% store_buttons %}<p title="{{ link.name }}">{{ link.name }}</p>
       <a href="{{ link.url }}">{{ link.social_description }}</a>`,

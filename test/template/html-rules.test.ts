@@ -40,7 +40,7 @@ test("an attribute with the name data- is refused", async () => {
 
 describe("a tel or mailto URL", () => {
   test.each([0x01, 0x1b, 0x7f, 0x80, 0x9f])(
-    "with the control character %i is refused",
+    "is refused if it contains the control character %i",
     async (code) => {
       const control = String.fromCharCode(code);
       for (const address of [`tel:1${control}2`, `mailto:a${control}@shop.example`]) {

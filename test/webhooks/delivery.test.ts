@@ -78,7 +78,7 @@ describe("a failing event", () => {
 });
 
 describe("a receiver", () => {
-  test("that never answers fails after ten seconds, without delaying other receivers", async () => {
+  test("fails after ten seconds without a response, and delays no other receivers", async () => {
     await using stuck = await startReceiver(hang);
     const webhook = await addWebhook(world, stuck.url);
     await addWebhook(world, receiver.url);
@@ -97,7 +97,7 @@ describe("a receiver", () => {
     expect(errors).toEqual([]);
   });
 
-  test("that fails ten times in a row gets nothing for a minute, then everything", async () => {
+  test("gets nothing for a minute after ten failures in a row, and then everything", async () => {
     const webhook = await addWebhook(world, receiver.url, ["link.created"]);
     receiver.doing(refuse);
     for (let count = 0; count < 30; count += 1) await create(`link-${count}`);
@@ -118,7 +118,7 @@ describe("a receiver", () => {
     expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 0, failing_since: null });
   });
 
-  test("that fails nine times in a row is not paused, and a success resets the count", async () => {
+  test("is not paused after nine failures in a row, and a success resets the count", async () => {
     const webhook = await addWebhook(world, receiver.url, ["link.created"]);
     const rests = async () => {
       const { db } = world.store;
