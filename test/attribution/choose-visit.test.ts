@@ -155,7 +155,7 @@ describe("the IP address of an install", () => {
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("allows only low confidence if it is shared, and only if important properties match", () => {
+  test("allows only low confidence if it is shared, and requires important properties", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -163,7 +163,7 @@ describe("the IP address of an install", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("allows only low confidence if it also visited other links", () => {
+  test("allows only low confidence if other links were visited from there", () => {
     expect(level(install(), visit(), ...others(1))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBe("low");
     const older = install({ os_version: "17.2.0" });
@@ -193,7 +193,7 @@ describe("two visits", () => {
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("match the more similar phone if the link is the same, and both are returned", () => {
+  test("are both returned for the same link, the more similar visit as the match", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

@@ -83,7 +83,7 @@ test("most of 10,000 installs with a unique visit are matched, and few to the wr
   }
 });
 
-test("at IP addresses with few phones, most matches are right with medium confidence", () => {
+test("with few phones per IP address, most matches are correct and of medium confidence", () => {
   const counts = play({ seed: 1, spell_ms: 168 * hour_ms, idle: 0.5, most: 3 });
   const world = JSON.stringify(counts);
   expect(counts.medium / counts.matched, world).toBeGreaterThan(0.9);

@@ -64,7 +64,7 @@ test("overwriting 51 links needs the number of links typed", async () => {
   expect(await countNamed("new")).toBe(51);
 });
 
-test("an import shows its plan above the question", async () => {
+test("an import shows its plan above the approval prompt", async () => {
   await importLinks(3, "old", "yes");
   said = "";
   await importLinks(5, "new", "no");

@@ -21,7 +21,7 @@ function importText(input: string, ...words: readonly string[]) {
 
 const listLinks = (filter?: string) => listEmbedded(folder.path, filter);
 
-test("an import reports every mistake with its line and writes nothing", async () => {
+test("an import reports every error with its line number and writes nothing", async () => {
   const text = "path,url\nsound,https://x.example/\nm,nonsense\nsound,\ntoo,many,cells\n";
   const finished = await importText(text, "--yes", "--json");
   expect(finished.code).toBe(1);
@@ -155,7 +155,7 @@ describe("an import file", () => {
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("is imported with a list of the columns of another service that are ignored", async () => {
+  test("is imported with a list of ignored columns if it is from another service", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');

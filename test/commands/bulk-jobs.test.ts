@@ -133,7 +133,7 @@ describe("a job", () => {
   const showPage = async (id: string, page: number): Promise<Shown> =>
     (await runJson("jobs", "show", id, "--page", String(page))).told;
 
-  test("interrupted by Ctrl-C is completed by waypost jobs resume", async () => {
+  test("is completed by waypost jobs resume after Ctrl-C interrupted it", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     running.send("SIGINT");

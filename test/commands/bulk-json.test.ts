@@ -37,7 +37,7 @@ async function importRows(count: number, name: string) {
   return runJson("import", file, "--yes");
 }
 
-test("the pattern for text meant for assistants matches such text", () => {
+test("the pattern in this file matches texts that are meant for assistants", () => {
   expect('{"next":"Applying its plan (plan_id) again resumes it."}').toMatch(forAssistants);
   expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);

@@ -40,7 +40,7 @@ test("an import is not limited by WAYPOST_DESTINATIONS because the operator runs
   expect(await listEmbedded(folder.path)).toHaveLength(2);
 });
 
-test("an assistant on a remote server is limited by its operator's allowed hosts", async () => {
+test("an assistant with a remote server is limited by its own WAYPOST_DESTINATIONS", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await using own = await createFolder();

@@ -165,7 +165,7 @@ test("doctor refuses a remote server without TLS, or warns if it is allowed", as
   );
 });
 
-test("doctor refuses a password in a server address and never shows it", async () => {
+test("doctor refuses a password in a server URL and never shows it", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://:canary-3f9a@api.invalid", WAYPOST_API_KEY: "some-key" };
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });

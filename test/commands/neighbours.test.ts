@@ -9,7 +9,7 @@ import { findFreePort } from "../support/ports.ts";
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
 describe("another program that opens the database", () => {
-  test("finds it locked by the server, and thus keeps the server's log", async (context) => {
+  test("finds the database locked, so it does not remove the server's log", async (context) => {
     context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
     await using folder = await createFolder();
     const file = join(folder.path, "waypost.db");
@@ -23,7 +23,7 @@ describe("another program that opens the database", () => {
   });
 });
 
-describe("the server's own address", () => {
+describe("the server's own host name", () => {
   test("is never a link host, even if it matches the link origin", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();

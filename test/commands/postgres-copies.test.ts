@@ -91,7 +91,7 @@ test("migrate copies a folder to PostgreSQL and back without changing a row", as
   expect((await serving.call("GET", "/links?q[name_cont]=日本語")).body.meta.count).toBe(1);
 });
 
-test("a migrated database accepts no writes and says where the data is now", async () => {
+test("writes to a migrated database are refused with the new location of the data", async () => {
   const url = await createDatabase();
   await using target = await createFolder();
   const env = { WAYPOST_DATABASE_URL: url };

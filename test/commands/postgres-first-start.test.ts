@@ -15,7 +15,7 @@ function inDatabase(url: string): RegExp {
 
 /** First starts with one PostgreSQL database. */
 
-test("concurrent first starts create one key, and each process prints where it is", async () => {
+test("concurrent first starts create one key, and each prints where the key is", async () => {
   const database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
@@ -43,7 +43,7 @@ test("concurrent first starts create one key, and each process prints where it i
   await database.giveBack();
 });
 
-test("a first start with a database names the waypost.db that it does not use", async () => {
+test("a first start with PostgreSQL reports an existing waypost.db as not used", async () => {
   const database = await takeEmptyDatabase();
   await using folder = await createFolder();
   await using alone = await startServe(folder.path);

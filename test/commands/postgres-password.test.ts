@@ -69,7 +69,7 @@ test("a database password in a flag is omitted from suggested commands", async (
   await database.giveBack();
 });
 
-test("a wrong or missing database password is reported in one line without it", async () => {
+test("a wrong or missing database password is reported in one line but not shown", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [

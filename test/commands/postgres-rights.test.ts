@@ -150,7 +150,7 @@ test("a role without permissions on the tables is reported with an SQL fix", asy
   await serving.stop();
 });
 
-test("a read-only database can be listed but not served", async () => {
+test("a read-only database can be read by waypost keys list but not by serve", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);

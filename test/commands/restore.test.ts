@@ -176,7 +176,7 @@ describe("restore into a folder that is not empty", () => {
   });
 });
 
-describe("an interrupted restore", () => {
+describe("a restore of a large backup", () => {
   let large: string;
   beforeAll(async () => {
     await using source = await createFolder();
@@ -193,7 +193,7 @@ describe("an interrupted restore", () => {
     return going;
   };
 
-  test("leaves a folder that no process opens, and can be repeated", async () => {
+  test("leaves a folder that no process opens if it is killed, and can be repeated", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -218,7 +218,7 @@ describe("an interrupted restore", () => {
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("can be repeated even if it was moving its files into place", async () => {
+  test("can be repeated if it was killed while moving its files into place", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -229,7 +229,7 @@ describe("an interrupted restore", () => {
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("blocks another restore only while it is running", async () => {
+  test("blocks another restore into the same folder", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     const second = await restore(file, other.path);
@@ -238,7 +238,7 @@ describe("an interrupted restore", () => {
     expect(second.stderr).toMatch(/another process is copying to|is not empty/);
   });
 
-  test("leaves no files if Ctrl-C interrupted it", async () => {
+  test("leaves no files after Ctrl-C", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGINT");
@@ -251,7 +251,7 @@ describe("an interrupted restore", () => {
     expect(await restore(file, other.path)).toMatchObject({ code: 0 });
   });
 
-  test("leaves no files if the disk was full", async ({ skip }) => {
+  test("leaves no files if the disk is full", async ({ skip }) => {
     skip(
       spawnSync("unshare", ["-m", "true"]).status !== 0,
       "a separate disk cannot be mounted here",

@@ -28,7 +28,7 @@ async function spend(serving: Serving, headers: Record<string, string>): Promise
   expect(new Set(await Promise.all(calls))).toEqual(new Set([401]));
 }
 
-test("a forwarded address is used only up to the first untrusted proxy", async () => {
+test("X-Forwarded-For is used only up to the first untrusted proxy", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "loopback"]);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });

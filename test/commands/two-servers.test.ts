@@ -87,33 +87,36 @@ describe("two servers with the same data", () => {
     expect(structured.link.name).toBe("before");
   });
 
-  test.skipIf(isCovered)("resume the job of a killed server on apply_plan", async () => {
-    await using two = await startTwo();
-    const key = await makeKey(two, ["--project", "default"]);
-    await using here = await connectTo({ ...two.one, key });
-    const rows = Array.from({ length: 60 }, (_, row) => ({
-      path: `row-${row}`,
-      url: `https://example.com/${row}`,
-    }));
-    const planned = await here.callTool("plan_links", { operation: "upsert", rows });
-    const { id: plan_id } = planned.structured.plan;
-    const applying = here.callTool("apply_plan", { plan_id }).catch(() => undefined);
-    const { call } = two.other;
-    const asOwner = { key: two.one.key };
-    const count = async () => (await call("GET", "/links?limit=1", asOwner)).body.meta.count;
-    await waitUntil(async () => (await count()) > 2);
-    await two.one.stop("SIGKILL");
-    await applying;
-    expect(await count()).toBeLessThan(60);
-    await using there = await connectTo({ ...two.other, key });
-    const apply = async () => (await there.callTool("apply_plan", { plan_id })).structured.job;
-    // The call first waits for the lease of the killed process.
-    await waitUntil(async () => (await apply()).state === "done");
-    const counts = { done: 60, rejected: 0, unknown: 0, left: 0 };
-    expect(await apply()).toMatchObject({ plan_id, counts });
-    const { structured: listed } = await there.callTool("list_links", { limit: 100 });
-    expect(listed.links).toHaveLength(60);
-  });
+  test.skipIf(isCovered)(
+    "resume the job of a killed server when apply_plan is called again",
+    async () => {
+      await using two = await startTwo();
+      const key = await makeKey(two, ["--project", "default"]);
+      await using here = await connectTo({ ...two.one, key });
+      const rows = Array.from({ length: 60 }, (_, row) => ({
+        path: `row-${row}`,
+        url: `https://example.com/${row}`,
+      }));
+      const planned = await here.callTool("plan_links", { operation: "upsert", rows });
+      const { id: plan_id } = planned.structured.plan;
+      const applying = here.callTool("apply_plan", { plan_id }).catch(() => undefined);
+      const { call } = two.other;
+      const asOwner = { key: two.one.key };
+      const count = async () => (await call("GET", "/links?limit=1", asOwner)).body.meta.count;
+      await waitUntil(async () => (await count()) > 2);
+      await two.one.stop("SIGKILL");
+      await applying;
+      expect(await count()).toBeLessThan(60);
+      await using there = await connectTo({ ...two.other, key });
+      const apply = async () => (await there.callTool("apply_plan", { plan_id })).structured.job;
+      // The call first waits for the lease of the killed process.
+      await waitUntil(async () => (await apply()).state === "done");
+      const counts = { done: 60, rejected: 0, unknown: 0, left: 0 };
+      expect(await apply()).toMatchObject({ plan_id, counts });
+      const { structured: listed } = await there.callTool("list_links", { limit: 100 });
+      expect(listed.links).toHaveLength(60);
+    },
+  );
 });
 
 describe("a session of an earlier MCP revision", () => {

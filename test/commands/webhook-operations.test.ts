@@ -167,7 +167,7 @@ test("the console of a stdio session says that it does not deliver webhooks", as
 });
 
 // Last, as this server cannot deliver.
-test("a webhook on a network that is no longer allowed is reported with the setting", async () => {
+test("a webhook on a network that is no longer allowed is reported with a fix", async () => {
   serving = await startServe(folder.path);
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");

@@ -22,7 +22,7 @@ openForAll(createServed, async (opened) => {
 const query = (...filters: readonly string[]) =>
   `?${String(new URLSearchParams(filters.map((filter): [string, string] => ["filter", filter])))}`;
 
-describe("a console filter that the API does not have", () => {
+describe("a console filter that the API does not support", () => {
   test.each([
     "colour eq red",
     "__proto__ eq 1",

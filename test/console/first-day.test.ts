@@ -65,7 +65,7 @@ test("a new link redirects to its destination", async () => {
   expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
 });
 
-test("a changed destination needs a confirmation, and visitors are redirected to it", async () => {
+test("changing a destination needs a confirmation, and then redirects visitors there", async () => {
   await page.getByLabel("Web address", { exact: true }).fill("https://shop.example/spring");
   await press("button", "Save");
   await untilTitle(/^Point the link "Spring sale" to/);

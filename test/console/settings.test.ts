@@ -67,7 +67,7 @@ test("the settings page shows the findings of waypost doctor in the same words",
 
 const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
-test("only keys of the operator see folders, hosts and settings in the console", async () => {
+test("only the operator's keys show folders, hosts and settings in the console", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const make = async (...words: readonly string[]) =>

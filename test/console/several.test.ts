@@ -78,7 +78,7 @@ test("several selected links can be changed with only the keyboard", async () =>
   expect(tab.complaints).toEqual([]);
 });
 
-test("all matching links are changed after their number is typed", async () => {
+test("all matching links are changed after the user types their number", async () => {
   await go("/links?search=week");
   await page.getByLabel("Select all on this page").check();
   await page.getByText("20 selected").waitFor();

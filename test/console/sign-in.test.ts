@@ -44,7 +44,7 @@ async function readAddress(
   return await terminal.read(pattern);
 }
 
-test("a browser is asked to sign in, and a program gets a JSON 404", async () => {
+test("a browser is shown the sign-in page, and a program gets a JSON 404", async () => {
   const tab = browse(serving.places.url);
   const shown = await tab.open("/");
   expect([shown.path, shown.status]).toEqual(["/sign-in", 200]);

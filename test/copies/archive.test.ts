@@ -50,7 +50,7 @@ async function unpack(bytes: Buffer, chunkBytes = bytes.length) {
 }
 
 test.each([0, 1, 511, 512, 513, 100_000])(
-  "an archive returns a file of 1 + %i bytes unchanged",
+  "unpacking an archive returns a file of 1 + %i bytes unchanged",
   async (n) => {
     const files = { data: "x".repeat(n + 1), key: "secret" };
     const bytes = await pack(files);

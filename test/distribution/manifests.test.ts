@@ -128,7 +128,7 @@ describe("the install links in README.md", () => {
   });
 });
 
-test("llms.txt is at the root of the API's host, as in the repository", async () => {
+test("the API host serves the repository's llms.txt at its root", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const response = await fetch(`${serving.places.url}/llms.txt`);

@@ -38,7 +38,7 @@ test("docs/architecture.md lists every folder of src", () => {
   expect(new Set(listed)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
 });
 
-test("docs/architecture.md names functions that exist in the files that it names", () => {
+test("every function named in docs/architecture.md exists in the named file", () => {
   const text = readFileSync("docs/architecture.md", "utf8");
   const named = [...text.matchAll(/`(\w+)` in\s+`(src\/[\w/-]+\.ts)`/g)];
   expect(named.length).toBeGreaterThan(15);

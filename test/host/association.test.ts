@@ -21,7 +21,7 @@ openForEach(openLinkHost, (opened) => (host = opened));
 
 const read = async (path: string) => JSON.parse((await host.visit(path)).text);
 
-test("association files of a project without apps are valid and list none", async () => {
+test("association files of a project without apps are valid and empty", async () => {
   expect(await read(ios)).toEqual({
     applinks: { details: [] },
     webcredentials: { apps: [] },

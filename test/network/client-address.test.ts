@@ -19,10 +19,13 @@ function find(setting: string | undefined, arrival: Arrival): string | undefined
   return findClientAddress({ headers, socket: { remoteAddress: peer } }, createTrust(proxies));
 }
 
-describe("X-Forwarded-For without trusted proxies", () => {
-  test.each([[{ forwardedFor: "203.0.113.9" }], [{}]])("is ignored: %j", (arrival) => {
-    expect(find(undefined, arrival)).toBe("10.0.0.1");
-  });
+describe("X-Forwarded-For", () => {
+  test.each([[{ forwardedFor: "203.0.113.9" }], [{}]])(
+    "is ignored without trusted proxies: %j",
+    (arrival) => {
+      expect(find(undefined, arrival)).toBe("10.0.0.1");
+    },
+  );
 
   test("is ignored from a peer outside the trusted networks", () => {
     const arrival = { peer: "203.0.113.1", forwardedFor: "198.51.100.1" };

@@ -184,7 +184,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["first", "third"]);
   });
 
-  test("runs ordinary writes before patient writes, which share a commit", async () => {
+  test("runs ordinary writes before low-priority writes, which share a commit", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string, isPatient: boolean) =>
       groups.write(async () => insert(name), { isPatient });
@@ -198,7 +198,7 @@ describe("group commit", () => {
     expect(groups.countCommits()).toBe(2);
   });
 
-  test("runs a patient write after four groups of ordinary writes", async () => {
+  test("runs a low-priority write after four groups of ordinary writes", async () => {
     const { groups, steps } = openGroups({ work_ms: 10 });
     const done: string[] = [];
     const ordinary = Array.from({ length: 12 }, (_, turn) =>

@@ -78,8 +78,8 @@ test("a store can be closed while its checkpoint waits for a long read", async (
   await end;
 });
 
-describe("a caller of a long read that disconnects", () => {
-  test("ends its read, and the next read starts", async () => {
+describe("a long read whose caller disconnects", () => {
+  test("ends, and the next read starts", async () => {
     const { leave, end } = await startEndlessRead();
     const next = store.readLong(listNotes, { signal: staying, line: "one" });
     leave();
@@ -87,7 +87,7 @@ describe("a caller of a long read that disconnects", () => {
     expect(await next).toEqual([]);
   });
 
-  test("cancels its read if the read is still queued", async () => {
+  test("never starts if it is still queued", async () => {
     const first = await startEndlessRead();
     const { signal, leave } = createCaller();
     const waiting = store.readLong(() => Promise.reject(new Error("it was read")), {

@@ -225,7 +225,7 @@ describe("a broken connection", () => {
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("makes a write fail without changes if it breaks in six attempts", async () => {
+  test("makes a write fail without changes after six attempts", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);

@@ -86,7 +86,7 @@ test("a change can be found by a target's name that is too long for an index", a
   expect((await find(begun))?.target_key).toBe(long.slice(0, 500));
 });
 
-test("an effect distinguishes a value of null from an unknown value", async () => {
+test("a recorded change distinguishes null from an unknown value", async () => {
   const effects = [
     { kind: "link", id: null, after: { name: "New" } },
     { kind: "link", id: "link-1", before: null, after: null },

@@ -138,7 +138,7 @@ function letIntoFrame({ html, headers }: LinkPage): ShownPage {
   return { html, headers: { ...others, "content-security-policy": loosened } };
 }
 
-describe("the browser", () => {
+describe("a browser", () => {
   test("detects scripts, handlers, redirects and requests in this test", async () => {
     const pages = [
       "<script>alert(1)</script>",
@@ -195,8 +195,8 @@ describe("the browser", () => {
 describe.each([
   { size: "phone", width: 390, height: 844 },
   { size: "desktop", width: 1280, height: 800 },
-])("the default page on a $size", ({ width, height }) => {
-  test("is complete, accessible by touch, and requests nothing", async () => {
+])("on a $size", ({ width, height }) => {
+  test("the default page is complete, accessible by touch, and requests nothing", async () => {
     const page = await browser.newPage({ viewport: { width, height } });
     const said: string[] = [];
     page.on("console", (message) => said.push(message.text()));

@@ -14,7 +14,7 @@ const apps = {
 const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
 const options = { link_in_referrer: true, address: "https://a.example/spring" };
 
-test("explainInstalls says by which means a complete link matches on iOS and Android", () => {
+test("explainInstalls says how installs of a complete link match on each platform", () => {
   const { installs } = explainInstalls(link, apps, options);
   expect(installs.ios).toMatchObject({ matched: "by_likeness" });
   expect(installs.android).toMatchObject({ matched: "exactly" });

@@ -64,7 +64,7 @@ test("every endpoint that creates a link sends link.created once", async () => {
   expect(receiver.told()).toEqual(["link.created", "link.created"]);
 });
 
-test("webhooks receive the subscribed events of their project with the same ID", async () => {
+test("webhooks of a project receive their subscribed events with the same ID", async () => {
   await addWebhook(world, receiver.url, ["link.deleted"]);
   await addWebhook(world, receiver.url, ["link.updated", "link.deleted"]);
   const key = await world.addKey({ project: await world.addProject() });

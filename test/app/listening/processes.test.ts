@@ -87,7 +87,7 @@ describe.concurrent("a session over stdio", () => {
 
 describe.concurrent("with several processes of a data folder", () => {
   test.each(["input", "SIGKILL"] as const)(
-    "a second session takes over when the first ends by %s",
+    "a second session serves the links when the first ends by %s",
     async (by) => {
       await using folder = await createUsedFolder();
       const place = { data: folder.path, port: await findFreePort() };
@@ -101,7 +101,7 @@ describe.concurrent("with several processes of a data folder", () => {
     },
   );
 
-  test("a session takes over from a killed serve, and a new serve takes over again", async () => {
+  test("a session serves the links after serve is killed, and then a new serve does", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);

@@ -40,7 +40,7 @@ async function startStranger(
   };
 }
 
-describe.concurrent("a port that another program uses", () => {
+describe.concurrent("when another program uses the port", () => {
   test("a session takes another port and sends the other program no secret", async () => {
     await using folder = await createDataFolder();
     using stranger = await startStranger();
@@ -190,7 +190,7 @@ describe.concurrent("a listening session", () => {
   });
 });
 
-describe.concurrent("a folder that no process serves", () => {
+describe.concurrent("when no process serves the folder", () => {
   test("a session with WAYPOST_SERVE=off reports that its links do not open", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
