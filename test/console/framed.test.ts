@@ -108,7 +108,7 @@ async function expectUncovered(page: Page): Promise<void> {
   expect(covered).toEqual([]);
 }
 
-test("a framed preview is sandboxed without scripts, and only the console can frame it", async () => {
+test("a framed preview has no scripts, and only the console can frame it", async () => {
   const tab = await signInAt(gateway);
   const { body } = await target.call("GET", "/links");
   const path = `/links/${body.links[0].id}/page?platform=ios`;
