@@ -368,9 +368,12 @@ describe("an invalid setting", () => {
     ["time-zone", "new york", `${zone}; did you mean America/New_York?`],
     ["time-zone", "+01:00", zone],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
-  ])("is refused with its flag and variable: --%s %s", (flag, value, message) => {
-    expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
-  });
+  ])(
+    "is refused with an error that names the flag and variable: --%s %s",
+    (flag, value, message) => {
+      expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
+    },
+  );
 
   test("is refused: a PIN file with --mode full, which never asks for a PIN", () => {
     const environment = { ...home, WAYPOST_APPROVAL_PIN_FILE: "/run/pin" };

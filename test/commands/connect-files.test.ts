@@ -249,7 +249,7 @@ describe("a settings file", () => {
     '{\n  "mcpServers": {\n    "other": {} // last\n  }\n}',
     '{\n  "mcpServers": { /* none yet */ }\n}',
     '{\n  // first\n  "mcpServers": {\n    // second\n  } /* third */,\n  "b": 2\n}\n',
-  ])("with %j keeps all its text when the entry is added", async (text) => {
+  ])("keeps all its text when the entry is added: %j", async (text) => {
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
     const written = parse(file, read(file));
@@ -275,7 +275,7 @@ describe("a settings file", () => {
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
     ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
     ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
-  ])("with %j loses only Waypost's entry when the entry is removed", async (text, kept) => {
+  ])("loses only Waypost's entry when the entry is removed: %j", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toContain(kept);
@@ -287,7 +287,7 @@ describe("a settings file", () => {
     ['{"mcpServers": {"waypost": {}}}', "{}"],
     ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
     ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
-  ])("with %j loses an object that contained only Waypost's entry", async (text, kept) => {
+  ])("loses an object that contained only Waypost's entry: %j", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toBe(kept);
@@ -338,7 +338,7 @@ command = "two"
     'mcp_servers.waypost.command = "old"\n',
     'mcp_servers = { other = { command = "a" } }\n',
     'text = """\n[mcp_servers.waypost]\n"""\n',
-  ])("with %j is refused and not changed", async (text) => {
+  ])("is refused and not changed: %j", async (text) => {
     await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 

@@ -247,7 +247,7 @@ describe("the entry of waypost connect", () => {
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
     ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
-  ])("%s is replaced or removed without showing secrets", async (_, old) => {
+  ])("is replaced or removed without showing secrets if it is an entry %s", async (_, old) => {
     const file = ".cursor/mcp.json";
     const text = JSON.stringify({ mcpServers: { waypost: old } });
     for (const word of ["--write", "--remove"]) {

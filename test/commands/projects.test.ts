@@ -201,7 +201,7 @@ describe("within a second of a project change", () => {
   });
 });
 
-describe.concurrent("an invalid project is refused in one line with exit code 2:", () => {
+describe.concurrent("waypost projects", () => {
   const names = ["--name", "New", "--subdomain", "new"];
   test.each([
     [["create"], "Name can't be blank and Subdomain can't be blank"],
@@ -240,7 +240,7 @@ describe.concurrent("an invalid project is refused in one line with exit code 2:
     [["update"], "use projects create"],
     [["update", "default", "--role", "owner"], "unknown flag --role"],
     [["delete", "default"], "use projects create"],
-  ])("projects %j", async (words, message) => {
+  ])("refuses %j with a one-line error and exit code 2", async (words, message) => {
     const { code, stdout, stderr } = await run(inFolder(...words));
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);

@@ -49,7 +49,7 @@ describe("the machine's time zone", () => {
     ["UTC+3", "-03:00"],
     ["Nowhere/Land", "Z"],
     ["", "Z"],
-  ])("set as %j is used for times in tables", async (TZ, offset) => {
+  ])("is used for times in tables if it is set as %j", async (TZ, offset) => {
     expect(await readOffset(folder, TZ)).toEqual(offset);
   });
 
@@ -67,7 +67,7 @@ describe("the machine's time zone", () => {
   test.each([
     ["Japan", "Asia/Tokyo"],
     ["UTC+3", "UTC-03:00"],
-  ])("set as %j is shown to an assistant", async (TZ, name) => {
+  ])("is shown to an assistant if it is set as %j", async (TZ, name) => {
     expect(await readZone(folder, TZ)).toBe(name);
   });
 

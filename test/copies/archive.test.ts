@@ -85,7 +85,7 @@ const entry = (name: string, text: string, type = "0") => {
 const end = Buffer.alloc(1024);
 const foreign = "it is damaged, or not a Waypost backup";
 
-describe("an archive from another program is refused if it contains", () => {
+describe("an archive from another program", () => {
   test.each([
     ["an unknown name", [entry("notes", "x")]],
     ["a path", [entry("../key", "x")]],
@@ -99,7 +99,7 @@ describe("an archive from another program is refused if it contains", () => {
     ["the same file twice", [entry("key", "x"), entry("key", "x")]],
     ["a header with a wrong checksum", [Buffer.from(entry("key", "x")).fill("y", 0, 1)]],
     ["data that is no tar file", [Buffer.alloc(512, "a")]],
-  ])("%s", async (_, entries) => {
+  ])("is refused if it contains %s", async (_, entries) => {
     const bytes = gzipSync(Buffer.concat([...entries, end]));
     await expect(unpack(bytes)).rejects.toThrow(new CopyFault(foreign));
     expect(await readdir(folder)).not.toContain("key");

@@ -218,11 +218,7 @@ describe("Waypost's own filters in GET /links", () => {
     ["a destination", "https://shop.example/summer", ["spring/sale"]],
     ["part of a path with its slash", "/spring", ["spring/sale", "loop"]],
     ["a percent-encoded path", "caf%C3%A9", ["café"]],
-    [
-      "a full URL, and the link that redirects to it",
-      "ORIGIN/spring/sale",
-      ["spring/sale", "loop"],
-    ],
+    ["a full URL and the link that redirects to it", "ORIGIN/spring/sale", ["spring/sale", "loop"]],
     ["a full URL with a query and a fragment", "ORIGIN/spring/sale?utm=1#top", ["spring/sale"]],
     ["a full URL without its scheme", "HOST/spring/sale/", ["spring/sale"]],
     ["a percent-encoded full URL", "https://HOST/caf%C3%A9", ["café"]],

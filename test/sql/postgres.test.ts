@@ -149,7 +149,7 @@ describe("a write that loses the response to COMMIT", () => {
     ["committed", "answered", 1],
     ["not committed", "asked", undefined],
   ] as const)(
-    "has an unknown outcome and is not repeated, whether it was %s",
+    "has an unknown outcome and is not repeated, even if it was %s",
     async (_, moment, found) => {
       // Includes the first write of a process.
       for (const writer of [store, await open(proxy.url)]) {

@@ -40,7 +40,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Case = readonly [what: string, message: string, prepare: () => void | Promise<void>];
 
-describe("an unusable SQLite file is rejected with a clear message and not changed:", () => {
+describe("an unusable SQLite file", () => {
   const foreign = "is not a Waypost database. It was not changed";
   const damaged = "is damaged";
 
@@ -72,7 +72,7 @@ describe("an unusable SQLite file is rejected with a clear message and not chang
       "because another version wrote it",
       () => makeOurs(sql`delete from waypost_migrations`),
     ],
-  ])("%s", async (_, message, prepare) => {
+  ])("is rejected with a clear message and not changed: %s", async (_, message, prepare) => {
     await prepare();
     const before = readFiles();
     const opening = open();
