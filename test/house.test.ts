@@ -189,7 +189,7 @@ test("every file directly in src/commands is a command", () => {
   expect(commands.filter((name) => !table.includes(`from "./${name}.ts"`))).toEqual([]);
 });
 
-test("no file of less than 15 lines is imported by only one file", () => {
+test("no file of fewer than 15 lines is imported by only one file", () => {
   const small = files.filter(({ path }) => countLines(path) < 15);
   const lonely = small.filter(({ path }) => countUsers(path) < 2);
   expect(lonely.map(({ path }) => path)).toEqual([]);

@@ -53,7 +53,7 @@ test("overwriting 50 links or creating any number of links needs a typed yes", a
   expect(said).toContain("Type yes to continue: ");
 });
 
-test("overwriting 51 links needs the number of links typed", async () => {
+test("overwriting 51 links needs the number of links to be typed", async () => {
   await importLinks(51, "old", "yes");
   for (const typed of ["yes", "50", "all"]) {
     expect(await importLinks(51, "new", typed)).toBe(false);

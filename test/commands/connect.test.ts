@@ -221,7 +221,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("is explained in a project, including where the key comes from", async () => {
+  test("is explained if it is in a project, including where the key comes from", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];

@@ -24,19 +24,19 @@ test.each([
   ["connect", "cursor"],
   ["doctor"],
   ["export"],
-])("waypost %s %s ends when run as a separate process", async (...words) => {
+])("waypost %s %s exits when run as a separate process", async (...words) => {
   const { code, stdout, stderr } = await runProcess([...words, "--data", folder.path]);
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stdout + stderr).not.toBe("");
 });
 
-test("waypost import reads a file from stdin and ends", async () => {
+test("waypost import reads a file from stdin and exits", async () => {
   const input = "path,url\nspring,https://example.com/sale\n";
   const words = ["import", "-", "--yes", "--data", folder.path];
   expect(await runProcess(words, { input })).toMatchObject({ code: 0 });
 });
 
-test("waypost backup and restore end when run as separate processes", async () => {
+test("waypost backup and restore exit when run as separate processes", async () => {
   const file = join(folder.path, "../copy.waypost");
   const to = join(folder.path, "../restored");
   expect(await runProcess(["backup", file, "--data", folder.path])).toMatchObject({ code: 0 });

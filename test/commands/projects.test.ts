@@ -80,7 +80,7 @@ describe("a project in the CLI", () => {
     expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
-  test("is created with only its ID on stdout, unless --json is passed", async () => {
+  test("is created with only its ID printed to stdout unless --json is passed", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(

@@ -142,7 +142,7 @@ describe("association files", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("exclude the paths of all links before the other short paths of a link", async () => {
+  test("exclude the paths of all links first, and then their other short paths", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });

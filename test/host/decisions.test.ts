@@ -83,7 +83,7 @@ describe.each([
   });
   afterAll(() => host[Symbol.asyncDispose]());
 
-  test.each(some)("a link with $title treats visitors as its explanation says", async (row) => {
+  test.each(some)("a link with $title does what explainVisits says", async (row) => {
     const { link, apps } = await create(host, row);
     const address = `${host.origin}/${encodePath(link.path ?? "")}`;
     const { visits } = explainVisits(link, apps, { link_in_referrer, address });
