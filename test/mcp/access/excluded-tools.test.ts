@@ -26,9 +26,9 @@ function expectExcluded(answer: { error?: unknown }, act: string): void {
   });
 }
 
-describe("a link deletion that WAYPOST_TOOLS excludes", () => {
+describe("a link deletion excluded by WAYPOST_TOOLS", () => {
   test.each([["-delete_link"], ["-links"]])(
-    "cannot be planned if WAYPOST_TOOLS is %s",
+    "cannot be planned when WAYPOST_TOOLS is %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "a" });
@@ -38,7 +38,7 @@ describe("a link deletion that WAYPOST_TOOLS excludes", () => {
     },
   );
 
-  test("cannot be done by applying another process's plan or by an undo", async () => {
+  test("cannot be made by applying another process's plan or by undoing a job", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -57,9 +57,9 @@ describe("a link deletion that WAYPOST_TOOLS excludes", () => {
   });
 });
 
-describe("an app registration that WAYPOST_TOOLS excludes", () => {
+describe("an app registration excluded by WAYPOST_TOOLS", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "cannot be done by writing a link if WAYPOST_TOOLS is %s",
+    "cannot be made by writing a link when WAYPOST_TOOLS is %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });
@@ -81,7 +81,7 @@ describe("an app registration that WAYPOST_TOOLS excludes", () => {
     },
   );
 
-  test("for one platform still allows the other platform", async () => {
+  test("is still possible on the other platform", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,

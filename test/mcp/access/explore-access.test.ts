@@ -179,7 +179,7 @@ describe("the next process on a data folder", () => {
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("finds permissions in the data folder, but not the key itself", async () => {
+  test("reads the permissions from files that do not contain the key", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
@@ -200,7 +200,7 @@ test("a revoked key without the permission to list links loses its tools", async
   expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
 });
 
-test("a process that runs for days probes again once a day", async () => {
+test("a long-running process probes again once a day", async () => {
   await using stage = await start();
   await stage.listNames();
   await stage.settle();
@@ -228,14 +228,14 @@ describe("a rejected call", () => {
     await waitUntil(async () => (await readStoredAccess()).includes("create_link denied"));
   });
 
-  test("removes its tool from the next process's list even if no probe is rejected", async () => {
+  test("hides its tool from the next process even if no probe is rejected", async () => {
     await using stage = await start();
     expect(await stage.listNames()).not.toContain("create_link");
     await stage.settle();
     expect(await stage.listNames()).not.toContain("create_link");
   });
 
-  test("no longer removes its tool after the key gets new permissions", async () => {
+  test("no longer hides its tool once the key gets new permissions", async () => {
     await changeScopes(["links.index", "links.show", "links.create", "links.update"]);
     await using stage = await start();
     await stage.listNames();

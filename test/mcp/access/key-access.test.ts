@@ -73,7 +73,7 @@ const wanted = fc.record({
   suspended: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
 });
 
-test("the list contains exactly the tools that our own service allows the key to use", async () => {
+test("the tool list contains exactly what the embedded service allows for the key", async () => {
   const { world } = assistant;
   await fc.assert(
     fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
@@ -111,7 +111,7 @@ test("the list contains exactly the tools that our own service allows the key to
 });
 
 describe("the list of tools", () => {
-  test("for a master key has the project tools", async () => {
+  test("has the project tools for a master key", async () => {
     expect(await listNames(assistant.world.master)).toEqual([
       "resolve_short_link",
       "list_projects",
@@ -127,7 +127,7 @@ describe("the list of tools", () => {
     expect((await explain(assistant.world.master)).kind).toBe("master");
   });
 
-  test("without a key has only the tools that need no key", async () => {
+  test("has only the tools that need no key when no key is set", async () => {
     expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
     const { kind, tools } = await explain(undefined);
     expect(kind).toBe("none");
@@ -140,7 +140,7 @@ describe("the list of tools", () => {
     expect(resolved.structured.error.code).toBe("not_found");
   });
 
-  test("changes with the plan and state of the key's project", async () => {
+  test("changes with the pricing plan and suspension of the key's project", async () => {
     const { world } = assistant;
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
@@ -180,8 +180,8 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
   return openStage({ send: assistant.world.fetch, key, scopes: declared });
 }
 
-describe("scopes that the operator declares", () => {
-  test("reduce the probes to the key's validity and to tools that only Waypost has", async () => {
+describe("scopes declared by the operator", () => {
+  test("limit the probes to the key's validity and the Waypost-only tools", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);
@@ -216,7 +216,7 @@ describe("scopes that the operator declares", () => {
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("can only restrict a key of our own service", async () => {
+  test("can restrict a key of the embedded service but never extend it", async () => {
     const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
     await using stage = await openStage({
       send: assistant.world.fetch,

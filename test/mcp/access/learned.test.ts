@@ -72,7 +72,7 @@ test("a rejected tool is listed again after the clock was set back", async () =>
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("a rejected export also removes the other tools that list links", async () => {
+test("a rejected export also hides every other tool that lists links", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -98,7 +98,7 @@ test("a rejected export also removes the other tools that list links", async () 
   }
 });
 
-describe("an error that rejects only a single call", () => {
+describe("an error about a single call", () => {
   test.each<Line>([
     [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
@@ -120,7 +120,7 @@ describe("an error that rejects only a single call", () => {
     });
   });
 
-  test("does not remove a tool that worked before", async () => {
+  test("does not hide a tool that worked before", async () => {
     const project = await world.addProject({ plan: "free" });
     await using stage = await openStage({
       probe: "off",
@@ -137,7 +137,7 @@ describe("an error that rejects only a single call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("does not prevent upserting new links if only an update was rejected", async () => {
+  test("does not block upserts of new links when only an update was rejected", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
@@ -160,13 +160,13 @@ function openBoth(request: Request): Promise<Response> {
 }
 
 describe("the list of tools", () => {
-  test("loses the project tools after the first call of a project key", async () => {
+  test("drops the project tools after a project key's first call", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
-  test("keeps the link tools if an endpoint for projects reports a missing scope", async () => {
+  test("keeps the link tools if a project endpoint reports a missing scope", async () => {
     const send = saying(/^GET .*projects$/, messages.scope_missing("projects.index"));
     await using stage = await openStage({ probe: "off", send });
     await stage.callTool("list_projects");

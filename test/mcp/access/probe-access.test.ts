@@ -43,27 +43,30 @@ const masterProbes = [
 /** All probes. They are sent at the same time. */
 const allProbes = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
 
-describe("no probe is sent", () => {
-  test.each(eras)("for any request of a %s client if probing is off", async (era) => {
-    const key = await world.addKey({ scopes: ["links.show"] });
-    await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
-    expect(await stage.listNames()).toHaveLength(42);
-    await stage.client.listPrompts();
-    await stage.client.listResources();
-    await stage.client.listResourceTemplates();
-    await stage.client.readResource({ uri: "ui://waypost/page-template" });
-    await stage.client.getPrompt({ name: "audit_links" });
-    await stage.callTool("explain_access");
-    await stage.settle();
-    expect(stage.asked).toEqual([]);
-    await stage.callTool("list_links");
-    await stage.settle();
-    expect(stage.asked).toEqual(["GET /links"]);
-    // A rejected call still removes its tool.
-    expect(await stage.listNames()).not.toContain("list_links");
-  });
+describe("probing", () => {
+  test.each(eras)(
+    "is skipped for every request of a %s client when it is turned off",
+    async (era) => {
+      const key = await world.addKey({ scopes: ["links.show"] });
+      await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
+      expect(await stage.listNames()).toHaveLength(42);
+      await stage.client.listPrompts();
+      await stage.client.listResources();
+      await stage.client.listResourceTemplates();
+      await stage.client.readResource({ uri: "ui://waypost/page-template" });
+      await stage.client.getPrompt({ name: "audit_links" });
+      await stage.callTool("explain_access");
+      await stage.settle();
+      expect(stage.asked).toEqual([]);
+      await stage.callTool("list_links");
+      await stage.settle();
+      expect(stage.asked).toEqual(["GET /links"]);
+      // A rejected call still removes its tool.
+      expect(await stage.listNames()).not.toContain("list_links");
+    },
+  );
 
-  test("without a key or for an unknown tool", async () => {
+  test("is skipped without a key and for an unknown tool", async () => {
     await using stage = await openStage({ send: world.fetch, key: undefined });
     await stage.callTool("explain_access");
     await stage.callTool("list_links");
@@ -75,7 +78,7 @@ describe("no probe is sent", () => {
 });
 
 describe("probes", () => {
-  test.each(eras)("are sent at the first request of a %s client", async (era) => {
+  test.each(eras)("are sent on the first request of a %s client", async (era) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, era });
     if (era === "modern") await stage.client.ping().catch(() => undefined);
     await stage.client.listPrompts();
@@ -118,7 +121,7 @@ describe("probes", () => {
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
     [["android_apps.update"], "manager", ["update_android_app"]],
   ])(
-    "find the tools of a key with the scopes %j and the role %s",
+    "detect the tools of a key with the scopes %j and the role %s",
     async (scopes, role, granted) => {
       const key = await world.addKey({ scopes, role });
       await using stage = await openStage({ send: world.fetch, key });
@@ -149,7 +152,7 @@ describe("probes", () => {
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
-  test("for a master key leave only the project tools in the list", async () => {
+  test("leave only the project tools in the list for a master key", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
     const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");
@@ -172,7 +175,7 @@ describe("probes", () => {
     ["with the default settings", {}],
     ["if WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
     ["if WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
-  ])("an invalid key loses its tools until it is valid again %s", async (_, staging) => {
+  ])("hide the tools of an invalid key until it is valid again, %s", async (_, staging) => {
     let isValid = false;
     let time = 0;
     await using stage = await openStage({
@@ -198,7 +201,7 @@ describe("probes", () => {
 });
 
 describe("a tool call", () => {
-  test("is answered before the remote server answers the probes", async () => {
+  test("returns before the remote server answers the probes", async () => {
     const stalled: (() => void)[] = [];
     const stalling: Deployment = (request) => {
       const isProbe = !request.url.endsWith("limit=7");

@@ -36,14 +36,14 @@ const viewerTools = [
 ];
 
 describe("a rejected probe", () => {
-  test("of a viewer's key removes all tools that need another role from the list", async () => {
+  test("hides every tool that a viewer's key may not use", async () => {
     const key = await world.addKey({ role: "viewer" });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
     expect(names.toSorted()).toEqual(viewerTools);
   });
 
-  test("that needs another role for apps does not remove tools that write links", async () => {
+  test("about the role for apps keeps the tools that write links", async () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
@@ -55,7 +55,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("that needs the Pro plan removes all tools of the Pro plan", async () => {
+  test("about the Pro plan hides all tools of that plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
@@ -63,7 +63,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["register_ios_app", "create_link"]));
   });
 
-  test("removes only its own tool if the server's permissions contradict each other", async () => {
+  test("hides only its own tool when the server's permissions are contradictory", async () => {
     const error = "Only managers may change apps.";
     const send = unlike(world, /PATCH .*\/ios_apps/, answering(401, { error }));
     await using stage = await openStage({ send, key: world.key });
@@ -76,7 +76,7 @@ describe("a rejected probe", () => {
   });
 });
 
-describe("an answer to a probe", () => {
+describe("a probe response", () => {
   const show = /GET .*\/links\/\w/;
 
   async function readState(answer: Deployment, pattern = show, tool = "get_link") {
@@ -103,11 +103,11 @@ describe("an answer to a probe", () => {
   test.each([
     ["an HTML page", signIn],
     ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
-  ])("that is %s leaves the tool's state unknown", async (_, answer) => {
+  ])("leaves the tool's state unknown when it is %s", async (_, answer) => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("that accepts an update of a missing link marks update_link as granted", async () => {
+  test("marks update_link as granted when it accepts an update of a missing link", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -115,7 +115,7 @@ describe("an answer to a probe", () => {
     }
   });
 
-  test("with an HTML page for projects does not show that the key is a master key", async () => {
+  test("does not mark the key as a master key when it is an HTML page for projects", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);

@@ -44,7 +44,7 @@ function answerStatsWith(answer: Deployment): Deployment {
 
 const isStatsRequest = (line: string) => line.includes("/link_stats");
 
-test("link_stats is listed for a remote Waypost", async () => {
+test("link_stats is listed for a remote Waypost server", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   await using stage = await start();
   expect(await stage.listNames()).toContain(name);
@@ -73,7 +73,7 @@ test.each([
   expect(next.asked.filter(isStatsRequest)).toEqual([]);
 });
 
-test("the next process remembers for a day whether link_stats exists", async () => {
+test("a probe for link_stats is valid for a day, also in the next process", async () => {
   await using first = await start();
   await first.listNames();
   await first.settle();

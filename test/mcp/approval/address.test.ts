@@ -103,7 +103,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await expectUntouched();
   });
 
-  test("an approval given before the client replies is valid", async () => {
+  test("an approval counts even if the user gives it before the client replies", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
       return agree;
@@ -111,7 +111,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect((await deleteLink(client)).structured.deleted.id).toBe(id);
   });
 
-  test("a changed target needs a new approval on a new page", async () => {
+  test("a target that changes while the page is open needs approval on a new page", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -141,7 +141,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("an approval outlives a cancelled call and is used by the next call", async () => {
+  test("an approval outlives its cancelled call and is used by the next one", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -170,7 +170,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await expectUntouched();
   });
 
-  test("a ticked approval box is ignored if the client showed no form", async () => {
+  test("a ticked Approve box is ignored when Waypost requested no form", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -313,7 +313,7 @@ describe("a raw 2026-07-28 client", () => {
     ["an invented state", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["the state of another approval", async () => (await ask("summer")).requestState],
     ["the state of a form", async () => (await call()).requestState],
-  ])("that claims to have opened the page and sends %s is asked again", async (_, readState) => {
+  ])("is asked again when it claims to have opened the page but sends %s", async (_, readState) => {
     await call(byPage);
     const again = await call({
       ...byPage,
@@ -324,7 +324,7 @@ describe("a raw 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("that answers a page request with a ticked form does not approve", async () => {
+  test("cannot approve a page request with a ticked form", async () => {
     const { requestState } = await call(byPage);
     const ticked = { action: "accept", content: { approve: true } };
     const result = await call({ inputResponses: { approval: ticked }, requestState });
@@ -332,14 +332,14 @@ describe("a raw 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("that accepts a form without its content gets the form again", async () => {
+  test("gets the form again after accepting it without content", async () => {
     const { requestState } = await call();
     const again = await call({ inputResponses: { approval_page: agree }, requestState });
     expect(again.inputRequests.approval.params.mode).toBe("form");
     await expectUntouched();
   });
 
-  test("is asked to wait again with the same state after a long wait", async () => {
+  test("gets the same request state again after the longest wait", async () => {
     const { requestState } = await call(byPage);
     const waiting = call({
       ...byPage,

@@ -167,7 +167,7 @@ describe("a write without an approval", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
   test.each(withoutApproval)(
-    "by %s is repeated with the new values if the target changed",
+    "by %s is retried if another client just changed the target",
     async (tool, plant) => {
       const { args, edit, read } = await plant();
       interruptOnce("write", edit, read);
@@ -176,7 +176,7 @@ describe("a write without an approval", () => {
     },
   );
 
-  test("by save_template is repeated with the new values if the draft changed", async () => {
+  test("by save_template is retried if another client just changed the draft", async () => {
     const { args, edit, read } = await prepareTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
@@ -232,7 +232,7 @@ describe.each([
   });
 });
 
-describe("a plan of new links", () => {
+describe("a plan to create links", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
   test("does not overwrite a link that another client created after the plan", async () => {

@@ -36,7 +36,7 @@ describe("the digest of an approval request", () => {
     );
   });
 
-  test("differs for a different key, server, tool, argument, target or state", () => {
+  test("changes with the key, server, tool, arguments, target and state", () => {
     const part = fc.oneof(fc.jsonValue(), fc.string());
     const parts = fc.record({ tool: fc.string(), args: part, target: fc.string(), state: part });
     const keys = fc.record({ key_print: fc.string(), realm: fc.string() });
@@ -191,7 +191,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("stays invalid after it was used while the target was changed", async () => {
+  test("stays invalid after a use on a changed target, even if that changes back", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");
@@ -201,7 +201,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("in an invalid format approves nothing", async () => {
+  test("approves nothing when its format is invalid", async () => {
     const sent = { tool: "delete_link", args: { id: link }, key: assistant.world.key };
     for (const sealed of ["x\u0000", "x".repeat(1_000_000), "\ud800"]) {
       const result = await use({ ...sent, sealed });
@@ -211,7 +211,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("approves its action exactly once, in any order of the fields", async () => {
+  test("approves its action exactly once, whatever the order of the fields", async () => {
     const fields = ["id", "team_id", "name", "custom_scheme"];
     const order = fc.shuffledSubarray(fields, { minLength: 4 });
     await fc.assert(

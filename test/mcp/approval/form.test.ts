@@ -87,7 +87,7 @@ describe.each(eras)("with a %s client", (era) => {
     );
   });
 
-  test("a target that changes during the question needs a new answer", async () => {
+  test("a target that changes while the form is open is shown in a second form", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");
@@ -105,7 +105,7 @@ describe.each(eras)("with a %s client", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("declining the second question declines the call", async () => {
+  test("declining the second form declines the call", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -119,7 +119,7 @@ describe.each(eras)("with a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("visits during the question do not require a new answer", async () => {
+  test("visits while the form is open do not cause a second form", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -133,7 +133,7 @@ describe.each(eras)("with a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("a form that is answered after its approval expired is shown again", async () => {
+  test("a form answered after the approval request expired is shown again", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -149,14 +149,14 @@ describe.each(eras)("with a %s client", (era) => {
   test.each([
     ["forms", { elicitation: {} }],
     ["forms and URLs", { elicitation: { form: {}, url: {} } }],
-  ])("a client that declares %s is asked with a form", async (_, capabilities) => {
+  ])("a client that declares %s gets the approval request as a form", async (_, capabilities) => {
     const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
     expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
   });
 });
 
-describe.each(legacyEras)("a %s client with forms", (era) => {
-  test("declines a call by not answering for five minutes", async () => {
+describe.each(legacyEras)("a %s client that supports forms", (era) => {
+  test("declines the call by leaving the form unanswered for five minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const ends: string[] = [];
     const asked = createGate();
@@ -177,7 +177,7 @@ describe.each(legacyEras)("a %s client with forms", (era) => {
     await expectUntouched();
   });
 
-  test("is asked at most three times about a target that keeps changing", async () => {
+  test("gets at most three forms for a target that keeps changing", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -191,7 +191,7 @@ describe.each(legacyEras)("a %s client with forms", (era) => {
     await expectUntouched();
   });
 
-  test("cannot approve in the call itself, before the form", async () => {
+  test("cannot approve in the call itself, before the form is shown", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -226,7 +226,7 @@ describe("a 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("that fails to show the form does not approve", async () => {
+  test("does not approve by failing to show the form", async () => {
     const { callTool } = await assistant.connect({ elicit: fail });
     await callTool("delete_link", { id }).catch(() => undefined);
     await expectUntouched();
@@ -243,7 +243,7 @@ describe("a 2026-07-28 client", () => {
     ["a list", { approval: { action: "accept", content: [true] } }],
     ["a tick on a declined form", { approval: { action: "decline", content: { approve: true } } }],
     ["a value that is not an object", true],
-  ])("that answers a question with %s does not approve", async (_, inputResponses) => {
+  ])("does not approve by answering the form with %s", async (_, inputResponses) => {
     const { requestState } = await call();
     const result = await call({ inputResponses, requestState });
     expect(result.structuredContent?.deleted).toBeUndefined();
@@ -256,20 +256,20 @@ describe("a 2026-07-28 client", () => {
     ["with an empty state", ""],
     ["with an object as the state", { id: "x" }],
     ["with a number as the state", 7],
-  ])("that answers %s does not approve", async (_, requestState) => {
+  ])("does not approve by answering %s", async (_, requestState) => {
     await call();
     const result = await answer(requestState);
     expect(result.structuredContent?.deleted).toBeUndefined();
     await expectUntouched();
   });
 
-  test("that returns the state without an answer is asked again", async () => {
+  test("gets the form again after returning the state without an answer", async () => {
     const { requestState } = await call();
     expect((await call({ requestState })).resultType).toBe("input_required");
     await expectUntouched();
   });
 
-  test("cannot approve after it declined", async () => {
+  test("cannot approve a call after declining it", async () => {
     const { requestState } = await call();
     const no = { inputResponses: { approval: think({ action: "decline" }) }, requestState };
     expect((await call(no)).structuredContent.error.code).toBe("approval_declined");

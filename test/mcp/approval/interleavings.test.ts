@@ -220,7 +220,7 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
 ];
 
 describe.each(scenes)('the action "%s"', (_, setUp, count) => {
-  test(`changes only what its approval showed, in ${count} random orders`, async () => {
+  test(`makes only the change that the user approved, in ${count} random orders`, async () => {
     let done = 0;
     let changed = 0;
     for (let seed = 0; seed < count; seed += 1) {

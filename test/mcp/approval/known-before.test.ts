@@ -42,9 +42,9 @@ async function readApiError(method: string, path: string, body: unknown): Promis
 }
 
 describe.each([
-  ["our own service", false],
+  ["the embedded service", false],
   ["a remote server", true],
-])("on %s, without asking for approval,", (_, isRemote) => {
+])("before asking for approval, on %s,", (_, isRemote) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     async (opened) => {
@@ -94,7 +94,7 @@ describe.each([
     await expectApprovalRequired("update_ios_app", kept);
   });
 
-  test("a path that another link uses, even as its short path, is rejected", async () => {
+  test("another link's path or short path is rejected", async () => {
     await assistant.plant("link", { path: "taken" });
     const short = await assistant.plant("link", { path: "long", options: { shorten: true } });
     const { shortened_path } = (await assistant.world.call("GET", `/links/${short.id}`)).body;
@@ -153,7 +153,7 @@ describe.each([
   });
 });
 
-describe("on our own service only, without asking for approval,", () => {
+describe("before asking for approval, on the embedded service only,", () => {
   openForEach(createAssistantWorld, (opened) => {
     assistant = opened;
   });
@@ -201,7 +201,7 @@ describe("on our own service only, without asking for approval,", () => {
     await expectRejected("apply_plan", { plan_id: plan.id }, isFull, "plan_required");
   });
 
-  test("an additional short path of another link is rejected", async () => {
+  test("a path that is another link's additional short path is rejected", async () => {
     const { world } = assistant;
     await assistant.plant("link", { path: "long", url: springUrl });
     const url = "http://default.localhost:8787/long?from=poster";
@@ -215,7 +215,7 @@ describe("on our own service only, without asking for approval,", () => {
     await expectRejected("update_link", args, "Path has already been taken");
   });
 
-  test("a plan reports an additional short path of another link as a conflict", async () => {
+  test("a plan to use another link's additional short path reports a conflict", async () => {
     const { world } = assistant;
     await assistant.plant("link", { path: "long", url: springUrl });
     const body = { url: "http://default.localhost:8787/long?from=poster", prefix: "go-" };

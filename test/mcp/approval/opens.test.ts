@@ -46,31 +46,34 @@ async function decide(url: string, decision: "approve" | "decline"): Promise<voi
 }
 
 describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {
-  test.each(names)("%s continues after the page is answered", async (name) => {
-    const tenant = await testServer.addTenant();
-    const decisions = ["decline", "approve"] as const;
-    const opened: string[] = [];
-    const pressed: Promise<void>[] = [];
-    const open = (url: string): Reply => {
-      const decision = decisions[opened.length] ?? "decline";
-      opened.push(url);
-      // The client replies while the user is still reading.
-      pressed.push(decide(url, decision));
-      return { action: "accept" };
-    };
-    await using client = await clients[name]({ ...ways[way](tenant), open });
-    await client.callTool("create_link", { path: "spring" });
+  test.each(names)(
+    "%s continues its call once the user answers on the approval page",
+    async (name) => {
+      const tenant = await testServer.addTenant();
+      const decisions = ["decline", "approve"] as const;
+      const opened: string[] = [];
+      const pressed: Promise<void>[] = [];
+      const open = (url: string): Reply => {
+        const decision = decisions[opened.length] ?? "decline";
+        opened.push(url);
+        // The client replies while the user is still reading.
+        pressed.push(decide(url, decision));
+        return { action: "accept" };
+      };
+      await using client = await clients[name]({ ...ways[way](tenant), open });
+      await client.callTool("create_link", { path: "spring" });
 
-    const declined = await client.callTool("delete_link", { id: "spring" });
-    expect(declined.structured.error).toMatchObject({ code: "approval_declined" });
-    const deleted = await client.callTool("delete_link", { id: "spring" });
-    expect(deleted.structured.deleted).toMatchObject({ path: "spring" });
+      const declined = await client.callTool("delete_link", { id: "spring" });
+      expect(declined.structured.error).toMatchObject({ code: "approval_declined" });
+      const deleted = await client.callTool("delete_link", { id: "spring" });
+      expect(deleted.structured.deleted).toMatchObject({ path: "spring" });
 
-    await Promise.all(pressed);
-    expect(new Set(opened).size).toBe(2);
-  });
+      await Promise.all(pressed);
+      expect(new Set(opened).size).toBe(2);
+    },
+  );
 
-  test.each(names)("%s can disconnect while a call waits", async (name) => {
+  test.each(names)("%s can disconnect while a call waits for approval", async (name) => {
     const tenant = await testServer.addTenant();
     const opened = createGate();
     const open = (): Reply => {

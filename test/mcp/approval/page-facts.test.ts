@@ -23,7 +23,7 @@ async function show(preview: object): Promise<string> {
 }
 
 describe("the approval page", () => {
-  test.each(eras)("shows the name of the %s client that asks", async (era) => {
+  test.each(eras)("shows the name of the %s client that made the call", async (era) => {
     await assistant.plant("link", { path: "spring" });
     const { callTool } = await assistant.connect({ era });
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;
@@ -37,7 +37,7 @@ describe("the approval page", () => {
     expect(html).not.toContain(key);
   });
 
-  test("shows only a short hash of the API key for a remote server", async () => {
+  test("shows only a short hash of a remote server's API key", async () => {
     await assistant.plant("link", { path: "spring" });
     const { world } = assistant;
     await using remote = await createAssistantWorld({ isRemote: true, beside: world });
@@ -47,7 +47,7 @@ describe("the approval page", () => {
     expect(html).not.toContain(world.key);
   });
 
-  test("quotes a client's name and cuts a long one", async () => {
+  test("quotes the client's name and truncates a long one", async () => {
     const client = `<b>Bank</b> approved" ${"x".repeat(70)}`;
     const html = await show({ title: "Delete it", facts: [], asker: { client } });
     expect(html).toContain("&quot;&lt;b&gt;Bank&lt;/b&gt; approved\\&quot; xxx");
@@ -179,7 +179,7 @@ describe("a page template on the approval page", () => {
     await browser.close();
   });
 
-  test("is shown as it is now and as it will be, in frames that load nothing else", async () => {
+  test("is shown before and after the change, in frames that load nothing else", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
@@ -239,7 +239,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-desktop`)).html).toContain("<h1>desktop</h1>");
   });
 
-  test("is shown in frames that no other page may embed", async () => {
+  test("is shown in frames that other sites cannot embed", async () => {
     const url = await publish({ body: "<h1>After</h1>{% store_buttons %}", css: "" });
     const { headers, html, status } = await assistant.visit(`${url}?frame=1-phone`);
     expect([status, html]).toEqual([200, expect.stringContaining("After")]);
@@ -258,7 +258,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("was recently another one, which is mentioned without its text", async () => {
+  test("has a note about its last change, without the earlier text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");
@@ -270,7 +270,7 @@ describe("a page template on the approval page", () => {
     expect(html).not.toContain("store_buttons");
   });
 
-  test("is replaced by an explanation if the key may not render it", async () => {
+  test("is replaced by an explanation if the key may not render previews", async () => {
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
     const text = { body: "<h1>After</h1>{% store_buttons %}", css: "" };

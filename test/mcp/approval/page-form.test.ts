@@ -69,7 +69,7 @@ describe("an open approval page", () => {
     expect(page.html).not.toMatch(/<script|<a |<img|<iframe|https?:\/\/(?!default\.localhost)/);
   });
 
-  test("shows the preview that the assistant gets, with markup as text", async () => {
+  test("shows the same preview that the assistant gets, with HTML escaped", async () => {
     const { preview } = (await call()).error.approval;
     const { html } = await assistant.visit(url);
     expect(html).not.toContain("<b onclick");
@@ -89,7 +89,7 @@ describe("an open approval page", () => {
     expect(later).toContain("asked 1 minute ago");
   });
 
-  test("stays valid after requests that do not answer it", async () => {
+  test("can still be answered after other HTTP requests", async () => {
     for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const headers = { host: "127.0.0.1:8787" };
       const response = await assistant.fetchPage(new Request(url, { method, headers }));
@@ -104,7 +104,7 @@ describe("an open approval page", () => {
     expect((await call()).deleted).toBeDefined();
   });
 
-  test("rejects the token of another page", async () => {
+  test("rejects the form token of another approval page", async () => {
     await assistant.plant("link", { path: "summer" });
     const { structured } = await assistant.callTool("delete_link", { id: "summer" });
     const other = readToken((await assistant.visit(structured.error.approval.url)).html);
@@ -114,7 +114,7 @@ describe("an open approval page", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("rejects a token that was signed with another secret", async () => {
+  test("rejects a form token signed with another secret", async () => {
     const { state } = assistant;
     const id = url.split("/").at(-1) ?? "";
     const sign = async (name: string) =>
@@ -208,7 +208,7 @@ describe("an answered approval page", () => {
     expect(await ask()).not.toBe(url);
   });
 
-  test("is the same as an unknown page after it expires", async () => {
+  test("looks the same after it expires as a page that never existed", async () => {
     const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
     const others = ["x", "", sealed.requestState, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {

@@ -89,7 +89,7 @@ describe("the page listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("does not stay open longer for repeated calls", async () => {
+  test("is not kept open longer by repeated calls", async () => {
     const url = await listener.open(path, "first");
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await vi.advanceTimersByTimeAsync(minute);

@@ -70,7 +70,7 @@ function listPaths(html: string): readonly string[] {
 }
 
 describe("a row of a plan's approval page", () => {
-  test("is listed in the plan's order, and each page of rows has the approval form", async () => {
+  test("is listed in the plan's order, on a page with the approval form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
@@ -88,7 +88,7 @@ describe("a row of a plan's approval page", () => {
     expect(pages[9]).toContain("Page 10 of 10");
   });
 
-  test("shows the link's name, clicks and changes, with markup as text", async () => {
+  test("shows the link's name, clicks and changes, with HTML escaped", async () => {
     await makeLinks('<b onclick="x">');
     const html = (await assistant.visit(await open(await planChange()))).html;
     expect(html).not.toContain("<b onclick");
@@ -97,7 +97,7 @@ describe("a row of a plan's approval page", () => {
     expect(html).not.toMatch(/Name<\/dt>/);
   });
 
-  test("gets its own page with the approval form if it is too long for the list", async () => {
+  test("has its own page with the approval form when it is too long for the list", async () => {
     const tail = "the very end";
     const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
     await assistant.plant("link", { path: "row/1", social_title: "short" });
@@ -111,7 +111,7 @@ describe("a row of a plan's approval page", () => {
     expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
-  test("has a warning about a misleading new host", async () => {
+  test("has a warning when the new host looks like another host", async () => {
     const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
     expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
   });
@@ -139,7 +139,7 @@ describe("a row of a plan's approval page", () => {
   });
 
   test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
-    "is on the first page if the requested page is %o",
+    "is on the page that is shown for the invalid page number %o",
     async (page) => {
       const url = await open(await plan([{ path: "row/0" }]));
       const { html, status } = await assistant.visit(`${url}?page=${page}`);

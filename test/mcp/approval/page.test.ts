@@ -81,7 +81,7 @@ function readHeading(page: Page): Promise<string> {
 }
 
 describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
-  test("the approval page shows the action, and its button approves it once", async () => {
+  test("the approval page shows the action, and its button approves exactly one call", async () => {
     const page = await open(await ask(), options);
     expect(await readHeading(page)).toBe('Delete the link "Spring"');
     const text = await page.getByRole("main").innerText();
@@ -174,7 +174,7 @@ describe("on the approval page, with only the keyboard,", () => {
   });
 });
 
-describe("a page of another site", () => {
+describe("a page on another site", () => {
   let stranger: string;
   let html: string;
   const server = createServer((_request, response) => {
@@ -289,7 +289,7 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("opens a port only for the page, over stdio in front of a remote server", async () => {
+  test("opens a port only for an approval page, over stdio with a remote server", async () => {
     await using folder = await createFolder();
     await using remote = await createFolder();
     await using server = await startServe(remote.path);
@@ -307,7 +307,7 @@ describe("the built command", () => {
     await waitUntil(async () => !(await isOpen()));
   });
 
-  test("uses the page of a running server if its own server is off", async () => {
+  test("uses the approval page of a running server when its own server is off", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });

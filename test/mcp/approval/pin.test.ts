@@ -62,7 +62,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("rejects even the right PIN at the sixth attempt", async () => {
+  test("rejects the sixth attempt, even with the right PIN", async () => {
     const url = await ask("a");
     expect((await assistant.visit(url)).html).toContain("5 tries are left");
     const lefts = ["4 tries are left", "3 tries are left", "2 tries are left", "One try is left"];
@@ -91,7 +91,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await call("a")).error.code).toBe("approval_required");
   });
 
-  test("limits the attempts of an API key over all its approval pages for an hour", async () => {
+  test("limits the hourly attempts for an API key across all its approval pages", async () => {
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     expect(checked).toHaveLength(20);
     await assistant.press(await ask("e"), "approve", pin);
@@ -126,7 +126,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(checked).toHaveLength(21);
   });
 
-  test("does not count a PIN that was sent with a wrong number of links", async () => {
+  test("does not count a PIN sent with a wrong number of links", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
@@ -146,7 +146,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("does not count a PIN that was sent without the page's token", async () => {
+  test("does not count a PIN sent without the page's token", async () => {
     const url = await ask("a");
     for (let guess = 0; guess < 6; guess += 1) {
       await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
@@ -156,8 +156,8 @@ describe("an approval page that asks for a PIN", () => {
   });
 });
 
-describe("an approval page that was created with a PIN", () => {
-  test("asks for the PIN in each process, and the processes share the limit", async () => {
+describe("an approval page created with a PIN", () => {
+  test("asks for the PIN in every process, and all processes share one limit", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
@@ -189,22 +189,25 @@ describe("an approval page that was created with a PIN", () => {
   });
 });
 
-test.each(eras)("with a PIN, a %s client gets the page instead of a form", async (era) => {
-  let questions = 0;
-  const elicit = () => {
-    questions += 1;
-    return { action: "accept", content: { approve: true } } as const;
-  };
-  await using assistant = await createAssistantWorld({ pin: "correct horse", era, elicit });
-  await assistant.plant("link", { path: "a" });
-  const { structured } = await assistant.callTool("delete_link", { id: "a" });
-  expect(structured.error).toMatchObject({ code: "approval_required" });
-  expect(structured.error.approval.url).toMatch(/\/approve\//);
-  expect(questions).toBe(0);
-  expect(assistant.writes).toEqual([]);
-});
+test.each(eras)(
+  "a %s client gets the approval page instead of a form when a PIN is set",
+  async (era) => {
+    let questions = 0;
+    const elicit = () => {
+      questions += 1;
+      return { action: "accept", content: { approve: true } } as const;
+    };
+    await using assistant = await createAssistantWorld({ pin: "correct horse", era, elicit });
+    await assistant.plant("link", { path: "a" });
+    const { structured } = await assistant.callTool("delete_link", { id: "a" });
+    expect(structured.error).toMatchObject({ code: "approval_required" });
+    expect(structured.error.approval.url).toMatch(/\/approve\//);
+    expect(questions).toBe(0);
+    expect(assistant.writes).toEqual([]);
+  },
+);
 
-test("a server with a PIN rejects an approval that a server without a PIN sealed", async () => {
+test("a server with a PIN rejects an approval sealed by a server without a PIN", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });

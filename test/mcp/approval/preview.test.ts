@@ -72,7 +72,7 @@ describe("an approval is needed to change", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("an app's identity, and the preview also lists the other changes", async () => {
+  test("the ID of an app, and the preview also lists the other changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,
@@ -112,7 +112,7 @@ describe("the preview of a link's update", () => {
 });
 
 describe("no approval is needed to", () => {
-  test("change other fields of an app or keep its values", async () => {
+  test("change other fields of an app, or send its current values", async () => {
     const ios = await assistant.plant("ios_app", iosApp);
     const android = await assistant.plant("android_app", androidApp);
     const calls: readonly (readonly [string, Args])[] = [
@@ -127,7 +127,7 @@ describe("no approval is needed to", () => {
     expect(assistant.writes).toHaveLength(calls.length);
   });
 
-  test("rename a project, keep its domains or keep its custom domain empty", async () => {
+  test("rename a project, or send its current domains", async () => {
     const { id } = await assistant.world.addProject({ subdomain: "spring" });
     const { master } = assistant.world;
     for (const change of [{ name: "Other" }, { subdomain: "spring" }, { custom_domain: "" }]) {
@@ -247,7 +247,7 @@ describe("the preview of a deletion or update", () => {
     },
   );
 
-  test("reads an app and its links only once", async () => {
+  test("reads the app and its links only once", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const before = assistant.countAsked();
     await readPreview("delete_ios_app", { id });
@@ -287,7 +287,7 @@ describe("the preview of a deletion or update", () => {
     ["a link", contract.links.show, `${recreates}, with a new ID and no clicks`],
     ["an app", contract.iosApps.show, `${recreates}, with a new ID`],
     ["a project", contract.projects.show, "not possible"],
-  ])("says how to restore %s on a server that keeps no deleted records", (_, show, text) => {
+  ])("explains how to restore %s on a server that keeps no deleted records", (_, show, text) => {
     const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
     const { ending, fact } = describeReturn(findKind(show), { ...known, linkInReferrer: false });
     expect([ending, writeFactText(fact)]).toEqual([" permanently", text]);
@@ -316,7 +316,7 @@ describe("the preview of a deletion or update", () => {
 });
 
 describe("a key that may write but not read", () => {
-  test("can delete a link after a preview without the link's details", async () => {
+  test("can delete a link, with a preview that omits the link's details", async () => {
     const { id } = await assistant.plant("link", { path: "spring", name: "Spring" });
     const key = await assistant.world.addKey({ scopes: ["links.destroy"] });
     const client = await assistant.connect({ key });
@@ -348,7 +348,7 @@ describe("a key that may write but not read", () => {
     expect(await readPreview("update_ios_app", { id, name: "Other" }, key)).toBeUndefined();
   });
 
-  test("can delete an app, and the preview does not count its links", async () => {
+  test("can delete an app, with a preview that does not count its links", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const key = await assistant.world.addKey({ scopes: ["ios_apps.destroy", "ios_apps.show"] });
     const preview = await readPreview("delete_ios_app", { id }, key);

@@ -22,7 +22,7 @@ async function hasLink({ world }: AssistantWorld, path: string): Promise<boolean
 }
 
 describe.each(eras)("a %s client", (era) => {
-  test("with forms gets the question as a form, and the approval deletes the link", async () => {
+  test("that supports forms gets the approval request as a form", async () => {
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
       asked.push(message);
@@ -40,7 +40,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("without forms gets an approval page, and the next call uses the approval", async () => {
+  test("that supports no forms gets a page, and its next call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });

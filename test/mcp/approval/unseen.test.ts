@@ -46,23 +46,20 @@ async function deleteLink({ callTool }: AssistantClient, target = id) {
   return (await callTool("delete_link", { id: target })).structured;
 }
 
-test.each(legacyEras)(
-  "a %s client that cancels its own call is asked with a form again",
-  async (era) => {
-    const giveUp = new AbortController();
-    const elicit: Elicit = () => {
-      questions += 1;
-      if (questions > 1) return { action: "accept", content: { approve: true } };
-      giveUp.abort();
-      return new Promise(() => {});
-    };
-    const client = await assistant.connect({ era, elicit });
-    const call = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
-    await expect(call).rejects.toThrow();
-    expect((await deleteLink(client)).deleted.id).toBe(id);
-    expect(questions).toBe(2);
-  },
-);
+test.each(legacyEras)("a %s client that cancels its own call gets a form again", async (era) => {
+  const giveUp = new AbortController();
+  const elicit: Elicit = () => {
+    questions += 1;
+    if (questions > 1) return { action: "accept", content: { approve: true } };
+    giveUp.abort();
+    return new Promise(() => {});
+  };
+  const client = await assistant.connect({ era, elicit });
+  const call = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
+  await expect(call).rejects.toThrow();
+  expect((await deleteLink(client)).deleted.id).toBe(id);
+  expect(questions).toBe(2);
+});
 
 const decline: Reply = { action: "decline" };
 const cancel: Reply = { action: "cancel" };
@@ -126,7 +123,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("with an instant reply does not prevent a form for another key's client", async () => {
+  test("with an instant reply does not prevent forms for clients with another key", async () => {
     await deleteLink(await connect(era, 0, decline));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
@@ -135,7 +132,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("that cancels a page request instantly is not asked again", async () => {
+  test("does not get a page request again after cancelling one instantly", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, cancel, { capabilities });
     const { url } = (await deleteLink(client)).error.approval;
@@ -143,7 +140,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("that cancels a late form gets only the page from the next process too", async () => {
+  test("gets no form for a day after cancelling a late one, even from a new process", async () => {
     await deleteLink(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
@@ -191,7 +188,7 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
   test.each([
     [45_000, "approval_required", 1],
     [44_999, "approval_declined", 2],
-  ])("after %i ms gets %s next time", async (after_ms, code, asked) => {
+  ])("after %i ms gets the code %s for its next call", async (after_ms, code, asked) => {
     await endCall(era, after_ms);
     const later = await connect(era, 1000, decline);
     expect((await deleteLink(later)).error.code).toBe(code);
@@ -205,7 +202,7 @@ test.each([
   [45_000, "complete"],
   [300_001, "input_required"],
 ])(
-  "a 2026-07-28 form without an answer for %i ms makes the next call %s",
+  "a 2026-07-28 form unanswered for %i ms makes the result of the next call %s",
   async (after_ms, type) => {
     const ask = () => assistant.callRaw({ name: "delete_link", arguments: { id } });
     expect((await ask()).resultType).toBe("input_required");
@@ -215,7 +212,7 @@ test.each([
   },
 );
 
-test("the time until an answer does not depend on the system clock", async () => {
+test("the time that a form stays open is measured independently of the system clock", async () => {
   const client = await assistant.connect({
     elicit: () => {
       assistant.setClock(hour_ms / 60);

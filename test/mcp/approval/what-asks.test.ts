@@ -74,12 +74,15 @@ describe("an existing link", () => {
     ["to another host for Androids", android(springUrl), android("https://e.test")],
   ];
 
-  test.each(otherDestinations)("is pointed %s only with an approval", async (_, before, change) => {
-    const { id } = await assistant.plant("link", { path: "spring", ...before });
-    expect(await readPreview("update_link", { id, ...change })).toContain("→");
-    expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("→");
-    expect(assistant.writes).toEqual([]);
-  });
+  test.each(otherDestinations)(
+    "can be pointed %s only with an approval",
+    async (_, before, change) => {
+      const { id } = await assistant.plant("link", { path: "spring", ...before });
+      expect(await readPreview("update_link", { id, ...change })).toContain("→");
+      expect(await readPreview("upsert_link", { path: "spring", ...change })).toContain("→");
+      expect(assistant.writes).toEqual([]);
+    },
+  );
 
   const invalid: readonly (readonly [string, Args, string])[] = [
     ["a relative URL", { url: "//evil.example" }, "Url must be an http or https address"],
@@ -103,7 +106,7 @@ describe("an existing link", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("of a remote server gets a URL in an unknown format only with an approval", async () => {
+  test("on a remote server gets a URL in an unknown format only with an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
@@ -137,7 +140,7 @@ describe("an existing link", () => {
     expect((await call("get_link", { id })).link.url).toBe(springUrl);
   });
 
-  test("gets another app, or loses its app, only with an approval", async () => {
+  test("can change or lose its app only with an approval", async () => {
     const one = await assistant.plant("ios_app", iosApp);
     const other = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.other" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: one.id } });
@@ -154,7 +157,7 @@ describe("an existing link", () => {
     }
   });
 
-  test("gets its first app without an approval only if it has no destination", async () => {
+  test("can get its first app without an approval only if it has no destination", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const bare = await assistant.plant("link", { path: "bare" });
     const led = await assistant.plant("link", { path: "led", url: springUrl });
@@ -164,7 +167,7 @@ describe("an existing link", () => {
     expect(await readPreview("update_link", { id: led.id, ios_app: null })).toBeUndefined();
   });
 
-  test("with an app gets its first fallback URL only with an approval", async () => {
+  test("needs an approval for its first fallback URL if it has an app", async () => {
     const app = await assistant.plant("ios_app", { ...iosApp, app_store_id: "1" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: app.id } });
     expect(await readPreview("update_link", { id, ios_fallback_url: springUrl })).toBeDefined();
@@ -173,7 +176,7 @@ describe("an existing link", () => {
     ).toBeUndefined();
   });
 
-  test("that the key cannot read gets a new destination only with an approval", async () => {
+  test("needs an approval for a new destination if the key cannot read the link", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const { callTool } = await assistant.connect({ key });
@@ -197,7 +200,7 @@ describe("an approval", () => {
     expect((await call("update_link", args)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("becomes invalid if another link opens the app to be deleted", async () => {
+  test("becomes invalid if another link starts using the app to be deleted", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { error } = await call("delete_ios_app", { id: app.id });
     await assistant.press(error.approval.url, "approve");
@@ -219,7 +222,7 @@ describe("an approval", () => {
 });
 
 describe("an app", () => {
-  test("is registered only with an approval that shows its association file entry", async () => {
+  test("can be registered only after an approval that shows its entry in the file", async () => {
     expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
       [
         'Register the iOS app "com.example.app"',
@@ -242,7 +245,7 @@ describe("an app", () => {
     ["create_link", { path: "a", ios_app: iosApp }],
     ["upsert_link", { path: "a", android_app: androidApp }],
     ["update_link", { id: "b", android_app: androidApp }],
-  ])("that %s would register needs an approval", async (tool, args) => {
+  ])("needs an approval if %s would register it", async (tool, args) => {
     await assistant.plant("link", { path: "b" });
     const preview = await readPreview(tool, args);
     expect(preview).toMatch(/Register the (iOS|Android) app "com\.example\.app", and /);
@@ -251,7 +254,7 @@ describe("an app", () => {
     expect((await approve(tool, args)).link).toBeDefined();
   });
 
-  test("that was deleted is registered again only with an approval", async () => {
+  test("needs an approval to be registered again after its deletion", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { store } = assistant.world;
     const { link } = await call("create_link", { path: "a", ios_app: iosApp });
@@ -269,8 +272,8 @@ async function renameTimes(count: number): Promise<void> {
   }
 }
 
-describe("overwrites without an approval", () => {
-  test("are limited to 20 in ten minutes, and an approval allows 100 more", async () => {
+describe("the limit for overwrites without an approval", () => {
+  test("is 20 in ten minutes, and an approval allows 100 more", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -284,7 +287,7 @@ describe("overwrites without an approval", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are limited again if the clock is set back after an approval", async () => {
+  test("applies again if the clock is set back after an approval", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -294,7 +297,7 @@ describe("overwrites without an approval", () => {
     expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("include undos, and approving an undo also allows more overwrites", async () => {
+  test("counts undos, and approving an undo also allows more overwrites", async () => {
     await assistant.plant("link", { path: "spring", name: "first" });
     await renameTimes(20);
     const { error } = await call("undo", {});
@@ -306,7 +309,7 @@ describe("overwrites without an approval", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are limited again after ten minutes, even after an approval", async () => {
+  test("applies again after ten minutes, even after an approval", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -317,7 +320,7 @@ describe("overwrites without an approval", () => {
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("are counted for each key, and created links do not count", async () => {
+  test("counts each key separately and ignores created links", async () => {
     await assistant.plant("link", { path: "spring" });
     for (let count = 0; count < 25; count += 1) {
       expect(await call("create_link", { path: `p${count}` })).toHaveProperty("link");
@@ -328,7 +331,7 @@ describe("overwrites without an approval", () => {
     expect((await other.callTool("update_link", { id: "spring", name: "x" })).isError).toBe(false);
   });
 
-  test("do not include rejected writes or writes without changes", async () => {
+  test("ignores rejected writes and writes without changes", async () => {
     await assistant.plant("link", { path: "spring", name: "same" });
     for (let count = 0; count < 25; count += 1) {
       expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
@@ -349,7 +352,7 @@ describe("overwrites without an approval", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("do not include changes that always need an approval", async () => {
+  test("does not apply to changes that always need an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await renameTimes(20);
     const { error } = await rename("next");
@@ -423,7 +426,7 @@ describe("update_link and undo", () => {
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("restore the path of a recently moved link without approval", async () => {
+  test("need no approval to restore the path of a recently moved link", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();
@@ -446,7 +449,7 @@ test("moving a link of a remote server needs approval because its age is unknown
   expect(error).toMatchObject({ code: "approval_required" });
 });
 
-test("overwrites whose outcome is unknown count toward the limit of twenty", async () => {
+test("overwrites with an unknown outcome count toward the limit of 20", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   let isLost = false;

@@ -48,7 +48,7 @@ function listAsked(): readonly URLSearchParams[] {
     .map(({ path }) => new URLSearchParams(path.split("?")[1]));
 }
 
-test("a remote Waypost answers all filters in one request", async () => {
+test("a remote Waypost server applies all filters in one request", async () => {
   const client = await strange.connect({ key: strange.world.key });
   await client.listTools();
   const before = listAsked().length;
@@ -61,7 +61,7 @@ test("a remote Waypost answers all filters in one request", async () => {
   expect(request?.get("f[search]")).toBe("spring");
 });
 
-test("list_links finds a link of a remote Waypost by its short URL", async () => {
+test("list_links finds a link on a remote Waypost server by its short URL", async () => {
   const host = "http://default.localhost:8787";
   const url = `${host}/news/7?utm_source=mail`;
   const { link } = await callDone(strange, "shorten_link", { url });
@@ -79,7 +79,7 @@ test("list_links finds a link of a remote Waypost by its short URL", async () =>
 
 const ownFilter = [{ field: "url", condition: "start", value: "https://new.example" }];
 
-describe("a server with fewer filters", () => {
+describe("a remote server with fewer filters", () => {
   test.each<[tool: string, args: Args, fault: string]>([
     ["list_links", { filters: ownFilter }, "filters on url"],
     ["list_links", { search: "spring" }, "search"],
@@ -89,7 +89,7 @@ describe("a server with fewer filters", () => {
     ["export_links", { filters: ownFilter }, "filters on url"],
     ["export_links", { search: "spring" }, "search"],
     ["audit_links", { filters: ownFilter }, "filters on url"],
-  ])("makes %s with %j fail, and the error names the supported filters", async (...given) => {
+  ])("causes an error that names the supported filters: %s %j", async (...given) => {
     const [tool, args, fault] = given;
     ignoreOwn(strange);
     const refused = await callRefused(strange, tool, args);
@@ -98,7 +98,7 @@ describe("a server with fewer filters", () => {
     expect(refused.message).toContain("name, path, shortened_path, clicks, created_at");
   });
 
-  test("answers all filters of the specification", async () => {
+  test("can apply all filters of the specification", async () => {
     ignoreOwn(strange);
     const filters = [{ field: "path", condition: "start", value: "news" }];
     expect((await callDone(strange, "list_links", { filters })).links).toHaveLength(16);
@@ -106,7 +106,7 @@ describe("a server with fewer filters", () => {
     expect(plan.counts.delete).toBe(16);
   });
 
-  test("is not believed if it claims to have applied a filter", async () => {
+  test("causes an error if it falsely claims to have applied a filter", async () => {
     ignoreOwn(strange);
     strange.proxy.setAlter((_, reply) =>
       withBody(reply, (body: { meta?: object }) =>
@@ -120,7 +120,7 @@ describe("a server with fewer filters", () => {
     }
   });
 
-  test("has its own error shown if it rejects unknown filters", async () => {
+  test("can reject unknown filters with its own error message", async () => {
     strange.proxy.setAlter(({ path }, reply) =>
       path.includes("f%5B")
         ? { ...reply, status: 400, body: '{"error":"Unpermitted parameter: f"}' }
@@ -158,7 +158,7 @@ test("audit_links reports an incomplete audit, and the next call completes it", 
   expect(first.checked + rest.checked).toBeGreaterThanOrEqual(all);
 });
 
-test("list_links rejects impossible arguments without a request", async () => {
+test("list_links rejects invalid arguments without a request", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "must not be empty"],

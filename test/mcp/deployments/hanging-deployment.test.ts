@@ -20,7 +20,7 @@ openForEach(createStrangeWorld, async (opened) => {
   await plantLinks(strange.world, seeds);
 });
 
-test("an audit returns what it has read if a page never arrives", async () => {
+test("audit_links returns a partial result if a page of links never arrives", async () => {
   beSlow(strange);
   let asked = 0;
   let silent = "";
@@ -40,7 +40,7 @@ test("an audit returns what it has read if a page never arrives", async () => {
   expect(strange.proxy.requests.filter(({ path }) => path === silent)).toHaveLength(1);
 });
 
-test.each(["/ios_apps", "/links?"])("an audit fails after 20 s if %s hangs", async (first) => {
+test.each(["/ios_apps", "/links?"])("audit_links fails after 20 s if %s hangs", async (first) => {
   ignoreOwn(strange);
   let hanging = 0;
   strange.proxy.setAlter(({ path }, reply) => {
@@ -57,7 +57,7 @@ test.each(["/ios_apps", "/links?"])("an audit fails after 20 s if %s hangs", asy
   expect(hanging).toBeLessThanOrEqual(2);
 });
 
-test("an audit reports that unvisited links could not be counted in time", async () => {
+test("audit_links reports that it could not count unvisited links in time", async () => {
   beSlow(strange);
   let pages = 0;
   strange.proxy.setAlter(({ path }, reply) => {

@@ -105,7 +105,7 @@ const countLinks = async (client: AssistantClient, value: string) => {
 };
 
 describe.each(["modern", "v1"] as const)(
-  "with a server that only follows the specification, a %s client",
+  "a %s client of a server that implements only the specification",
   (era) => {
     let client: AssistantClient;
     openForEach(

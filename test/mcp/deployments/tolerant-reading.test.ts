@@ -38,7 +38,7 @@ describe("a link of a remote server", () => {
     [{ url: ["a"] }],
     [{ enable_forced_redirect: "often" }],
     [{ clicks: 1.5 }],
-  ])("is shown without the wrong field %j, which is reported as a problem", async (odd) => {
+  ])("is shown without its invalid field %j, which is reported as a problem", async (odd) => {
     await plantThree();
     const change = (link: Fields) => (link["path"] === "c" ? { ...link, ...odd } : link);
     strange.proxy.setAlter(alterLinks(change));
@@ -69,7 +69,7 @@ describe("a list of a remote server", () => {
     ["only a count", () => ({ count: 3 })],
     ["no next page", (meta: Fields) => ({ ...meta, next: undefined })],
     ["only a last page", () => ({ last: 2 })],
-  ])("with %s can still be read to its second and last page", async (_, change) => {
+  ])("can be read to its second and last page even with %s", async (_, change) => {
     await plantThree();
     strange.proxy.setAlter((asked, reply) =>
       withBody(reply, (body: { meta: Fields }) => {
@@ -86,7 +86,7 @@ describe("a list of a remote server", () => {
   });
 });
 
-describe("a write with a 2xx status is reported as done", () => {
+describe("a write with a 2xx status", () => {
   const unreadable: readonly (readonly [string, Alter])[] = [
     ["an empty body", (_, reply) => ({ ...reply, body: "" })],
     [
@@ -99,7 +99,7 @@ describe("a write with a 2xx status is reported as done", () => {
   ];
 
   test.each(unreadable)(
-    "even if the server returned %s, because the link is read again",
+    "is reported as done after reading the link again if the response was %s",
     async (_, alter) => {
       strange.proxy.setAlter((asked, reply) =>
         asked.method === "GET" ? reply : alter(asked, reply),
@@ -119,7 +119,7 @@ describe("a write with a 2xx status is reported as done", () => {
   );
 
   test.each(unreadable)(
-    "even if every answer is %s, with a note about the unknown part",
+    "is reported as done, with a problem, even if every response is %s",
     async (_, alter) => {
       const { id } = await strange.plant("link", { path: "winter" });
       // Answer correctly until the write, because the link is read before.
@@ -155,8 +155,8 @@ async function openCounted(): Promise<readonly string[]> {
   return ids;
 }
 
-describe("a remote server with numbers as IDs", () => {
-  test("can be used to read, change and delete links", async () => {
+describe("a remote server with numeric IDs", () => {
+  test("can read, change and delete links", async () => {
     await openCounted();
     expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");
     expect((await callDone(strange, "get_link", { id: "2" })).link.path).toBe("b");
@@ -179,7 +179,7 @@ describe("a remote server with numbers as IDs", () => {
     });
   });
 
-  test("causes an error if it returns a different link than requested", async () => {
+  test("causes an error if it returns another link than the requested one", async () => {
     await openCounted();
     const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));

@@ -27,7 +27,7 @@ const unknownNames = [
 
 describe("a plan", () => {
   test.each(unknownNames)(
-    "has a conflict if the current value of a changed field %s",
+    "reports a conflict if the current value of a changed field %s",
     async (_, alter) => {
       const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
       strange.proxy.setAlter(alterLinks(alter));
@@ -40,7 +40,7 @@ describe("a plan", () => {
     },
   );
 
-  test("can change and undo other fields of a link with an unreadable field", async () => {
+  test("can change, and undo, the other fields of a link with an unreadable field", async () => {
     const url = "https://example.com/a";
     const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
     strange.proxy.setAlter(alterLinks(isHidden));
@@ -85,7 +85,7 @@ describe("a plan", () => {
     expect(plan.counts).toMatchObject({ update: 0, conflict: 1 });
   });
 
-  test("by filters counts unreadable links as conflicts", async () => {
+  test("counts unreadable links that match its filters as conflicts", async () => {
     for (const path of ["a", "b", "c"]) await strange.plant("link", { path });
     strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? null : link)));
     const filters = [{ field: "name", condition: "null", value: true }];
@@ -129,7 +129,7 @@ async function plantMany(count: number): Promise<void> {
 }
 
 describe("an undo", () => {
-  test.each(unknownNames)("of a change is rejected if the earlier field %s", async (_, alter) => {
+  test.each(unknownNames)("is rejected if the field's earlier value %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     let isOdd = true;
     strange.proxy.setAlter((asked, reply) =>
@@ -142,7 +142,7 @@ describe("an undo", () => {
     expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
   });
 
-  test.each(unknownNames)("of a change is rejected if the current field %s", async (_, alter) => {
+  test.each(unknownNames)("is rejected if the field's current value %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
     strange.proxy.setAlter(alterLinks(alter));
@@ -150,7 +150,7 @@ describe("an undo", () => {
     expect(error.message).toBe("The current value of name could not be read.");
   });
 
-  test.each(unknownNames)("of a deletion is rejected if a field %s", async (_, alter) => {
+  test.each(unknownNames)("is rejected if a field of the deleted link %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(alter));
     const { change } = await callDone(strange, "delete_link", { id });
@@ -159,7 +159,7 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("of a creation with an unreadable answer finds the new link", async () => {
+  test("finds the created link even if the response to its creation was unreadable", async () => {
     strange.proxy.setAlter((asked, reply) => ({
       ...reply,
       body: asked.method === "POST" ? "" : '{"odd":true}',
@@ -171,7 +171,7 @@ describe("an undo", () => {
   });
 });
 
-test("an unreadable field does not prove that a lost write succeeded", async () => {
+test("a write without a response is not reported as done if its field is unreadable", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;
@@ -193,7 +193,7 @@ describe("publish_template", () => {
   const hides: Alter = ({ path, method }, reply) =>
     /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
 
-  test("publishes the given text even if nothing else can be read", async () => {
+  test("publishes the given text even if nothing else is readable", async () => {
     strange.proxy.setAlter(hides);
     await callDone(strange, "publish_template", text);
     await expectLive(text);
@@ -228,7 +228,7 @@ describe("publish_template", () => {
   );
 });
 
-test("an undo turns off a switch that was null before the change", async () => {
+test("an undo sets a boolean field to false if it was null before the change", async () => {
   const { id } = await strange.plant("link", { path: "spring" });
   const name = "enable_forced_redirect";
   strange.proxy.setAlter(alterLinks((link) => ({ ...link, [name]: link[name] || null })));

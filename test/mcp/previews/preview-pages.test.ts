@@ -66,7 +66,7 @@ test("a preview expires after ten minutes", async () => {
   expect((await fetch(`${origin}/preview/`)).status).toBe(404);
 });
 
-test("a preview is sandboxed and is not cached", async () => {
+test("a preview is sandboxed and never cached", async () => {
   const { headers } = await fetch(origin + (await preview()));
   expect(headers.get("content-security-policy")).toMatch(/^sandbox allow-scripts; default-src/);
   expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
@@ -112,7 +112,7 @@ describe("a preview in a browser", () => {
     },
   );
 
-  test("has links that do nothing when clicked", async () => {
+  test("contains only links that do nothing when clicked", async () => {
     const body =
       '<a id="plain" href="https://elsewhere.example/">a</a>' +
       '<a id="blank" href="https://elsewhere.example/" target="_blank">b</a>{% store_buttons %}';
@@ -130,7 +130,7 @@ describe("a preview in a browser", () => {
     expect([tab.url(), asked]).toEqual([address, []]);
   });
 
-  test("gives a hostile script no access to our data or the network", async () => {
+  test("runs a hostile script without access to Waypost's data or the network", async () => {
     const html = `<!doctype html><title>page</title><form method="post" action="/approve/x">
 <button>Go</button></form><iframe src="/approve/x"></iframe><script>
 const told = [];

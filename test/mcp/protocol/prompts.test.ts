@@ -35,7 +35,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
     }
   });
 
-  test("gets the text of a prompt that contains its arguments", async () => {
+  test("gets a prompt's text with the arguments inserted", async () => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const text = await get(stage, "launch_campaign", {
       name: "Spring",
@@ -60,7 +60,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
     ["launch_campaign", { name: " ", url: "https://a.example" }, "The argument name is required."],
     ["audit_links", { abuot: "a" }, 'Unknown argument "abuot". Known arguments: about.'],
     ["connect_app", { constructor: "a" }, 'Unknown argument "constructor"'],
-  ])("gets an error for the prompt %s with %j", async (name, args, message) => {
+  ])("gets an error for the prompt %s with the arguments %j", async (name, args, message) => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const getting = stage.client.getPrompt({ name, arguments: args });
     await expect(getting).rejects.toThrow(message);

@@ -43,7 +43,7 @@ test("times in results are in UTC regardless of the user's time zone", async () 
   expect(plan.expires_at).toMatch(utc);
 });
 
-test("a date in a filter means midnight in UTC regardless of the user's time zone", async () => {
+test("a date in a filter means midnight UTC regardless of the user's time zone", async () => {
   await assistant.plant("link", { path: "late" });
   // 15:30 UTC is 00:30 of the next day in Tokyo.
   const late = Date.UTC(2026, 0, 31, 15, 30);
@@ -56,7 +56,7 @@ test("a date in a filter means midnight in UTC regardless of the user's time zon
   expect(await count("start", "2026-01-31")).toBe(1);
 });
 
-test("an approval shows times in the user's time zone", async () => {
+test("an approval preview shows times in the user's time zone", async () => {
   await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
   await call("publish_template", { body: "<h1>Spring</h1>{% store_buttons %}" });
   const { error } = (await asking.callTool("unpublish_template")).structured;
@@ -67,7 +67,7 @@ test("an approval shows times in the user's time zone", async () => {
   expect((await asking.visit(approval.url)).html).toMatch(published);
 });
 
-test("an approval shows the time of a recent change in the user's time zone", async () => {
+test("an approval preview shows a recent change's time in the user's time zone", async () => {
   await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
   await call("create_link", { path: "spring", url: "https://shop.example/a" });
   await call("update_link", { id: "spring", url: "https://shop.example/b" });
@@ -75,7 +75,7 @@ test("an approval shows the time of a recent change in the user's time zone", as
   expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
 });
 
-test("the time since which a key lacks a permission is in UTC", async () => {
+test("explain_access shows in UTC since when the key has lacked a permission", async () => {
   await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
   const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
   const { denied } = (await other.callTool("explain_access")).structured.access;

@@ -143,7 +143,7 @@ const cases: readonly Case[] = [
 ];
 
 test.for(cases)(
-  "a failed call returns the code %s and a sentence about the next step",
+  "a failed call returns the error code %s and a sentence about the next step",
   async (given) => {
     const [code, staging, failure, next, call = ["get_link"]] = given;
     const [tool, args = { id }] = call;
@@ -165,12 +165,12 @@ test.for(cases)(
   },
 );
 
-test("the tested failures cover every error code except those that other files test", () => {
+test("the failures cover every error code that is not tested elsewhere", () => {
   const others = ["approval_required", "approval_declined", "plan_changed", "cancelled"];
   expect([...cases.map(([code]) => code), ...others]).toEqual(expect.arrayContaining([...codes]));
 });
 
-test("a failure before a tool is called shows only its reference", async () => {
+test("an internal error before a tool is called shows only its reference", async () => {
   await using stage = await openStage({
     send: answering(200, {}),
     lookUp: () => Promise.reject(new Error("ENOENT: /etc/passwd")),
@@ -187,7 +187,7 @@ test.each([
   ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try again once/],
   ["create_link", {}, { effect: "unknown", retry: "never" }, /^Before you repeat the call, check/],
 ])(
-  "after an internal error, the advice to repeat %s depends on whether that is safe",
+  "after an internal error, repeating %s is advised only if that is safe",
   async (tool, args, rest, next) => {
     await using stage = await openStage({
       send: () => Promise.reject(new Error("never called")),
@@ -206,13 +206,13 @@ test("the error for an unknown short link does not suggest looking up its ID", a
   expect(structured["error"].next).not.toContain("right id");
 });
 
-test("a quoted sentence of the remote server gets no second full stop", async () => {
+test("a quoted message of the remote server is followed by only one period", async () => {
   await using stage = await openStage(refusing(503, "Busy. Come back later."));
   const { structured } = await stage.callTool("get_link", { id });
   expect(structured["error"].message).toMatch(/Come back later\."$/);
 });
 
-test("the error of a failed lookup names the tool that was called", async () => {
+test("the error of a failed lookup names the tool that the client called", async () => {
   await using stage = await openStage({ send: unreachable });
   const { structured } = await stage.callTool("delete_link", { id: "spring" });
   expect(structured.error.next).toContain("delete_link");

@@ -145,34 +145,40 @@ async function expectAllInert(stage: Stage, lines: readonly Line[]): Promise<voi
   expect(stage.reported).toEqual([]);
 }
 
-describe("hostile text of a remote server appears only as data", () => {
-  test.each(["v1", "modern"] as const)("in every field of every result (%s)", async (era) => {
-    await using world = await build();
-    const send = answerWithHostileText(world);
-    const known = { facts: ownerFacts, linkHost };
-    await using reading = await openStage({ send, key: world.key, known, era });
-    await expectAllInert(reading, listCalls(world.ids));
-    await using masters = await openStage({ send, key: world.master, known: master, era });
-    await expectAllInert(masters, listMasterCalls(world.ids));
-    expect(world.reported).toEqual([]);
-  });
+describe("hostile text of a remote server", () => {
+  test.each(["v1", "modern"] as const)(
+    "appears only as data in every field of every result (%s)",
+    async (era) => {
+      await using world = await build();
+      const send = answerWithHostileText(world);
+      const known = { facts: ownerFacts, linkHost };
+      await using reading = await openStage({ send, key: world.key, known, era });
+      await expectAllInert(reading, listCalls(world.ids));
+      await using masters = await openStage({ send, key: world.master, known: master, era });
+      await expectAllInert(masters, listMasterCalls(world.ids));
+      expect(world.reported).toEqual([]);
+    },
+  );
 
-  test.each([400, 401, 403, 404, 409, 422])("in every rejection with status %i", async (status) => {
-    await using world = await build();
-    const send = answering(status, { error: hostile });
-    for (const [known, lines] of [
-      [{ facts: ownerFacts }, [...listCalls(world.ids), ["export_links", {}] as const]],
-      [master, listMasterCalls(world.ids)],
-    ] as const) {
-      await using stage = await openStage({ send, known });
-      for (const [tool, args] of lines) {
-        const { structured, text } = await stage.callTool(tool, args);
-        expectInert(structured, text, text.includes(instruction) || tool !== "explain_link");
+  test.each([400, 401, 403, 404, 409, 422])(
+    "appears only as data in every rejection with status %i",
+    async (status) => {
+      await using world = await build();
+      const send = answering(status, { error: hostile });
+      for (const [known, lines] of [
+        [{ facts: ownerFacts }, [...listCalls(world.ids), ["export_links", {}] as const]],
+        [master, listMasterCalls(world.ids)],
+      ] as const) {
+        await using stage = await openStage({ send, known });
+        for (const [tool, args] of lines) {
+          const { structured, text } = await stage.callTool(tool, args);
+          expectInert(structured, text, text.includes(instruction) || tool !== "explain_link");
+        }
       }
-    }
-  });
+    },
+  );
 
-  test("in quotes within our error messages", async () => {
+  test("is quoted in error messages", async () => {
     const error = `Name is "odd"\u202e. ${instruction}`;
     const words = JSON.stringify(`Name is "odd"\\u{202e}. ${instruction}`);
     const known = { facts: ownerFacts };
@@ -183,7 +189,7 @@ describe("hostile text of a remote server appears only as data", () => {
     );
   });
 
-  test("in the reasons for denied tools, but not in tool descriptions", async () => {
+  test("appears in the reasons for denied tools but not in tool descriptions", async () => {
     const error = `scope ${hostile}`;
     await using stage = await openStage({ send: answering(401, { error }) });
     const { structured, text } = await stage.callTool("explain_access");
@@ -192,7 +198,7 @@ describe("hostile text of a remote server appears only as data", () => {
     expect(JSON.stringify(await stage.listTools())).not.toContain(instruction);
   });
 
-  test("in failures, unexpected responses and redirects", async () => {
+  test("appears only as data after failures, unexpected responses and redirects", async () => {
     for (const send of [
       () => Promise.resolve(Response.json({ error: hostile }, { status: 500 })),
       () => Promise.resolve(new Response(hostile, { status: 200 })),
@@ -207,7 +213,7 @@ describe("hostile text of a remote server appears only as data", () => {
     }
   });
 
-  test("and not in the lists of tools, resources and prompts", async () => {
+  test("does not appear in the lists of tools, resources and prompts", async () => {
     await using world = await build();
     const known = { facts: ownerFacts };
     await using stage = await openStage({
@@ -257,7 +263,7 @@ test("hostile text in arguments is escaped in the error", async () => {
   }
 });
 
-describe("hostile text in our own records", () => {
+describe("hostile text in stored records", () => {
   const kept = hostile.replaceAll("\ud800", "");
   let assistant: AssistantWorld;
 

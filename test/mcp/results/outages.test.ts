@@ -48,7 +48,7 @@ describe("a tool call", () => {
   });
 
   test.each([unreachable, new OutcomeUnknown("lost")])(
-    "that could not ask for approval has changed nothing (%s)",
+    "changes nothing if its approval request cannot be stored (%s)",
     async (fault) => {
       vi.spyOn(assistant.state.approvals, "askPage").mockRejectedValueOnce(fault);
       const { structured } = await assistant.callTool("delete_link", { id: "spring" });
@@ -57,7 +57,7 @@ describe("a tool call", () => {
     },
   );
 
-  test("reports an unknown outcome if its end could not be saved", async () => {
+  test("reports an unknown outcome if its result cannot be saved", async () => {
     await assistant.callTool("update_link", { id: "spring", name: "Summer" });
     const { note } = assistant.state.history;
     vi.spyOn(assistant.state.history, "note").mockImplementation((id, ended) =>
@@ -75,7 +75,7 @@ describe("a tool call", () => {
     });
   });
 
-  test("that starts a job can be repeated after an unknown outcome", async () => {
+  test("to apply_plan can be repeated after an unknown outcome", async () => {
     const plan_id = await plan();
     const lost = new OutcomeUnknown("the answer to a commit was lost");
     vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
@@ -90,7 +90,7 @@ describe("a tool call", () => {
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 
-  test("that cancels a task can be repeated after an unknown outcome", async () => {
+  test("to tasks/cancel can be repeated after an unknown outcome", async () => {
     const plan_id = await plan();
     const { job } = (await assistant.callTool("apply_plan", { plan_id })).structured;
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -117,7 +117,7 @@ describe("a tool call", () => {
     expect((await assistant.callRaw(cancelling)).protocolError).toBeUndefined();
   });
 
-  test("that waited too long for a write has changed nothing", async () => {
+  test("changes nothing if it waits too long for the write lock", async () => {
     const { store, advance } = assistant.world;
     const [asked, over] = [createGate(), createGate()];
     const earlier = store.write(() => over.opened);
@@ -145,7 +145,7 @@ describe("a tool call", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("that reads a resource is rejected like a tool call", async () => {
+  test("fails with the same error as a resource read", async () => {
     const uri = `waypost://plans/${await plan()}/1`;
     vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(unreachable);
     const refused = assistant.readResource(uri);
@@ -155,8 +155,8 @@ describe("a tool call", () => {
   });
 });
 
-describe("an approval page", () => {
-  test("must be opened again after an outage", async () => {
+describe("during an outage of the database,", () => {
+  test("the approval page returns 503 and works again afterwards", async () => {
     const url = await ask();
     vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(unreachable);
     const page = await assistant.visit(url);
@@ -168,7 +168,7 @@ describe("an approval page", () => {
     expect((await assistant.visit(url)).status).toBe(200);
   });
 
-  test("reports that a decision may not have been saved", async () => {
+  test("the approval page reports that the decision may not have been saved", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const { decidePage } = approvals;
@@ -186,7 +186,7 @@ describe("an approval page", () => {
     expect(readHeading((await assistant.visit(url)).html)).toBe("Approved");
   });
 
-  test("confirms a saved approval even if the database fails afterwards", async () => {
+  test("the approval page confirms a decision saved before the outage", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const token = readToken((await assistant.visit(url)).html);
@@ -196,7 +196,7 @@ describe("an approval page", () => {
     expect([page.status, readHeading(page.html)]).toEqual([200, "Approved"]);
   });
 
-  test("with a template preview must be opened again after an outage", async () => {
+  test("the page of a template preview returns 503 and works again afterwards", async () => {
     const { preview_url } = (await assistant.callTool("preview_template")).structured;
     vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(busy);
     const page = await assistant.visit(preview_url);

@@ -37,7 +37,7 @@ function alterAnswers(change: (body: Record<string, unknown>) => unknown): Deplo
 const byPath = { sort: { field: "path", direction: "asc" } };
 
 describe("list_links", () => {
-  test("omits empty fields, and shows once how a path becomes a URL", async () => {
+  test("omits empty fields, and shows only once how to turn a path into a URL", async () => {
     await using stage = await open();
     const { structured } = await stage.callTool("list_links", byPath);
     const [folder, spring] = structured.links;
@@ -47,7 +47,7 @@ describe("list_links", () => {
     expect(JSON.stringify(structured)).not.toContain("null");
   });
 
-  test("shows the fields that its filters name", async () => {
+  test("shows the fields that are used in its filters", async () => {
     await using stage = await open();
     const list = async (args: Record<string, unknown>) =>
       (await stage.callTool("list_links", args)).structured.links;
@@ -77,7 +77,7 @@ describe("list_links", () => {
     expect((await page({}, "list_ios_apps")).ios_apps).toEqual([]);
   });
 
-  test("omits extra members and nulls of a remote list", async () => {
+  test("omits unknown metadata and null fields of a remote server's list", async () => {
     await using stage = await open({
       era: "v1",
       send: alterAnswers(({ links, meta }) => ({
@@ -94,7 +94,7 @@ describe("list_links", () => {
 });
 
 describe("get_link and create_link", () => {
-  test("show every set field, including fields that a remote server adds", async () => {
+  test("show every field that is set, including a remote server's additional fields", async () => {
     await using plain = await open();
     const { id } = (await plain.callTool("list_links", byPath)).structured.links[1];
     const tags = { of: ["tomorrow"] };
@@ -112,7 +112,7 @@ describe("get_link and create_link", () => {
     expect(structured.link).not.toHaveProperty("address");
   });
 
-  test("show a working URL whether or not the server encodes the path", async () => {
+  test("show a working URL whether or not the remote server encodes the path", async () => {
     for (const path of ["/spring", "spring", "spr%69ng"]) {
       await using stage = await open({ send: alterAnswers((body) => ({ ...body, path })) });
       const { structured } = await stage.callTool("create_link", {});
@@ -127,7 +127,7 @@ describe("get_link and create_link", () => {
 });
 
 describe("a tool result", () => {
-  test("is a single block of text, and has an error only after a failure", async () => {
+  test("is a single text block, and contains an error only after a failure", async () => {
     await using stage = await open();
     const result = await stage.client.callTool({ name: "get_link", arguments: { id: "spring" } });
     expect(result.content).toEqual([{ type: "text", text: expect.any(String) }]);
@@ -148,7 +148,7 @@ describe("a tool result", () => {
   });
 });
 
-test("the result of a deletion names the deleted record", async () => {
+test("the result of a deletion contains the deleted record's name", async () => {
   await using stage = await open();
   const bundle_id = "com.example.gone";
   await stage.callTool("register_ios_app", { bundle_id, team_id: "ABCDE12345", name: "Gone" });

@@ -56,15 +56,15 @@ test.each<readonly [tool: string, field: string, value: unknown, message: string
   ["register_android_app", "package_name", "com.taken", "Package name has already been taken"],
   ["register_android_app", "fingerprints", [], "Fingerprints can't be blank"],
   ["register_android_app", "fingerprints", ["AABB"], "Fingerprints is invalid"],
-])("%s with %s %j is rejected with the name of this field", async (tool, field, value, message) => {
+])("the error names the invalid field: %s with %s %j", async (tool, field, value, message) => {
   const valid = tool === "register_ios_app" ? ios : android;
   expect(await fail(tool, { ...valid, [field]: value })).toContainEqual([field, message]);
   // A remote server may reject a request that our own service accepts.
   expect(await failRemote({ error: message }, tool, valid)).toEqual([[field, message]]);
 });
 
-describe("an error sentence with several problems is split", () => {
-  test("if it has three parts, joined as in the specification", async () => {
+describe("splitting an error message into problems", () => {
+  test("separates three parts joined as in the specification", async () => {
     const parts = ["Bundle is invalid", "Bundle can't be blank", teamLength] as const;
     const [first, second, third] = parts;
     const problems = [
@@ -77,7 +77,7 @@ describe("an error sentence with several problems is split", () => {
     expect(await failRemote({ error }, "register_ios_app")).toEqual(problems);
   });
 
-  test("so that problems of new apps name the fields of these apps", async () => {
+  test("names the fields of the new apps of a link", async () => {
     const problems = await fail("create_link", {
       path: "taken",
       url: "ftp://a.example",
@@ -96,7 +96,7 @@ describe("an error sentence with several problems is split", () => {
     ]);
   });
 
-  test("so that problems with an unknown or ambiguous app name the app's field", async () => {
+  test("names the app's field for an unknown or ambiguous app", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],
@@ -112,7 +112,7 @@ describe("an error sentence with several problems is split", () => {
     ]);
   });
 
-  test("so that problems of projects and short links name their fields", async () => {
+  test("names the fields of projects and short links", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -147,7 +147,7 @@ describe("an error sentence with several problems is split", () => {
       ["name", "Name is odd, and Shape is round"],
     ],
     ["Named is no field, and Names neither"],
-  ])("as far as its parts are known: %s", async (error, ...problems) => {
+  ])("separates only the parts that it recognizes: %s", async (error, ...problems) => {
     expect(await failRemote({ error })).toEqual(problems);
   });
 });
@@ -172,7 +172,7 @@ test("a 400 with a list of errors shows them as problems", async () => {
   });
 });
 
-test("all parts of a remote message are quoted except those from the specification", async () => {
+test("the parts of a remote message that are not in the specification are quoted", async () => {
   const error = "Bundle is invalid and Team is odd";
   await using other = await openStage({ send: answering(422, { error }) });
   const { structured } = await other.callTool("register_ios_app", ios);
@@ -185,7 +185,7 @@ test("all parts of a remote message are quoted except those from the specificati
   });
 });
 
-test("a 400 with one sentence lists no problems", async () => {
+test("a 400 with a single message lists no problems", async () => {
   await using other = await openStage({ send: answering(400, { error: "Name is missing" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error).not.toHaveProperty("problems");

@@ -62,7 +62,7 @@ describe("list_links", () => {
     expect(rows[1]).not.toHaveProperty("android_app");
   });
 
-  test("shows the bundle ID of an app that a filter names", async () => {
+  test("shows the app's bundle ID when a filter uses it", async () => {
     const filters = [{ field: "ios_app_bundle_id", condition: "cont", value: "acme" }];
     const { links: rows } = await call("list_links", { filters, limit: 1 });
     expect(rows[0]).toMatchObject({ ios_app: "Acme Shop", ios_app_bundle_id: "com.acme.shop" });
@@ -77,7 +77,7 @@ test("the fallback URL is shown as the destination of a link without a URL", asy
 });
 
 describe("a written link", () => {
-  test("is returned with its fields, its URL and the problems of explain_link", async () => {
+  test("is returned with its fields, its URL and the same problems as explain_link", async () => {
     const { link, problems } = await call("create_link", { path: "made", name: "Made" });
     expect(link).toEqual({
       id: expect.any(String),
@@ -95,20 +95,20 @@ describe("a written link", () => {
     expect(changed.problems).toEqual((await call("explain_link", { id: "made" })).problems);
   });
 
-  test("without any fields is created, and its problems list what is missing", async () => {
+  test("can have no fields, and its problems then list what is missing", async () => {
     const { link, problems } = await call("create_link");
     expect(link.address).toMatch(/^http:\/\/default.localhost:8787\/./);
     const fields = problems.map(({ field }: { field: string }) => field);
     expect(fields).toEqual(["ios_fallback_url", "android_fallback_url", "url"]);
   });
 
-  test("with a valid URL has no problems", async () => {
+  test("has no problems if its URL is valid", async () => {
     const url = "https://shop.example.com";
     expect(await call("create_link", { url })).not.toHaveProperty("problems");
   });
 });
 
-test("the result of a large job is small, and get_job lists the receipts in pages", async () => {
+test("the result of a large job is short, and get_job returns the receipts in pages", async () => {
   const long = "x".repeat(300);
   const rows = Array.from({ length: 120 }, (_, row) => ({ path: `${long}-${row}`, name: long }));
   const { plan } = await call("plan_links", { operation: "upsert", rows });
@@ -125,7 +125,7 @@ test("the result of a large job is small, and get_job lists the receipts in page
   expect(paged.job.receipts[0].path).toHaveLength(304);
 });
 
-test("explain_access lists the state of all tools in 1.2 KB", async () => {
+test("explain_access lists the state of all tools in at most 1.2 KB", async () => {
   const { access, bytes } = await call("explain_access");
   expect(bytes).toBeLessThanOrEqual(1.2 * 1024);
   expect(access.project).toBe("Default");

@@ -37,7 +37,7 @@ test.each([undefined, "", "299", "anything", '299 a ""', '299 a "open', "299 a '
   },
 );
 
-test("at most five shortened warnings are shown, without the API key", async () => {
+test("at most five warnings are shown, truncated and without the API key", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `299 a "${index}"`).join(", ");
   expect(await list(many)).toHaveProperty("problems", ["0", "1", "2", "3", "4"].map(warned));
   const long = await list(`299 a "${"x".repeat(3000)}"`);

@@ -69,7 +69,7 @@ describe("an unknown argument", () => {
     ["apply_plan", { plan_id: "a", planId: "a" }, "planId", "plan_id"],
     ["export_links", { formt: "csv" }, "formt", "format"],
   ])(
-    "is rejected with the most similar known argument: %s %j",
+    "is rejected with a suggestion of the most similar argument: %s %j",
     async (tool, args, field, nearest) => {
       const name = field.split(".").at(-1);
       expect(await readProblems(tool, args)).toEqual([
@@ -78,7 +78,7 @@ describe("an unknown argument", () => {
     },
   );
 
-  test("without a similar name is rejected with a list of all arguments", async () => {
+  test("is rejected with a list of all arguments if no argument has a similar name", async () => {
     const [problem] = await readProblems("shorten_link", {
       url: "https://a.example",
       colour: "red",
@@ -89,7 +89,7 @@ describe("an unknown argument", () => {
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", ""])(
-    "with the name %j is rejected too",
+    "is rejected even with the name %j",
     async (name) => {
       const inside = JSON.parse(`{"ios_app":{${JSON.stringify(name)}:{"x":1}}}`);
       const [problem] = await readProblems("create_link", inside);
@@ -103,7 +103,7 @@ describe("an unknown argument", () => {
     },
   );
 
-  test("with invisible characters in its name is escaped in the error", async () => {
+  test("is escaped in the error if its name has invisible characters", async () => {
     const [problem] = await readProblems("get_link", { id: "a", "i\u202ed\n": "b" });
     expect(problem).toMatchObject({
       field: "i\\\\u{202e}d ",
@@ -190,7 +190,7 @@ describe("an argument with a wrong type or value", () => {
     },
   );
 
-  test("is rejected with the most similar allowed value", async () => {
+  test("is rejected with a suggestion of the most similar allowed value", async () => {
     const problems = await readProblems("list_links", {
       filters: [{ field: "nam", condition: "contains", value: "a" }],
       sort: { field: "click", direction: "down" },
@@ -265,7 +265,7 @@ describe("arguments that a client encoded as JSON twice", () => {
     expect(listed.meta.limit).toBe(5);
   });
 
-  test("are accepted for null, which removes an app", async () => {
+  test("are accepted for null, so an app can be removed", async () => {
     for (const ios_app of [null, "null"]) {
       const app = { bundle_id: "com.example.encoded" };
       const path = "detached";
@@ -283,7 +283,7 @@ describe("arguments that a client encoded as JSON twice", () => {
   });
 
   test.each(['{"a":1}', "[1,2]", "true", "12", "null", '"quoted"'])(
-    "are not decoded for text arguments: %s",
+    "are kept as text where text is expected: %s",
     async (text) => {
       const { link } = await accept("upsert_link", { path: "text", name: text });
       expect(link.name).toBe(text);
@@ -305,7 +305,7 @@ describe("arguments that a client encoded as JSON twice", () => {
 });
 
 describe("arguments of a call", () => {
-  test("that are too long are rejected by the API", async () => {
+  test("are rejected by the API if they are too long", async () => {
     const { structured } = await stage.callTool("create_link", { name: "x".repeat(2_000_000) });
     expect(structured.error).toMatchObject({ code: "bad_request", status: 413, effect: "none" });
     const long = await stage.callTool("create_link", { name: "x".repeat(10_000) });
@@ -314,7 +314,7 @@ describe("arguments of a call", () => {
     expect(id.structured.error.code).toMatch(/^(not_found|bad_request)$/);
   });
 
-  test("that are not an object are rejected", async () => {
+  test("are rejected if they are not an object", async () => {
     const { tools } = await stage.client.listTools();
     expect(tools.length).toBeGreaterThan(10);
     for (const args of [[], "text", 7]) {
@@ -323,12 +323,12 @@ describe("arguments of a call", () => {
     }
   });
 
-  test("that are null are treated as missing if null has no meaning", async () => {
+  test("are treated as missing if they are null and null has no meaning", async () => {
     await accept("list_links", { filters: null, sort: null, page: null, limit: null });
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("that are missing altogether are accepted", async () => {
+  test("may be missing altogether", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });

@@ -103,7 +103,7 @@ describe("a filter that the API would ignore", () => {
     expect(await readProblems([bundle], "list_android_apps")).toHaveLength(1);
   });
 
-  test("is rejected if it repeats the field and condition of another filter", async () => {
+  test("is rejected if it has the same field and condition as another filter", async () => {
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
     const message = "filters[1] repeats the field and condition of an earlier filter";
@@ -114,7 +114,7 @@ describe("a filter that the API would ignore", () => {
     expect((await list([one, { ...other, condition: "start" }])).sent).toHaveLength(1);
   });
 
-  test("is rejected if there are more filters than the API reads", async () => {
+  test("is rejected if the call has more filters than the API reads", async () => {
     const many = Array.from({ length: 51 }, () => ({ field: "name", condition: "eq", value: "a" }));
     for (const tool of filtering) {
       expect(await readProblems(many, tool)).toEqual(["filters has more than 50 items"]);
@@ -139,11 +139,11 @@ describe("a filter that the API supports", () => {
     ["created_at", "start", "1999-", []],
     ["clicks", "cont", 0, all],
     ["clicks", "cont", "x", []],
-  ])("is sent: %s %s %j", async (field, condition, value, paths) => {
+  ])("is sent to the API: %s %s %j", async (field, condition, value, paths) => {
     expect((await list([{ field, condition, value }])).paths.toSorted()).toEqual(paths);
   });
 
-  test("is sent together with a second filter", async () => {
+  test("is sent to the API together with a second filter", async () => {
     const filters = [
       { field: "path", condition: "cont", value: "spring" },
       { field: "name", condition: "not_eq", value: "Shoes" },

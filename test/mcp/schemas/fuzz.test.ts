@@ -284,7 +284,7 @@ async function check(scene: Scene, client: AssistantClient, call: Call): Promise
 }
 
 test(
-  `${wanted} hostile calls return valid results (FUZZ_SEED=${seed})`,
+  `${wanted} calls with hostile arguments return valid results (FUZZ_SEED=${seed})`,
   { timeout: 600_000 },
   async () => {
     await using assistant = await createAssistantWorld({ mode: "full", era: "v1" });
