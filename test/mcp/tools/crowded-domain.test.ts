@@ -88,15 +88,15 @@ async function countExcluded(): Promise<number> {
   return (opening?.["dynamic_app_link_components"]?.length ?? 0) - 4;
 }
 
-describe("in check_domain, paths of links without an app", () => {
-  test("are not reported while both association files contain all of them", async () => {
+describe("in check_domain, the paths of links without an app", () => {
+  test("cause no warning while both association files contain all of them", async () => {
     await plantAndroidApps(1);
     await plantLinks(200, (index) => `web-${index}`);
     expect(await check()).toEqual({ ok: true, codes: [], messages: [] });
     expect(await countExcluded()).toBe(200);
   });
 
-  test("are reported for each platform if they do not all fit into the files", async () => {
+  test("cause a warning with the number per platform if they do not all fit", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();
@@ -107,7 +107,7 @@ describe("in check_domain, paths of links without an app", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short paths with a query, which are also reported if they do not fit", async () => {
+  test("include short paths with a query, which cause the same warning", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");
@@ -125,7 +125,7 @@ describe("in check_domain, paths of links without an app", () => {
   });
 });
 
-test("check_domain reports an Android app that does not fit into its file", async () => {
+test("check_domain reports Android apps that do not fit into assetlinks.json", async () => {
   await plantAndroidApps(300);
   const named = (await readFile("assetlinks.json")).length;
   const { ok, codes, messages } = await check();
@@ -135,7 +135,7 @@ test("check_domain reports an Android app that does not fit into its file", asyn
   expect(messages[0]).toContain(` and ${300 - named - 5} more`);
 });
 
-test("check_domain reports an iOS app that does not fit into its file", async () => {
+test("check_domain reports iOS apps that do not fit into the association file", async () => {
   const long = "x".repeat(400);
   await plant(async (tenant) => {
     for (let index = 0; index < 400; index += 1) {

@@ -51,7 +51,7 @@ const wrongUrl = [{ field: "url", message: `Url ${rejection}` }];
 
 describe("with WAYPOST_DESTINATIONS, a link", () => {
   test.each(["create_link", "upsert_link", "shorten_link"])(
-    "written by %s may open only allowed hosts",
+    "written by %s can redirect only to allowed hosts",
     async (tool) => {
       expect(await fail(tool, argsOf(tool, forbiddenUrl))).toEqual(wrongUrl);
       expect((await call(tool, argsOf(tool, allowedUrl))).link.url).toBe(allowedUrl);
@@ -71,7 +71,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     ]);
   });
 
-  test("that already opens another host can still be renamed", async () => {
+  test("with a forbidden host can still be renamed", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     expect((await call("update_link", { id, name: "One" })).link.name).toBe("One");
     expect(
@@ -86,7 +86,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     expect(await fail("upsert_link", { ...whole, url: `${forbiddenUrl}/other` })).toEqual(wrongUrl);
   });
 
-  test("that the key cannot read can be pointed only at allowed hosts", async () => {
+  test("can be pointed only at allowed hosts if the key cannot read it", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });
@@ -95,7 +95,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     expect(error).toMatchObject({ code: "validation_failed", problems: wrongUrl });
   });
 
-  test("of the project can be shortened even if it opens another host", async () => {
+  test("can be shortened even if its host is forbidden", async () => {
     await assistant.plant("link", { path: "own", url: forbiddenUrl });
     const url = "http://default.localhost:8787/own";
     expect((await call("shorten_link", { url })).link.path).toBe("own");
@@ -118,7 +118,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     "https://shop.example.evil.example/",
     "https://\u0455hop.example/",
     " https://shop.example/",
-  ])("is rejected for the misleading URL %j", async (url) => {
+  ])("is rejected if its misleading URL is %j", async (url) => {
     expect(await fail("create_link", { url })).toHaveLength(1);
   });
 });
@@ -136,7 +136,7 @@ describe("with WAYPOST_DESTINATIONS, a plan", () => {
   test.each([
     ["rows", { rows: goodAndEvil }],
     ["csv", { csv: `path,url\na,${allowedUrl}\nb,${forbiddenUrl}\n` }],
-  ])("of %s reports the row that opens a forbidden host", async (_, source) => {
+  ])("from %s reports the row with a forbidden host", async (_, source) => {
     const made = await plan({ operation: "upsert", ...source });
     expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${rejection}`) }]);
     const { error } = await call("apply_plan", { plan_id: made.id });
@@ -144,7 +144,7 @@ describe("with WAYPOST_DESTINATIONS, a plan", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("by filters is rejected if the changes contain a forbidden host", async () => {
+  test("with filters is rejected if its changes contain a forbidden host", async () => {
     await assistant.plant("link", { path: "a", url: allowedUrl });
     const filters = [{ field: "path", condition: "eq", value: "a" }];
     const { error } = await call("plan_links", {
@@ -158,7 +158,7 @@ describe("with WAYPOST_DESTINATIONS, a plan", () => {
     });
   });
 
-  test("may keep a forbidden host that the link already opens", async () => {
+  test("can keep the forbidden host of an existing link", async () => {
     await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const rows = [{ path: "old", url: forbiddenUrl, name: "Renamed" }];
     const made = await plan({ operation: "upsert", rows });
@@ -167,14 +167,14 @@ describe("with WAYPOST_DESTINATIONS, a plan", () => {
     expect(job.counts).toMatchObject({ done: 1, rejected: 0 });
   });
 
-  test("from before the restriction is rejected without asking for approval", async () => {
+  test("made before the restriction is rejected without asking for approval", async () => {
     await using earlier = await openUnrestricted();
     const { id } = await plan({ operation: "upsert", rows: goodAndEvil }, earlier);
     const problems = await fail("apply_plan", { plan_id: id });
     expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${rejection}` }]);
   });
 
-  test("that would restore a forbidden host reports a conflict for that row", async () => {
+  test("to undo a job reports a conflict for a row with a forbidden host", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const ids = [];
     for (const [operation, row] of [
@@ -210,7 +210,7 @@ describe("with WAYPOST_DESTINATIONS, undo", () => {
     });
   });
 
-  test("rejects a forbidden host before asking for approval", async () => {
+  test("rejects a forbidden host without asking for approval", async () => {
     await using guarded = await openGuarded();
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const { change } = await call("update_link", { id, url: allowedUrl });
@@ -223,7 +223,7 @@ describe("with WAYPOST_DESTINATIONS, a page template", () => {
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${rejection}.` }];
 
   test.each(["save_template", "publish_template"])(
-    "written by %s may contain only allowed hosts",
+    "written by %s can contain only allowed hosts",
     async (tool) => {
       expect(await fail(tool, { body: picture, css: "" })).toEqual(wrong);
       const { error } = await call(tool, { body: page("<b>x</b>"), css: "" });
@@ -231,14 +231,14 @@ describe("with WAYPOST_DESTINATIONS, a page template", () => {
     },
   );
 
-  test("with a forbidden host can be changed as a draft but not published", async () => {
+  test("can be saved as a draft with a forbidden host, but not published", async () => {
     await assistant.world.call("PATCH", "/page_template", { body: { body: picture } });
     expect((await call("save_template", { css: "p{color:red}" })).error).toBe(undefined);
     const { error } = await call("publish_template", {});
     expect(error).toMatchObject({ code: "validation_failed", problems: wrong });
   });
 
-  test("that is already live can be published with a different stylesheet", async () => {
+  test("can be published with a forbidden host if that body was already live", async () => {
     const body = { body: picture, css: "" };
     await assistant.world.call("POST", "/page_template/publish", { body });
     const again = { body: picture, css: "p{color:red}" };
@@ -246,7 +246,7 @@ describe("with WAYPOST_DESTINATIONS, a page template", () => {
   });
 });
 
-test("a call with a forbidden host does not ask for approval", async () => {
+test("publish_template rejects a forbidden host without asking for approval", async () => {
   await using guarded = await openGuarded();
   const body = '<a href="https://evil.example">x</a>{% store_buttons %}';
   expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
@@ -266,7 +266,7 @@ test("a project's own host list applies in addition to the operator's list", asy
   expect((await call("create_link", { url: allowedUrl })).link.url).toBe(allowedUrl);
 });
 
-test("a write may keep a forbidden host only if the link already had it", async () => {
+test("a link write may keep a forbidden host only if the link already had it", async () => {
   const written = { id: "1", path: "other", url: forbiddenUrl };
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
   const limits = limitDestinations(destinations, () => known);

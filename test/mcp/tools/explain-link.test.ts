@@ -48,7 +48,7 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 
 const ios = { bundle_id: "com.example.app" };
 
-test("explain_link explains a link's URL together with its query", async () => {
+test("explain_link includes the query of the given URL", async () => {
   await using stage = await open();
   const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
   expect(visits.desktop.to).toBe("https://a.example?id=1");
@@ -57,7 +57,7 @@ test("explain_link explains a link's URL together with its query", async () => {
   expect(other.visits.desktop.to).toBe("https://a.example");
 });
 
-test("explain_link explains an existing link and its apps by the link's path", async () => {
+test("explain_link explains an existing link and its apps, given the link's path", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, { id: "spring" });
   expect(visits.ios.with_app.action).toBe("open_app");
@@ -105,12 +105,12 @@ describe("an app in a draft of explain_link", () => {
     expect(ignored.message).toContain("already registered");
   });
 
-  test("with an invalid ID is rejected without a lookup", async () => {
+  test("causes an error without a lookup if its ID is invalid", async () => {
     const [problem] = await iosProblems({ id: "com.example.app" });
     expect(problem.message).toContain("could not be read");
   });
 
-  test("is unknown if the key may not read it, but the rest is explained", async () => {
+  test("is treated as unknown if the key may not read apps", async () => {
     for (const error of [
       messages.scope_missing("ios_apps.index"),
       messages.role_required("viewer"),
@@ -135,7 +135,7 @@ describe("an app in a draft of explain_link", () => {
 });
 
 describe("explain_link", () => {
-  test("suggests using the ID if a draft has the path of an existing link", async () => {
+  test("suggests the ID argument if a draft has only the path of an existing link", async () => {
     await using stage = await open();
     const { problems } = await explain(stage, { path: "spring" });
     const hint = { field: "path", message: "A link with this path exists: use its id." };
@@ -158,7 +158,7 @@ describe("explain_link", () => {
     },
   );
 
-  test("uses the project's settings if they are known", async () => {
+  test("includes the effect of the project's settings if they are known", async () => {
     const fields = {
       url: "https://a.example",
       referrer: "mail",
@@ -170,7 +170,7 @@ describe("explain_link", () => {
     expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
   });
 
-  test("reports which settings of a remote project are unknown", async () => {
+  test("reports results that depend on a remote project's settings as unknown", async () => {
     const remote = { base_url: "https://api.example", link_origin: undefined };
     const theirs = await readKnownKey(remote, { followKey: () => findNothing }, world.key);
     await using stage = await open({ known: theirs });
@@ -180,7 +180,7 @@ describe("explain_link", () => {
     expect((await explain(own, { id: "spring" })).installs.android.matched).toBe("never");
   });
 
-  test("says whether the page has a button that opens the app", async () => {
+  test("reports whether the link's page has a button that opens the app", async () => {
     const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
     await using stage = await open();
     await using other = await open({ known: { ...known, hasSecondHost: true } });

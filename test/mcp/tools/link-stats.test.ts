@@ -36,7 +36,7 @@ openForAll(createAssistantWorld, async (opened) => {
 const spring = [{ field: "name", condition: "cont", value: "spring" }];
 const lastWeek = { from: "2026-01-12", to: "2026-01-18" };
 
-test("one call of link_stats compares a week with the week before", async () => {
+test("link_stats compares a week with the previous week in one call", async () => {
   const given = { filters: spring, ...lastWeek, compare: true };
   const { structured, isError, text } = await assistant.callTool("link_stats", given);
   expect(isError, text).toBe(false);
@@ -52,7 +52,7 @@ test("one call of link_stats compares a week with the week before", async () => 
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("link_stats by link lists the top 10 links and combines the rest", async () => {
+test("link_stats grouped by link lists the top 10 links and combines the rest", async () => {
   const given = { ...lastWeek, from: "2026-01-01", by: "link", compare: true };
   const { structured, text } = await assistant.callTool("link_stats", given);
   const keys = structured.stats.rows.map(({ key }: { key: string }) => key);
@@ -63,7 +63,7 @@ test("link_stats by link lists the top 10 links and combines the rest", async ()
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
-test("link_stats of a month lists the clicks of each day and of the previous month", async () => {
+test("link_stats for a month lists each day's clicks and the previous month's total", async () => {
   const given = { by: "day", compare: true, time_zone: "Europe/Berlin" };
   const month = { ...given, from: "2025-10-01", to: "2025-10-31" };
   const { structured } = await assistant.callTool("link_stats", month);
@@ -74,7 +74,7 @@ test("link_stats of a month lists the clicks of each day and of the previous mon
   expect(rows[15].previous).toBeGreaterThan(0);
 });
 
-test("link_stats of a link names its path and uses the requested time zone", async () => {
+test("link_stats for one link names its path and uses the requested time zone", async () => {
   const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
   const { structured } = await assistant.callTool("link_stats", given);
   expect(structured.stats.time_zone).toBe("America/New_York");
@@ -89,7 +89,7 @@ test.each([
   ["from", { from: "2026-01-10", to: "2026-01-09" }],
   ["from", { from: "2010-01-10", to: "2026-01-09" }],
   ["by", { by: "hour", from: "2025-01-10" }],
-])("the error of link_stats names the field %s for %j", async (field, given) => {
+])("the error of link_stats names the invalid field %s: %j", async (field, given) => {
   const { error } = (await assistant.callTool("link_stats", given)).structured;
   expect(error.problems).toEqual([{ field, message: error.message }]);
   expect(error.next).toBe("Correct the fields named in `problems` and call link_stats again.");

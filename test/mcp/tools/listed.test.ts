@@ -43,7 +43,7 @@ async function list(setting: Setting, era?: "v1" | "legacy" | "modern") {
 }
 
 describe("the list of tools", () => {
-  test("for a full key matches the snapshot", async () => {
+  test("for a key with all permissions matches the snapshot", async () => {
     const text = (await list(full)).map((tool) => write(tool, undefined)).join("\n\n");
     await expect(`${text}\n`).toMatchFileSnapshot("snapshots/full.snap");
   });
@@ -55,7 +55,7 @@ describe("the list of tools", () => {
     ["a master key", master, "master-key"],
     ["an unknown remote key", unknown, "unknown-key"],
   ])(
-    "for %s matches the snapshot of differences from the full key's list",
+    "for %s matches the snapshot of its differences from the full list",
     async (_, setting, name) => {
       const whole = new Map((await list(full)).map((tool) => [tool.name, tool]));
       const text = (await list(setting))
@@ -65,7 +65,7 @@ describe("the list of tools", () => {
     },
   );
 
-  test("has the same tools in the same order for every client", async () => {
+  test("contains the same tools in the same order for every client", async () => {
     const [first, second, third] = [await list(full), await list(full, "v1"), await list(full)];
     expect(JSON.stringify(third)).toBe(JSON.stringify(first));
     expect(second.map(({ name }) => name)).toEqual(first.map(({ name }) => name));
@@ -131,7 +131,7 @@ describe("the list of tools", () => {
 describe("the schema of every tool", () => {
   const settings = [full, readOnly, unknown];
 
-  test("uses only keywords that all JSON Schema dialects support", async () => {
+  test("uses only keywords of all JSON Schema dialects", async () => {
     const ajv = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true });
     for (const setting of settings) {
       for (const { name, inputSchema, outputSchema = {} } of await list(setting)) {
@@ -144,7 +144,7 @@ describe("the schema of every tool", () => {
     }
   });
 
-  test("accepts errors and rejects malformed errors in both validators", async () => {
+  test("accepts valid errors and rejects malformed ones in both SDKs' validators", async () => {
     const failure = { code: "not_found", message: "a", effect: "none", retry: "never", next: "b" };
     for (const validator of [new ValidatorV1(), new ValidatorV2()]) {
       for (const { name, outputSchema = {} } of await list(full)) {

@@ -26,7 +26,7 @@ const call = async (tool: string, args: Record<string, unknown> = {}) =>
   (await assistant.callTool(tool, args)).structured;
 
 test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
-  "a write, the history and an undo name both apps: %j",
+  "replacing a link's app shows both names in the result and the history: %j",
   async (ios_app) => {
     const { change } = await call("update_link", { id: "spring", ios_app });
     expect(change.fields).toEqual({ ios_app: moved });
@@ -36,7 +36,7 @@ test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   },
 );
 
-test("a plan names both apps in its sample and its rows", async () => {
+test("a plan that replaces an app shows both names in its sample and its rows", async () => {
   const ios_app = { bundle_id: shop.bundle_id };
   const byRows = { operation: "update", rows: [{ path: "spring", ios_app }] };
   const filters = [{ field: "path", condition: "eq", value: "spring" }];
@@ -55,13 +55,13 @@ test("two apps with the same name are shown with their bundle IDs", async () => 
   expect(change.fields.ios_app.to).toBe("Acme Shop (com.acme.shop)");
 });
 
-test("removing a link's app shows the name of the old app", async () => {
+test("removing a link's app shows the removed app's name", async () => {
   const { change } = await call("update_link", { id: "spring", ios_app: null });
   expect(change.fields.ios_app.from).toBe("Acme Legacy");
   expect(change.fields.ios_app.to ?? null).toBeNull();
 });
 
-test("a key that may not read apps sees app IDs", async () => {
+test("changes show app IDs to a key that may not read apps", async () => {
   const scopes = ["links.index", "links.show", "links.update"] as const;
   const key = await assistant.world.addKey({ scopes });
   const { callTool } = await assistant.connect({ key });
@@ -69,7 +69,7 @@ test("a key that may not read apps sees app IDs", async () => {
   expect(structured.change.fields.ios_app_id.from).toMatch(/^[\da-f-]{36}$/);
 });
 
-test("a change without an app needs no extra request", async () => {
+test("a change that involves no app needs no extra request", async () => {
   const before = assistant.countAsked();
   await call("update_link", { id: "spring", name: "Spring" });
   const plain = assistant.countAsked() - before;

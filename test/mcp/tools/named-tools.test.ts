@@ -29,37 +29,40 @@ const configurations: readonly ToolSettings[] = [
   ...scopes.map((scope) => ({ scopes: [scope] })),
 ];
 
-test.each(configurations)("no text or error names a tool that is hidden by %j", async (given) => {
-  const send = answering(404, { error: "Link not found" });
-  await using stage = await openStage({ send, known: { facts: ownerFacts }, ...given });
-  const tools = await stage.listTools();
-  const visible = new Set(tools.map(({ name }) => name));
-  const { prompts } = await stage.client.listPrompts();
-  const written = await Promise.all(
-    prompts.map(({ name, arguments: known = [] }) => {
-      const given = Object.fromEntries(known.map((argument) => [argument.name, "x"]));
-      return stage.client.getPrompt({ name, arguments: given });
-    }),
-  );
-  const texts = JSON.stringify([tools, stage.client.getInstructions(), written]);
-  expect(listHiddenToolNames(texts, visible)).toEqual([]);
-  for (const { name, inputSchema } of tools) {
-    const target = "id" in (inputSchema.properties ?? {}) ? { id: "nowhere" } : {};
-    for (const args of [target, { colour: "red" }]) {
-      const { next = "", problems = [] } =
-        (await stage.callTool(name, args)).structured.error ?? {};
-      expect([name, listHiddenToolNames(JSON.stringify([next, problems]), visible)]).toEqual([
-        name,
-        [],
-      ]);
+test.each(configurations)(
+  "no description, prompt or error names a tool hidden by %j",
+  async (given) => {
+    const send = answering(404, { error: "Link not found" });
+    await using stage = await openStage({ send, known: { facts: ownerFacts }, ...given });
+    const tools = await stage.listTools();
+    const visible = new Set(tools.map(({ name }) => name));
+    const { prompts } = await stage.client.listPrompts();
+    const written = await Promise.all(
+      prompts.map(({ name, arguments: known = [] }) => {
+        const given = Object.fromEntries(known.map((argument) => [argument.name, "x"]));
+        return stage.client.getPrompt({ name, arguments: given });
+      }),
+    );
+    const texts = JSON.stringify([tools, stage.client.getInstructions(), written]);
+    expect(listHiddenToolNames(texts, visible)).toEqual([]);
+    for (const { name, inputSchema } of tools) {
+      const target = "id" in (inputSchema.properties ?? {}) ? { id: "nowhere" } : {};
+      for (const args of [target, { colour: "red" }]) {
+        const { next = "", problems = [] } =
+          (await stage.callTool(name, args)).structured.error ?? {};
+        expect([name, listHiddenToolNames(JSON.stringify([next, problems]), visible)]).toEqual([
+          name,
+          [],
+        ]);
+      }
     }
-  }
-});
+  },
+);
 
-describe("a result does not name a tool that another client may not have", () => {
+describe("a result names no other tool", () => {
   const url = "http://shop.example";
 
-  test("if it describes plans, jobs or an undo", async () => {
+  test("when it describes plans, jobs or an undo", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     const call = async (tool: string, args: Record<string, unknown>) => {
       const { structured } = await assistant.callTool(tool, args);
@@ -89,7 +92,7 @@ describe("a result does not name a tool that another client may not have", () =>
     await call("undo", { change_id: "none" });
   });
 
-  test("if it describes links and their problems", async () => {
+  test("when it describes links and their problems", async () => {
     await using assistant = await createAssistantWorld({ mode: "full" });
     for (const [tool, args] of [
       ["create_link", { path: "a", url, campaign_token: "a".repeat(31), provider_token: "1" }],

@@ -46,7 +46,7 @@ describe("the tool selection", () => {
     expect(() => listSelectedTools(selection)).toThrow(new UnknownTool(message));
   });
 
-  test("with an unknown name is rejected with a list of all names", () => {
+  test("is rejected with a list of all names if it has an unknown name", () => {
     expect(() => listSelectedTools("kubernetes")).toThrow(
       /known: links, short_links, apps, .*list_links/,
     );
@@ -69,7 +69,7 @@ test.each(["delete_link", "plan_links"])("read-only mode rejects %s", async (nam
   });
 });
 
-test("a tool that WAYPOST_TOOLS excludes is rejected", async () => {
+test("a call of a tool excluded by WAYPOST_TOOLS is rejected", async () => {
   expect(await readRejection({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
     message: "The operator's WAYPOST_TOOLS excludes delete_link.",
     retry: "never",

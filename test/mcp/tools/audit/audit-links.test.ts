@@ -60,7 +60,7 @@ async function expectFixed(code: string): Promise<void> {
   expect((await find(code))?.count ?? 0).toBeLessThan(before.count);
 }
 
-test("a project without problems has no groups", async () => {
+test("audit_links returns no groups for a project without problems", async () => {
   for (const path of ["a", "b", "c"]) await plant({ path, url: `${otherUrl}/${path}` });
   expect(await call("audit_links")).toEqual({
     audit: { checked: 3, complete: true, groups: [] },
@@ -69,7 +69,7 @@ test("a project without problems has no groups", async () => {
 });
 
 describe("audit_links", () => {
-  test("reports a missing destination once, or for each platform without one", async () => {
+  test("reports a missing destination once, or once per affected platform", async () => {
     const none = await plant({ path: "none" });
     const ios = await plant({ path: "ios", ios_fallback_url: otherUrl });
     const found = await audit();
@@ -80,7 +80,7 @@ describe("audit_links", () => {
     ]);
   });
 
-  test("reports links that redirect to themselves or in a circle", async () => {
+  test("reports links that redirect to themselves or to each other in a loop", async () => {
     const short = await assistant.plant("link", { path: "c", options: { shorten: true } });
     const { link } = await call("get_link", { id: short.id });
     const [a, b] = [
@@ -98,10 +98,10 @@ describe("audit_links", () => {
   });
 });
 
-describe("apps in an audit", () => {
+describe("an app in an audit", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
-  test("with problems are reported only once for all their links", async () => {
+  test("with a problem is reported only once for all its links", async () => {
     const ios = await assistant.plant("ios_app", { ...ios_app, team_id: "abcde12345" });
     const android = await assistant.plant("android_app", {
       package_name: "com.example.app",
@@ -124,7 +124,7 @@ describe("apps in an audit", () => {
     ]);
   });
 
-  test("that were deleted can be removed from links by repeated fixes", async () => {
+  test("that was deleted can be removed from all links by repeated fixes", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ios_app });
     }
@@ -137,7 +137,7 @@ describe("apps in an audit", () => {
     expect(await find("deleted_app")).toBeUndefined();
   });
 
-  test("that the key cannot read are reported as not checked", async () => {
+  test("is reported as not checked if the key may not read apps", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     const client = await assistant.connect({ key });
     await plant({ path: "a", url: otherUrl, ios_app });
@@ -154,12 +154,12 @@ describe("apps in an audit", () => {
   });
 });
 
-describe("a fix that audit_links suggests", () => {
+describe("a fix suggested by audit_links", () => {
   test.each<[string, Args]>([
     ["hidden_characters", { name: "Spring\u200b sale\u202e" }],
     ["http_address", { url: "http://shop.example/a?b=1" }],
     ["deferred_linking_without_app", { ios_deferred_deep_linking_enabled: true }],
-  ])("removes the problem %s", async (code, fields) => {
+  ])("resolves the problem %s", async (code, fields) => {
     for (let index = 0; index < 22; index += 1) {
       await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ...fields });
     }
@@ -173,7 +173,7 @@ describe("a fix that audit_links suggests", () => {
     expect(await find(code)).toBeUndefined();
   });
 
-  test("changes all links that were checked, even if the result does not list them", async () => {
+  test("changes every affected link, even those that the result does not list", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `http://shop.example/${index}` });
     }
@@ -186,13 +186,13 @@ describe("a fix that audit_links suggests", () => {
     expect((await find("http_address"))?.count).toBe(1);
   });
 
-  test("for a name keeps all visible characters", async () => {
+  test("keeps all visible characters of a name", async () => {
     await plant({ path: "a", url: otherUrl, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
     await expectFixed("hidden_characters");
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
   });
 
-  test("is left out for a key that may not write", async () => {
+  test("is omitted if the key may not change links", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     await plant({ path: "a", url: otherUrl, name: "a\u200b" });
     const { structured } = await (await assistant.connect({ key })).callTool("audit_links");
@@ -209,7 +209,7 @@ test("links that differ only in their path are reported as duplicates", async ()
   expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("links without a visit in 90 days are reported with matching filters", async () => {
+test("links without a visit in 90 days are reported with filters that find them", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${otherUrl}/old` });
   const visited = await plant({ path: "visited", url: `${otherUrl}/visited` });
@@ -228,7 +228,7 @@ test("links without a visit in 90 days are reported with matching filters", asyn
   ]);
 });
 
-test("an audit checks only the filtered links, and lists more IDs on further pages", async () => {
+test("audit_links checks only matching links, and lists further IDs on later pages", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });
@@ -241,7 +241,7 @@ test("an audit checks only the filtered links, and lists more IDs on further pag
   expect(shown.toSorted()).toEqual(ids.toSorted());
 });
 
-test("an audit changes nothing, and its result has at most 3,000 bytes", async () => {
+test("audit_links changes nothing, and its result has at most 3,000 bytes", async () => {
   for (let index = 0; index < 40; index += 1) {
     const path = `p${index}`;
     await plant({ path, url: index % 8 === 0 ? "http://shop.example" : `${otherUrl}/${index}` });

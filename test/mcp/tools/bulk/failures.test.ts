@@ -42,14 +42,14 @@ describe("a plan or job", () => {
     ["get_job", { job_id: "nothing" }, "job", "list of jobs"],
     ["cancel_job", { job_id: "nothing" }, "job", "list of jobs"],
     ["plan_links", { undo: "nothing" }, "job", "list of jobs"],
-  ])("that does not exist returns not_found: %s %j", async (tool, args, kind, next) => {
+  ])("causes not_found if it does not exist: %s %j", async (tool, args, kind, next) => {
     const error = await fail(tool, args);
     const message = `This key has no ${kind} with this id.`;
     expect(error).toMatchObject({ ...refused, code: "not_found", message });
     expect(error.next).toContain(next);
   });
 
-  test("of another API key returns not_found from every tool", async () => {
+  test("causes not_found if it belongs to another API key", async () => {
     const { id } = await plan({ operation: "upsert", rows });
     const { job } = await call("apply_plan", { plan_id: id });
     const key = await assistant.world.addKey({});
@@ -96,7 +96,7 @@ describe("apply_plan", () => {
     }
   });
 
-  test("lists the first 20 problems of a plan with many", async () => {
+  test("lists only the first 20 problems of a plan", async () => {
     const many = Array.from({ length: 60 }, (_, index) => ({ path: `p${index}`, url: "x" }));
     const { id, counts, problems } = await plan({ operation: "upsert", rows: many });
     expect([counts.invalid, problems.length]).toEqual([60, 50]);
@@ -121,7 +121,7 @@ test.each([
   [{ options: { shorten: true } }, "changes.options.shorten", /^A link can get a short path/],
   [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
 ])(
-  "invalid changes are rejected with the name of the field: %j",
+  "plan_links rejects invalid changes with the name of the field: %j",
   async (changes, field, message) => {
     await assistant.plant("link", { path: "a" });
     const filters = [{ field: "path", condition: "eq", value: "a" }];
@@ -132,7 +132,7 @@ test.each([
   },
 );
 
-test("a job cannot be undone while it runs", async () => {
+test("a job cannot be undone while it is running", async () => {
   await using slow = await createAssistantWorld({ era: "v1", spacing_ms: 400 });
   const many = Array.from({ length: 20 }, (_, index) => ({ path: `p${index}` }));
   const { plan: made } = (await slow.callTool("plan_links", { operation: "upsert", rows: many }))

@@ -31,11 +31,11 @@ async function run(args: Record<string, unknown>) {
 test.each([
   [{ url: "https://y.example/new" }, "changed 3 links (url)"],
   [{ name: "N", social_title: "T" }, "changed 3 links (name and social_title)"],
-])("the description of a job that sets %j names the changed fields", async (changes, what) => {
+])("a job's description names the changed fields: %j", async (changes, what) => {
   expect((await run({ operation: "update", filters, changes })).what).toBe(what);
 });
 
-test("the description of a job that creates and changes links has both numbers", async () => {
+test("a job's description contains the numbers of created and changed links", async () => {
   const url = "https://x.example/new";
   const rows = [{ path: "p0", url }, { path: "new" }, { path: "newer" }];
   expect((await run({ operation: "upsert", rows })).what).toBe("created 2 and changed 1 link");
@@ -43,7 +43,7 @@ test("the description of a job that creates and changes links has both numbers",
   expect((await run(one)).what).toBe("created 1 link");
 });
 
-test("job lists and the history use the same description of a job and its undo", async () => {
+test("job lists and the history describe a job and its undo with the same words", async () => {
   const { id } = await run({ operation: "delete", filters });
   const undo = await run({ undo: id });
   const descriptions = [`undid ${id}`, "deleted 3 links"];
@@ -56,7 +56,7 @@ test("job lists and the history use the same description of a job and its undo",
   );
 });
 
-test("the description of a job does not count its rejected rows", async () => {
+test("a job's description does not count rejected rows", async () => {
   const { plan } = await call("plan_links", {
     operation: "update",
     filters,
@@ -72,7 +72,7 @@ test("the description of a job does not count its rejected rows", async () => {
   expect(changes[0].target.name).toBe("changed 2 of 3 links (name)");
 });
 
-test("another key of the project can read the job's description in the history", async () => {
+test("the history shows a job's description to other keys of the project", async () => {
   await run({ operation: "update", filters, changes: { name: "N" } });
   const other = await assistant.connect({ key: await assistant.world.addKey({}) });
   const { changes } = (await other.callTool("list_changes", {})).structured;

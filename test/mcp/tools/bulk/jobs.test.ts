@@ -122,7 +122,7 @@ describe("a client that supports tasks", () => {
     return task;
   }
 
-  test("gets a task for the job, and the call's result when the task is completed", async () => {
+  test("gets a task from apply_plan, and the result once the task is completed", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
     const task = await runToEnd(assistant.callRaw(apply));
@@ -143,7 +143,7 @@ describe("a client that supports tasks", () => {
     expect(again.structuredContent.job).toMatchObject({ id: task.taskId, state: "done" });
   });
 
-  test("can cancel the task", async () => {
+  test("can cancel the task of a job", async () => {
     const { id } = await plan();
     const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities };
     const { taskId } = await runToEnd(assistant.callRaw(apply));
@@ -187,7 +187,7 @@ test.each([
   ["modern", {}],
   ["v1", { extensions: { "io.modelcontextprotocol/tasks": {} } }],
 ] as const)(
-  "apply_plan of a %s client that declares %j returns when the job ends",
+  "apply_plan returns when the job ends, for a %s client with the capabilities %j",
   async (era, capabilities) => {
     const { id } = await plan();
     const client = await assistant.connect({ era, capabilities });
@@ -208,8 +208,8 @@ async function leaveHalfWay() {
 
 const resumeAdvice = "Applying its plan (plan_id) again resumes it.";
 
-describe("a job that stopped half way", () => {
-  test("is described in read-only mode without naming the tool that resumes it", async () => {
+describe("a job that stopped halfway", () => {
+  test("is listed in read-only mode without the name of the tool that resumes it", async () => {
     const { applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -222,7 +222,7 @@ describe("a job that stopped half way", () => {
     expect([job.next, read.job.next]).toEqual([resumeAdvice, resumeAdvice]);
   });
 
-  test("can be resumed by the next process without a second approval", async () => {
+  test("can be resumed by another process without a second approval", async () => {
     const { plan_id, applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
@@ -253,7 +253,7 @@ describe("a job that stopped half way", () => {
   });
 });
 
-test("a plan expires after an hour unless a job used it", async () => {
+test("a plan expires after an hour unless it has been applied", async () => {
   const [old, used] = [await plan(), await plan()];
   await apply(used.id);
   assistant.advance(3_600_001);
@@ -264,7 +264,7 @@ test("a plan expires after an hour unless a job used it", async () => {
   expect((await call("apply_plan", { plan_id: used.id })).job).toMatchObject({ state: "done" });
 });
 
-describe("an approval from before a job was cancelled", () => {
+describe("an approval requested before a job was cancelled", () => {
   let other: AssistantWorld;
   let plan_id: string;
 
@@ -300,7 +300,7 @@ describe("an approval from before a job was cancelled", () => {
     expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 
-  test("does not resume the job after it was resumed and cancelled again", async () => {
+  test("does not resume the job after the job was resumed and cancelled again", async () => {
     await applyUntil(2, await ask());
     const [again, later] = [await ask(), await ask()];
     await applyUntil(4, again);
@@ -308,7 +308,7 @@ describe("an approval from before a job was cancelled", () => {
   });
 });
 
-test("a key that may not delete links cannot plan to delete them", async () => {
+test("plan_links rejects a deletion plan of a key that may not delete links", async () => {
   const key = await assistant.world.addKey({
     scopes: ["links.index", "links.show", "links.update"],
   });

@@ -36,7 +36,7 @@ describe("a plan that replaces an app", () => {
   });
 
   test.each([{ bundle_id: "Acme Shop" }, { id: "acme shop" }, { id: "com.acme.shop" }])(
-    "accepts %j for the new app",
+    "finds the new app by %j",
     async (ios_app) => {
       const { plan, error } = await call("plan_links", {
         operation: "update",
@@ -49,7 +49,7 @@ describe("a plan that replaces an app", () => {
     },
   );
 
-  test("accepts the app's name in rows and in CSV", async () => {
+  test("finds the new app by its name in rows and in CSV", async () => {
     for (const ios_app of [{ bundle_id: "Acme Shop" }, { id: "Acme shop" }]) {
       const rows = [{ path: "old", ios_app }];
       const { plan } = await call("plan_links", { operation: "update", rows });
@@ -61,7 +61,7 @@ describe("a plan that replaces an app", () => {
   });
 });
 
-test("an ambiguous or unknown app name is rejected with suggestions", async () => {
+test("a plan with an ambiguous or unknown app name suggests apps", async () => {
   await assistant.plant("ios_app", {
     bundle_id: "com.acme.shop2",
     team_id: "ABCDE12345",
@@ -119,14 +119,14 @@ describe("a row of a plan", () => {
     expect((await readLink(spring.id)).path).toBe("summer");
   });
 
-  test("is invalid if an earlier row has the same link", async () => {
+  test("is invalid if an earlier row names the same link", async () => {
     const ids = [`${host}/spring`, spring.shortened_path, "Spring"];
     const rows = [{ path: "spring" }, ...ids.map((id) => ({ id }))];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 1, conflict: 0, invalid: 3 });
   });
 
-  test("does not find a link by a URL on another host", async () => {
+  test("cannot find a link by a URL on another host", async () => {
     const rows = [{ id: "https://elsewhere.example/spring" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
@@ -136,7 +136,7 @@ describe("a row of a plan", () => {
     );
   });
 
-  test("prefers an exact path to a URL", async () => {
+  test("finds a link by its exact path rather than as a URL", async () => {
     await assistant.plant("link", { path: `${host}/spring`, name: "Exact" });
     const rows = [{ id: `${host}/spring` }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
@@ -153,7 +153,7 @@ describe("a row of a plan", () => {
     expect((await readLink(meant)).url).toBe("https://x.example/new");
   });
 
-  test("does not find a link by a name that two links have", async () => {
+  test("cannot find a link by a name that two links have", async () => {
     await assistant.plant("link", { path: "twin", name: "Spring sale" });
     await assistant.plant("link", { path: "sale", name: "Spring sale" });
     const rows = [{ id: "Spring sale" }];
@@ -163,14 +163,14 @@ describe("a row of a plan", () => {
     expect(message).toMatch(/^Several links match: "(twin" and "sale|sale" and "twin)";/);
   });
 
-  test("with an unknown path does not match another link's name", async () => {
+  test("does not compare its path with the names of links", async () => {
     await assistant.plant("link", { path: "other-path", name: "gone" });
     const rows = [{ path: "gone" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.sample[0].message).toBe("This link does not exist");
   });
 
-  test("can contain a URL instead of a path without a request for each row", async () => {
+  test("can contain a URL instead of a path without an extra request per row", async () => {
     const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
     for (const path of many) await assistant.plant("link", { path });
     const byPath = await countRequests(many.map((path) => ({ path })));

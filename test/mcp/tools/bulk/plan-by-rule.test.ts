@@ -41,7 +41,7 @@ const move = (field: string) => {
   return { field, from: "old.example.com", to: "new.example.com", match: "host" };
 };
 
-describe("a rule that moves links to another domain", () => {
+describe("a rule to move links to another domain", () => {
   const replace = [move("url"), move("ios_fallback_url")];
 
   beforeEach(async () => {
@@ -80,7 +80,7 @@ describe("a rule that moves links to another domain", () => {
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
   });
 
-  test("is shown in the approval preview both as a rule and for each link", async () => {
+  test("is shown as a rule in the preview, and for each link on the approval page", async () => {
     const { plan: made } = await plan({ replace });
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
@@ -135,13 +135,13 @@ test.each([
   [{ replace: [{ field: "path", from: "p0", to: "_waypost/x", match: "text" }] }],
   [{ replace: [{ field: "path", from: "p0", to: "a/../b", match: "text" }] }],
   [{ replace: [{ field: "name", from: "a", to: "a\0", match: "text" }] }],
-])("a rule that produces a forbidden value is invalid: %j", async (rules) => {
+])("a rule is invalid for a link if it produces a forbidden value: %j", async (rules) => {
   await assistant.plant("link", { path: "p0", name: "a", url: "https://old.example.com/" });
   const { plan: made } = await plan(rules);
   expect(made.counts).toMatchObject({ update: 0, invalid: 1 });
 });
 
-test("a rule that produces a path of another link causes a conflict", async () => {
+test("a rule that produces another link's path causes a conflict", async () => {
   await assistant.plant("link", { path: "p-a" });
   await assistant.plant("link", { path: "promo-b" });
   await assistant.plant("link", { path: "p-b" });
@@ -156,7 +156,7 @@ test("a rule that produces a path of another link causes a conflict", async () =
   expect(paths).toEqual(["p-b", "promo-a", "promo-b"]);
 });
 
-test("a rule that produces the same path twice causes a conflict", async () => {
+test("a rule that produces the same path for two links causes a conflict", async () => {
   await assistant.plant("link", { path: "p-x1" });
   await assistant.plant("link", { path: "p-1" });
   const replace = [{ field: "path", from: "x", to: "", match: "text" }];
@@ -167,7 +167,7 @@ test("a rule that produces the same path twice causes a conflict", async () => {
   expect(made.counts).toMatchObject({ update: 1, conflict: 1 });
 });
 
-describe("a link that a rule makes invalid", () => {
+describe("a link made invalid by a rule", () => {
   beforeEach(async () => {
     await assistant.plant("link", { path: "p0", url: "https://old.example.com/a" });
     await assistant.plant("link", {
@@ -201,13 +201,13 @@ describe("a link that a rule makes invalid", () => {
   });
 });
 
-describe("with skip_invalid, invalid rows", () => {
+describe("invalid rows with skip_invalid", () => {
   const rows = [{ path: "a" }, { path: "b", url: "ftp://x.example" }, { path: "a" }, { path: "c" }];
 
   test.each([
     [{ rows }, [2, 3]],
     [{ csv: "path,url\na,\nb,ftp://x.example\na,\nc,\nd\n" }, [3, 4, 6]],
-  ])("of %j are listed, and the other rows are applied", async (source, faulty) => {
+  ])("are listed, and the other rows are applied: %j", async (source, faulty) => {
     const asked = { operation: "upsert", ...source };
     const { plan: strict } = await call("plan_links", asked);
     expect((await call("apply_plan", { plan_id: strict.id })).error).toBeDefined();
@@ -219,7 +219,7 @@ describe("with skip_invalid, invalid rows", () => {
     expect((await call("list_links")).meta.count).toBe(2);
   });
 
-  test("that are all rows of the plan leave nothing to apply", async () => {
+  test("leave nothing to apply if no other rows exist", async () => {
     const bad = [{ path: "b", url: "ftp://x.example" }];
     const { plan: strict } = await call("plan_links", { operation: "upsert", rows: bad });
     expect(strict.next).not.toContain("skip_invalid");
@@ -235,7 +235,7 @@ describe("with skip_invalid, invalid rows", () => {
     expect((await call("list_links")).meta.count).toBe(0);
   });
 
-  test("do not include an invalid CSV header, which rejects the plan", async () => {
+  test("are skipped, but an invalid CSV header still rejects the plan", async () => {
     const csv = "path,nmae\na,A\nb,B\n../c,C\n";
     const { plan: made } = await call("plan_links", {
       operation: "upsert",
@@ -254,7 +254,7 @@ describe("with skip_invalid, invalid rows", () => {
   });
 });
 
-test("a rule that points a link at a forbidden host is invalid for that link", async () => {
+test("a rule is invalid for a link if it points the link at a forbidden host", async () => {
   await using limited = await createAssistantWorld({ destinations: ["old.example.com"] });
   await limited.plant("link", { path: "p0", url: "https://old.example.com/" });
   await limited.plant("link", { path: "p1" });

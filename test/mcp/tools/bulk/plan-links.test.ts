@@ -33,7 +33,7 @@ describe('a plan for links whose name contains "spring"', () => {
     }
   });
 
-  test("changes exactly these links after an approval", async () => {
+  test("changes exactly the matching links after an approval", async () => {
     const { plan } = await call("plan_links", wanted);
     expect(plan.counts).toMatchObject({ update: 8, create: 0, delete: 0, invalid: 0 });
     expect(plan.sample[0].changes).toEqual({
@@ -54,7 +54,7 @@ describe('a plan for links whose name contains "spring"', () => {
     expect((await call("list_jobs")).jobs).toMatchObject([{ id: job.id, state: "done" }]);
   });
 
-  test("can be undone, except for links that were edited since", async () => {
+  test("can be undone, except for links that were edited later", async () => {
     const { plan } = await call("plan_links", wanted);
     const job = await applyApproved(plan.id);
     await call("update_link", { id: "p0", url: "https://x.example/mine" });
@@ -66,7 +66,7 @@ describe('a plan for links whose name contains "spring"', () => {
     expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
   });
 
-  test("can be read as a resource, but only with the key that made it", async () => {
+  test("can be read as a resource only with the key that made the plan", async () => {
     const { plan } = await call("plan_links", wanted);
     const { contents } = await assistant.readResource(`waypost://plans/${plan.id}`);
     const { rows, next } = JSON.parse(contents[0]?.text ?? "");
@@ -93,7 +93,7 @@ describe('a plan for links whose name contains "spring"', () => {
   });
 });
 
-describe("an approval for many existing links", () => {
+describe("an approval to change many existing links", () => {
   const filters = [{ field: "path", condition: "start", value: "p" }];
   const changes = { name: "New" };
   let elicited: { readonly message: string }[];
@@ -129,7 +129,7 @@ describe("an approval for many existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("for exactly 50 links needs no typed number", async () => {
+  test("needs no typed number for exactly 50 links", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");

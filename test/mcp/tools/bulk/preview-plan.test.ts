@@ -59,8 +59,8 @@ async function askUpdates(count: number) {
   return ask({ operation: "update", rows });
 }
 
-describe("the approval of updates whose last rows change the host", () => {
-  test("shows the hosts first, and then all 45 rows", async () => {
+describe("the approval request for updates whose last rows change the host", () => {
+  test("lists the new hosts first, and then all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
@@ -72,14 +72,14 @@ describe("the approval of updates whose last rows change the host", () => {
     expect(way).toBe("form");
   });
 
-  test("needs the approval page if a form cannot show every row", async () => {
+  test("uses the approval page if a form cannot show every row", async () => {
     const { text, way } = await askUpdates(61);
     expect(text).toContain("- and: 1 more link\n");
     expect(way).toBe("page");
   });
 });
 
-describe("the approval of a change of all links", () => {
+describe("the approval request for the same change of many links", () => {
   test("describes the change once, and its page lists every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));
@@ -104,8 +104,8 @@ describe("the approval of a change of all links", () => {
   });
 });
 
-describe("a deletion", () => {
-  test("shows the total loss first, then the links by clicks", async () => {
+describe("the approval request for a deletion", () => {
+  test("shows the total of links and clicks first, then the most clicked links", async () => {
     await plant(61);
     const { store } = assistant.world;
     await store.write((db) =>
@@ -121,14 +121,14 @@ describe("a deletion", () => {
   });
 });
 
-test("the approval of a plan for many hosts counts the others", async () => {
+test("the approval request for a plan with many hosts lists some and counts the rest", async () => {
   await plant(22);
   const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
   const { text } = await ask({ operation: "update", rows });
   expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts\n");
 });
 
-describe("the page of a long plan", () => {
+describe("the approval page of a long plan", () => {
   test("shows the most clicked links above the full list", async () => {
     await plant(130);
     const { store } = assistant.world;
@@ -162,7 +162,7 @@ test("the approval preview of a long plan names the resource that lists all rows
   expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
 });
 
-describe("an app that is added to or removed from links", () => {
+describe("an app added to or removed from links by a plan", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", name: "Shop" };
 
   async function askApp(key?: string) {
@@ -176,7 +176,7 @@ describe("an app that is added to or removed from links", () => {
     return { id, ...(await ask({ operation: "update", rows }, key)) };
   }
 
-  test("is shown by its name in the form and on the page", async () => {
+  test("is shown by its name in the approval request", async () => {
     const { id, text } = await askApp();
     expect(text).toContain('- change "has": 0 clicks; iOS app: "Shop" ("com.example.shop") →');
     expect(text).toContain('- change "gets": 0 clicks; iOS app: none → "Shop" ("com.');
@@ -184,7 +184,7 @@ describe("an app that is added to or removed from links", () => {
     expect(text).not.toContain("{");
   });
 
-  test("is shown by its name if the rows contain its bundle ID", async () => {
+  test("is shown by its name even if the rows contain its bundle ID", async () => {
     await assistant.plant("ios_app", ios_app);
     for (const path of ["one", "two"]) await assistant.plant("link", { path, url: old });
     const chosen = { bundle_id: "com.example.shop" };
@@ -205,7 +205,7 @@ describe("an app that is added to or removed from links", () => {
   });
 });
 
-test("an approval does not store a plan's long texts, but its page shows them", async () => {
+test("an approval page shows a plan's long texts without storing them", async () => {
   const texts = listPaths(60).map((row, index) => ({
     ...row,
     social_description: `${"x".repeat(6000)}${index} end`,
@@ -227,7 +227,7 @@ test("an approval does not store a plan's long texts, but its page shows them", 
   for (const { social_description } of texts) expect(whole).toContain(social_description);
 });
 
-describe("new links of a plan", () => {
+describe("a plan's new links", () => {
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android_app = { package_name: "com.example.shop", fingerprints: [sha256] };
 
@@ -238,7 +238,7 @@ describe("new links of a plan", () => {
     expect(text.split("\n")[0]).toBe("Create 1 link, change 2 (3 in all)");
   });
 
-  test("that register apps need an approval that names each app", async () => {
+  test("need an approval that names each app that they register", async () => {
     const rows = [{ path: "new", ios_app, android_app }];
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"');
@@ -250,7 +250,7 @@ describe("new links of a plan", () => {
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
   });
 
-  test("that register an app change the text of the approval button", async () => {
+  test("change the approval button's text if they register an app", async () => {
     const key = await assistant.world.addKey({});
     const rows = [{ path: "new", ios_app }];
     const { url } = await ask({ operation: "upsert", rows }, key);
@@ -259,7 +259,7 @@ describe("new links of a plan", () => {
     expect(html).toContain("<dt>apple-app-site-association</dt>");
   });
 
-  test("with an existing app need no approval", async () => {
+  test("need no approval if they use an existing app", async () => {
     await assistant.plant("ios_app", ios_app);
     const { plan } = (
       await assistant.callTool("plan_links", {

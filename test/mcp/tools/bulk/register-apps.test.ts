@@ -33,7 +33,7 @@ async function startInterruptedJob(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan with an app needs an approval even if the app is registered later", async () => {
+test("a plan to register an app needs approval even if the app now exists", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -42,7 +42,7 @@ test("a plan with an app needs an approval even if the app is registered later",
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("the approval of a plan shows an app even if the app is registered later", async () => {
+test("the approval request of a plan shows a new app even if the app now exists", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);
@@ -89,7 +89,7 @@ test.each([
   },
 );
 
-test("changes by filters need the permission to register an app", async () => {
+test("a plan with filters needs the permission to register a new app", async () => {
   await assistant.plant("link", { path: "first", name: "Spring" });
   const call = await connect([...writing, "ios_apps.index"]);
   const { error } = await call("plan_links", {
@@ -100,7 +100,7 @@ test("changes by filters need the permission to register an app", async () => {
   expect(error).toMatchObject({ code: "scope_missing" });
 });
 
-test("a key that may not register apps can use existing apps", async () => {
+test("a key that may not register apps can plan links with existing apps", async () => {
   await assistant.plant("ios_app", shop);
   const rows = [{ ...plain, ios_app: shop }];
   const seeing = await connect([...writing, "ios_apps.index"]);

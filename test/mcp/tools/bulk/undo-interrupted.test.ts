@@ -35,7 +35,7 @@ async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly p
 const listNames = async (by: AssistantWorld) =>
   (await call("list_links", {}, by)).links.map(({ name }: { name: string }) => name);
 
-test("an undo plan of an interrupted job cannot be applied after the job was resumed", async () => {
+test("a plan to undo an interrupted job cannot be applied after the job is resumed", async () => {
   const { job_id, plan_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   const { plan: early } = await call("plan_links", { undo: job_id }, next);
@@ -56,7 +56,7 @@ test("an undo plan of an interrupted job cannot be applied after the job was res
   expect(await listNames(next)).toEqual(rows.map(() => "Old"));
 });
 
-test("a cancelled job that was undone is not resumed by a new process", async () => {
+test("a new process does not resume a cancelled job that was undone", async () => {
   const { job_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   expect((await call("cancel_job", { job_id }, next)).job).toMatchObject({ state: "cancelled" });

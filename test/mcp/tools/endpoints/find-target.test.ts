@@ -53,7 +53,7 @@ describe("get_link finds a link", () => {
     expect(structured.link).toMatchObject({ id: ids[path], path });
   });
 
-  test("by its path as a result escapes it", async () => {
+  test("by its path as escaped in results", async () => {
     const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
     const shown: string = structured.link.path;
     expect(shown).toBe("می\\u{200c}خواهم");
@@ -70,7 +70,7 @@ describe("get_link finds a link", () => {
   });
 });
 
-describe("no record is found", () => {
+describe("lookups that find nothing", () => {
   const none = "No link has the UUID, name, (short) path or address";
 
   test.each([
@@ -81,7 +81,7 @@ describe("no record is found", () => {
     ["get_ios_app", "org.example", "No iOS app has the UUID, name or bundle_id"],
     ["get_android_app", "COM.other", "No Android app has the"],
     ["delete_link", "winter", "No link has"],
-  ])("by %s with %j", async (tool, id, message) => {
+  ])("return not_found: %s %j", async (tool, id, message) => {
     const { isError, structured } = await stage.callTool(tool, { id });
     expect(isError).toBe(true);
     expect(structured.error).toMatchObject({ code: "not_found", effect: "none", retry: "never" });
@@ -90,7 +90,7 @@ describe("no record is found", () => {
     expect(structured.error.problems).toBeUndefined();
   });
 
-  test("by an unknown UUID, for which the API returns 404", async () => {
+  test("return the API's 404 for an unknown UUID", async () => {
     for (const [tool, message] of [
       ["get_link", 'The server at deployment.example answered: "Link not found"'],
       ["get_ios_app", "iOS app not found"],
@@ -101,7 +101,7 @@ describe("no record is found", () => {
     }
   });
 
-  test("by a part of a project's name", async () => {
+  test("suggest the project for a part of its name", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -128,8 +128,8 @@ function ignoreFilters(request: Request): Promise<Response> {
   return world.fetch(new Request(url, request));
 }
 
-describe("a tool that changes links", () => {
-  test("does not change another link if a remote server ignores filters", async () => {
+describe("delete_link", () => {
+  test("does not delete another link if a remote server ignores filters", async () => {
     await using other = await openStage({ send: ignoreFilters, key: world.key, known });
     for (const tool of ["get_link", "delete_link"]) {
       const { structured } = await other.callTool(tool, { id: "winter" });
@@ -142,7 +142,7 @@ describe("a tool that changes links", () => {
     expect(other.asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
   });
 
-  test("changes neither of two links if a remote server lists a path twice", async () => {
+  test("deletes neither of two links if a remote server lists a path twice", async () => {
     const twice: Deployment = async (request) => {
       const response = await world.fetch(request);
       if (!new URL(request.url).search) return response;
@@ -156,7 +156,7 @@ describe("a tool that changes links", () => {
   });
 });
 
-test("a key that may not list links must use the UUID", async () => {
+test("a key that may not list links must pass a link's UUID", async () => {
   const scopes = ["links.show", "links.destroy"] as const;
   const key = await world.addKey({ scopes });
   await using other = await openStage({

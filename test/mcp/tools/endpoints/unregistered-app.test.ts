@@ -56,7 +56,7 @@ test("the error for an unregistered Android app asks for its fingerprints", asyn
   );
 });
 
-describe("an app's name instead of its bundle ID", () => {
+describe("an app's name in place of its bundle ID", () => {
   test("is accepted if only one app has this name", async () => {
     const ios_app = { bundle_id: "acme shop" };
     const android_app = { package_name: "Acme Shop" };
@@ -102,7 +102,7 @@ test("the error for an unregistered app escapes hostile names of registered apps
   expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
 });
 
-test("an incomplete registration of an app is not sent", async () => {
+test("an incomplete app registration is rejected without a request", async () => {
   const ios_app = { ...mistyped, app_store_id: "123" };
   const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
   expect(error).toMatchObject({ code: "validation_failed", message });
@@ -123,15 +123,18 @@ describe("the next step after a rejection", () => {
     ["register_ios_app", { bundle_id: "a.b" }],
     ["register_android_app", { package_name: "a.b", fingerprints: ["AABB"] }],
     ["create_link", { ios_app: { bundle_id: "a.b", team_id: "short" } }],
-  ])("is to ask the user for values that only a developer knows: %s %j", async (tool, args) => {
-    const { structured } = await assistant.callTool(tool, args);
-    expect(structured.error.next).toBe(
-      `Ask the user for the values named in \`problems\` (never invent them) and call ${tool} ` +
-        "again.",
-    );
-  });
+  ])(
+    "is to ask the user for values that only an app's developer knows: %s %j",
+    async (tool, args) => {
+      const { structured } = await assistant.callTool(tool, args);
+      expect(structured.error.next).toBe(
+        `Ask the user for the values named in \`problems\` (never invent them) and call ${tool} ` +
+          "again.",
+      );
+    },
+  );
 
-  test("is to correct the call if the assistant can do that itself", async () => {
+  test("is to correct the call if the assistant can do so without the user", async () => {
     const { structured } = await assistant.callTool("create_link", { url: "nowhere" });
     expect(structured.error.next).toBe(
       "Correct the fields named in `problems` and call create_link again.",

@@ -67,14 +67,14 @@ test.each(ways)("get_link finds the link by %s", async (_, write, ownLookups, re
   expect(far.lookups).toBe(remoteLookups);
 });
 
-test("an exact path takes precedence over every other form", async () => {
+test("an exact path takes precedence over a URL or name", async () => {
   await plant("/links", { path: `${host}/spring` });
   for (const id of ["spring", `${host}/spring`]) {
     expect((await get(assistant, id)).structured.link.path).toBe(id);
   }
 });
 
-test("a link is found by its full name if no other link has this name or path", async () => {
+test("get_link finds a link by its full name if that is unique", async () => {
   for (const id of ["Spring sale", "spring SALE"]) {
     expect((await get(assistant, id)).structured.link?.path, id).toBe("spring");
     expect((await get(remote, id)).structured.link?.path, id).toBe("spring");
@@ -88,7 +88,7 @@ test("a link is found by its full name if no other link has this name or path", 
   expect([structured.link.name, lookups]).toEqual(["Another", 1]);
 });
 
-test("a part of a name finds no link, but similar links are listed", async () => {
+test("get_link lists similar links for a part of a name", async () => {
   await plant("/links", { path: "x1", name: "Last spring" });
   for (const world of [assistant, remote]) {
     const { error } = (await get(world, "SPRING s")).structured;
@@ -109,7 +109,7 @@ test("a part of a name finds no link, but similar links are listed", async () =>
 describe("a URL on another host", () => {
   const id = "https://other.example/spring?utm=1";
 
-  test("is rejected with the correct host and the link at this path", async () => {
+  test("is rejected with the project's own host and the link at the same path", async () => {
     const { error } = (await get(assistant, id)).structured;
     expect(error).toMatchObject({
       code: "not_found",
@@ -124,13 +124,13 @@ describe("a URL on another host", () => {
     );
   });
 
-  test("is rejected even without a scheme and without a link at this path", async () => {
+  test("is rejected even without a scheme and if no link has the path", async () => {
     const { error } = (await get(assistant, "other.example/winter")).structured;
     expect(error.message).toContain(`No link exists at "http://${host}/winter".`);
     expect(error.next).toContain("Look up the right id");
   });
 
-  test("is reported as unknown if the project's own host is unknown", async () => {
+  test("is reported as possibly wrong if the project's own host is unknown", async () => {
     const { error } = (await get(remote, id)).structured;
     expect(error.message).toContain(
       'Waypost does not know whether "other.example" is the link host',
@@ -139,12 +139,12 @@ describe("a URL on another host", () => {
   });
 });
 
-test("a remote server resolves a URL on a host that only the remote server knows", async () => {
+test("the remote server resolves a short URL if only it knows the project's host", async () => {
   const { structured } = await get(remote, `http://${host}/${spring.shortened_path}`);
   expect(structured.link.id).toBe(spring.id);
 });
 
-test("the subdomain of a project still works if the project has a custom domain", async () => {
+test("get_link accepts URLs on the subdomain of a project with a custom domain", async () => {
   const { store, project } = assistant.world;
   await store.write((db) =>
     db
@@ -162,7 +162,7 @@ test("the subdomain of a project still works if the project has a custom domain"
   await fresh[Symbol.asyncDispose]();
 });
 
-describe("an app is found", () => {
+describe("the lookup of an app", () => {
   const team_id = "ABCDE12345";
 
   beforeEach(async () => {
@@ -175,7 +175,7 @@ describe("an app is found", () => {
   });
 
   test.each(["acme shop", "COM.ACME.SHOP", " Acme Shop "])(
-    "by the name or bundle ID %j, in one request",
+    "accepts the name or bundle ID %j, with one request",
     async (id) => {
       for (const world of [assistant, remote]) {
         const { structured, lookups } = await get(world, id, "get_ios_app");
@@ -185,12 +185,12 @@ describe("an app is found", () => {
     },
   );
 
-  test("by a name that only one app has with this capitalization", async () => {
+  test("accepts a name that is unique with its exact capitalization", async () => {
     const { structured } = await get(assistant, "twin", "get_ios_app");
     expect(structured.ios_app.bundle_id).toBe("com.acme.lower");
   });
 
-  test("unless two apps have this name, and the error then lists both", async () => {
+  test("returns an error with both apps if two have the same name", async () => {
     const { structured } = await assistant.callTool("delete_ios_app", { id: "Twin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
@@ -202,7 +202,7 @@ describe("an app is found", () => {
     });
   });
 
-  test("even if there are more apps than fit on one page", async () => {
+  test("finds an app even if the project's apps do not fit on one page", async () => {
     for (let number = 0; number < 100; number += 1) {
       await plant("/ios_apps", { ios_app: { bundle_id: `com.many.n${number}`, team_id } });
     }
@@ -221,7 +221,7 @@ test("resolve_short_link accepts a URL without a scheme, or a path", async () =>
   }
 });
 
-test("explain_link applies the query of a URL", async () => {
+test("explain_link applies the query of the given URL", async () => {
   await plant("/links", { path: "on", url: "https://shop.example/" });
   for (const id of [`http://${host}/on?utm=1`, `${host}/on?utm=1`, "on?utm=1"]) {
     const { structured } = await assistant.callTool("explain_link", { id });
@@ -229,14 +229,14 @@ test("explain_link applies the query of a URL", async () => {
   }
 });
 
-test("shorten_link returns the existing short path of a link", async () => {
+test("shorten_link returns the existing short path of a link in this project", async () => {
   for (const url of ["Spring sale", `https://${host}/spring/`, spring.id, spring.shortened_path]) {
     const { structured } = await assistant.callTool("shorten_link", { url });
     expect(structured.link?.shortened_path, url).toBe(spring.shortened_path);
   }
 });
 
-test("shorten_link uses the query after a link's path", async () => {
+test("shorten_link keeps the query after a link's path", async () => {
   for (const url of ["spring?utm=mail", `${host}/spring?utm=mail`]) {
     const { structured } = await assistant.callTool("shorten_link", { url });
     expect(structured.link?.shortened_path).toBe(queried.shortened_path);
@@ -251,8 +251,8 @@ test("shorten_link does not create a link for an unknown name", async () => {
   expect(foreign.structured.error.code).toBe("validation_failed");
 });
 
-describe("a URL that is passed as the path of a link", () => {
-  test("finds the existing link at this URL", async () => {
+describe("a URL passed as the path of a link", () => {
+  test("selects the existing link at that URL", async () => {
     for (const path of [`${host}/spring/`, `HTTPS://${host}/spring?x=1`]) {
       const { structured } = await assistant.callTool("upsert_link", { path, name: "New" });
       expect(structured.link?.id, JSON.stringify(structured)).toBe(spring.id);
@@ -274,15 +274,18 @@ describe("a URL that is passed as the path of a link", () => {
     expect(moved.structured.link.path).toBe("summer");
   });
 
-  test.each(["create_link", "upsert_link"])("of another host is rejected by %s", async (tool) => {
-    const path = "https://other.example/autumn";
-    const { error } = (await assistant.callTool(tool, { path })).structured;
-    expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-    expect(error.problems).toEqual([
-      {
-        field: "path",
-        message: "Path is a whole address; pass only the part after the host, such as spring",
-      },
-    ]);
-  });
+  test.each(["create_link", "upsert_link"])(
+    "is rejected by %s if it has another host",
+    async (tool) => {
+      const path = "https://other.example/autumn";
+      const { error } = (await assistant.callTool(tool, { path })).structured;
+      expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+      expect(error.problems).toEqual([
+        {
+          field: "path",
+          message: "Path is a whole address; pass only the part after the host, such as spring",
+        },
+      ]);
+    },
+  );
 });

@@ -35,14 +35,14 @@ async function makeChanged() {
   return { id, change };
 }
 
-test("undoing a change that needed no approval needs no approval", async () => {
+test("an undo needs no approval if the original change needed none", async () => {
   const { id } = await makeChanged();
   await call("undo");
   expect(await readLink(id)).toMatchObject({ name: "Old" });
   expect(asked).toEqual([]);
 });
 
-test("an undo needs approval if it replaces a later change", async () => {
+test("an undo needs approval if it overwrites a later change", async () => {
   const { id } = await makeChanged();
   await edit(id, { name: "Newest" });
   answers = false;
@@ -54,7 +54,7 @@ test("an undo needs approval if it replaces a later change", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("the preview of an undo shows the names of apps that were changed later", async () => {
+test("the preview of an undo shows apps by their names", async () => {
   const team_id = "ABCDE12345";
   const plant = (name: string) =>
     assistant.plant("ios_app", { bundle_id: `com.acme.${name}`, team_id, name });
@@ -133,7 +133,7 @@ test("one approval shows and covers all steps of an undo", async () => {
   expect(await readLink(link.id)).toMatchObject({ ios_app_id: link.ios_app_id });
 });
 
-test("an undo asks again if the link changes during the approval", async () => {
+test("an undo asks for approval again if the link changes while the form is open", async () => {
   const { id } = await assistant.plant("link", { path: "spring", name: "Old" });
   await call("delete_link", { id });
   await call("undo");
@@ -155,7 +155,7 @@ test("an undo asks again if the link changes during the approval", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("an undo that was interrupted half way can be completed by another undo", async () => {
+test("an undo interrupted halfway can be completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
   // Simulate a process that was killed after the first step of the undo.
@@ -180,7 +180,7 @@ test("an undo that was interrupted half way can be completed by another undo", a
   expect(await readLink(link.id)).toMatchObject({ path: "spring" });
 });
 
-test("an undo that failed half way can be completed by another undo", async () => {
+test("an undo that failed halfway can be completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
   const body = { ios_app: { name: "Meanwhile" } };
@@ -200,7 +200,7 @@ test("an undo that failed half way can be completed by another undo", async () =
   expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("a change with an unknown outcome is compared with the current record", async () => {
+test("undo checks the current record before undoing a change with an unknown outcome", async () => {
   const { id } = await makeChanged();
   const { history } = assistant.state;
   const realm = assistant.world.project.id;
@@ -223,7 +223,7 @@ test("a change with an unknown outcome is compared with the current record", asy
   expect(await readLink(id)).toMatchObject({ name: "New" });
 });
 
-test("an approval preview shows a recent change of the target", async () => {
+test("an approval preview shows the last change of the target", async () => {
   const { id } = await makeChanged();
   await call("delete_link", { id });
   expect(asked[0]).toMatch(/changed: .* by this key; before that: name "Old"/);
@@ -233,7 +233,7 @@ const writePage = (text: string) => {
   return { body: `<p>${text}</p>{% store_buttons %}`, css: `/* ${text} */` };
 };
 
-test("the result of undoing a template change does not contain its text", async () => {
+test("the result of undoing a template change does not contain the template's text", async () => {
   await call("save_template", writePage("earlier"));
   await call("save_template", writePage("later"));
   const { change } = await call("undo");
@@ -242,7 +242,7 @@ test("the result of undoing a template change does not contain its text", async 
   expect(version).toMatchObject(writePage("earlier"));
 });
 
-test("undoing a job makes a plan, and works only once", async () => {
+test("undoing a job returns a plan, and is possible only once", async () => {
   const rows = [{ path: "one" }, { path: "two" }];
   const { plan } = await call("plan_links", { operation: "upsert", rows });
   const { job } = await call("apply_plan", { plan_id: plan.id });
@@ -259,7 +259,7 @@ test("undoing a job makes a plan, and works only once", async () => {
   });
 });
 
-test("short paths and deleted projects cannot be undone", async () => {
+test("undo rejects new short paths and deleted projects", async () => {
   const { project, master } = assistant.world;
   const { address } = (await call("create_link", { path: "spring" })).link;
   await call("shorten_link", { url: address });
@@ -270,7 +270,7 @@ test("short paths and deleted projects cannot be undone", async () => {
   expect(structured.error.message).toContain("cannot be restored");
 });
 
-test("a master key can undo changes of projects and the creation of a project", async () => {
+test("a master key can undo the update and the creation of a project", async () => {
   const { project, master } = assistant.world;
   const client = await assistant.connect({ key: master, elicit: approve });
   const read = async () => (await callDone(client, "get_project", { id: project.id })).project;

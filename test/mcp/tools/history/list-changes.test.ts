@@ -25,7 +25,7 @@ async function list(client: Client = assistant, args = {}): Promise<readonly Lis
 
 const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
 
-test("an unlimited owner key lists all changes of its project", async () => {
+test("only an owner key with all scopes lists the changes of other keys", async () => {
   const { world } = assistant;
   const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
   const limited = await assistant.connect({
@@ -49,7 +49,7 @@ test("an unlimited owner key lists all changes of its project", async () => {
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
 });
 
-test("an owner key limited by WAYPOST_SCOPES lists only its own changes", async () => {
+test("an owner key restricted by WAYPOST_SCOPES lists only its own changes", async () => {
   const key = await assistant.world.addKey();
   const limited = await assistant.connect({ key, scopes: ["links.create", "links.show"] });
   await call("create_link", { path: "another" });
@@ -66,7 +66,7 @@ test("a key cannot undo a change that it cannot see", async () => {
   expect((await manager.callTool("undo")).structured.error).toMatchObject({ code: "not_found" });
 });
 
-test("a key that may not read links sees none of their fields", async () => {
+test("list_changes hides the fields of links from a key that may not read links", async () => {
   const key = await assistant.world.addKey({ scopes: ["links.create", "links.destroy"] });
   const writer = await assistant.connect({ key });
   const { change, link } = await call("create_link", { path: "secret", name: "Secret" }, writer);
@@ -76,7 +76,7 @@ test("a key that may not read links sees none of their fields", async () => {
   expect(JSON.stringify(shown)).not.toContain("ecret");
 });
 
-test("an undo needs the scopes of the calls that it makes", async () => {
+test("undo needs the scopes of the requests that it sends", async () => {
   const key = await assistant.world.addKey({ scopes: ["links.create", "links.show"] });
   const writer = await assistant.connect({ key });
   const { link } = await call("create_link", { path: "spring" }, writer);
@@ -89,7 +89,7 @@ test("an undo needs the scopes of the calls that it makes", async () => {
   await call("get_link", { id: link.id });
 });
 
-test("list_changes finds changes by every current or former name of their target", async () => {
+test("list_changes finds changes by a target's ID, name, URL, or any of its paths", async () => {
   const { link } = await call("create_link", { path: "spring" });
   await call("update_link", { id: link.id, path: "summer" });
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -106,7 +106,7 @@ test("list_changes finds changes by every current or former name of their target
   }
 });
 
-test("a page of list_changes has twenty changes and shortens long texts", async () => {
+test("list_changes returns twenty changes per page and truncates long texts", async () => {
   const name = "x".repeat(255);
   for (let links = 0; links < 21; links += 1) await call("create_link", { name });
   const { changes, meta } = await call("list_changes");

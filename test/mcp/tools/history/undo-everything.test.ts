@@ -114,7 +114,7 @@ async function readTemplate(world: AssistantWorld["world"]): Promise<Json> {
 const mostActs = 14;
 
 describe.each([
-  { where: "on our own service", isRemote: false },
+  { where: "on the embedded service", isRemote: false },
   { where: "on a remote server", isRemote: true },
 ])("$where,", ({ isRemote }) => {
   test.each([1, 2, 3])("random changes can be undone one by one (seed %i)", async (seed) => {

@@ -17,7 +17,7 @@ const fail = (tool: string, args?: Args) => callRefused(assistant, tool, args);
 
 const readLink = async (id: string) => (await call("get_link", { id })).link;
 
-test("every write returns its change with the changed fields", async () => {
+test("every write returns a change ID and the changed fields", async () => {
   const { link, change } = await call("create_link", { path: "spring", name: "Old" });
   // The result already contains the fields of a new link.
   expect(change).toEqual({ id: expect.stringMatching(/^change_/) });

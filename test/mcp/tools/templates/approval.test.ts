@@ -41,11 +41,11 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   return result;
 }
 
-describe("a template that is too long for a form", () => {
+describe("a long template in an approval request", () => {
   const lines = Array.from({ length: 900 }, (_, index) => `<p>Line ${index} of many</p>`);
   const body = [...lines, '<a href="https://phish.example/">here</a>', buttons].join("\n");
 
-  test("is approved on the page, which shows the whole template", async () => {
+  test("is shown on the approval page in full if a form cannot show it", async () => {
     const asked: string[] = [];
     await open({
       elicit: (message) => {
@@ -62,14 +62,14 @@ describe("a template that is too long for a form", () => {
     expect(html).toContain("p { color: red }");
   });
 
-  test("is shown in full even if it has only one line", async () => {
+  test("is shown in full even if it is a single line", async () => {
     await open();
     const long = `<p>${"x".repeat(5000)}</p><a href="https://phish.example/">here</a>${buttons}`;
     const { error } = await call("publish_template", { body: long, css: "" });
     expect(error.approval.preview).toContain("https://phish.example/");
   });
 
-  test("is shown in full even with many changes, in a collapsed list", async () => {
+  test("is shown in full, in a collapsed list, even if it has many changes", async () => {
     await open({ mode: "full" });
     await call("publish_template", { body, css: "" });
     const every = lines.map((line, index) => (index % 2 === 0 ? `${line} ` : line));
@@ -92,7 +92,7 @@ test("publishing a draft is rejected if WAYPOST_TOOLS leaves out save_template",
 });
 
 test.each([
-  ["our own service", false],
+  ["the embedded service", false],
   ["a remote server", true],
 ])("an empty draft on %s can be published with an approval", async (_, isRemote) => {
   await open({ isRemote });
@@ -102,7 +102,7 @@ test.each([
   expect(versions).toMatchObject([{ live: true }]);
 });
 
-describe("on a remote Waypost without a template,", () => {
+describe("on a remote Waypost server without a template,", () => {
   test("get_template_version does not create a draft", async () => {
     await open({ isRemote: true });
     const { error } = await call("get_template_version", { id: "draft" });
@@ -124,7 +124,7 @@ test("a body of only white space is rejected without asking for approval", async
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
 });
 
-describe("toward the template rate limit, a tool call counts like its REST call:", () => {
+describe("a tool call counts toward the template rate limit like its REST request:", () => {
   const budget = 60;
 
   const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
@@ -149,7 +149,7 @@ describe("toward the template rate limit, a tool call counts like its REST call:
 });
 
 describe("the template rate limit", () => {
-  test("does not count the check before an approval", async () => {
+  test("does not count the validation before an approval", async () => {
     await open();
     const { error } = await call("publish_template", { body: second, css: "" });
     expect(error).toMatchObject({ code: "approval_required" });
@@ -157,7 +157,7 @@ describe("the template rate limit", () => {
   });
 });
 
-test("publishing works on a remote server that cannot render previews", async () => {
+test("publish_template works on a remote server that cannot render previews", async () => {
   await open({ mode: "full", lacks: ["/page_template/preview"] });
   await call("publish_template", { body: first });
   expect(await readBody("live")).toBe(first);

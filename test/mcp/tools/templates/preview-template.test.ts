@@ -64,7 +64,7 @@ describe("preview_template", () => {
     }
   });
 
-  test("rejects a link that does not exist with the next step", async () => {
+  test("rejects an unknown link with a sentence about the next step", async () => {
     for (const link_id of ["sprang", "00000000-0000-4000-8000-000000000000"]) {
       const { error } = await preview({ link_id });
       expect(error).toMatchObject({ code: "not_found", effect: "none" });
@@ -73,7 +73,7 @@ describe("preview_template", () => {
   });
 });
 
-test("a broken template is not rendered, and its problems are listed with lines", async () => {
+test("preview_template lists the problems of a broken template with their lines", async () => {
   const { error, preview_url } = await preview({ body: "<h1>\n<script>alert(1)</script>" });
   expect(preview_url).toBeUndefined();
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });

@@ -33,7 +33,7 @@ async function callApproved(tool: string, args: Record<string, unknown> = {}) {
 }
 
 describe("a draft", () => {
-  test("with errors is rejected with the field, line and column of each error", async () => {
+  test("is rejected with the field, line and column of each error", async () => {
     const body = "<h1>Hi</h1>\n<script>alert(1)</script>\n{% include 'x' %}";
     const { error } = await call("save_template", { body, css: "@import url(//evil.example);" });
     expect(error).toMatchObject({ code: "validation_failed", status: 422 });
@@ -47,7 +47,7 @@ describe("a draft", () => {
     }
   });
 
-  test("is saved without an approval, and shown only in previews", async () => {
+  test("is saved without an approval and is visible only in previews", async () => {
     const saved = await call("save_template", { body: first, css });
     expect(saved.page_template).toMatchObject({ id: expect.any(String) });
     expect(saved.page_template).not.toHaveProperty("live_version");
@@ -60,13 +60,13 @@ describe("a draft", () => {
     });
   });
 
-  test("with a null body is rejected and does not create a template", async () => {
+  test("is rejected if its body is null, without creating a template", async () => {
     const { error } = await call("save_template", { body: null });
     expect(error).toMatchObject({ code: "invalid_arguments" });
     expect(await isAbsent()).toBe(true);
   });
 
-  test("that is saved unchanged keeps its date", async () => {
+  test("keeps its date when it is saved unchanged", async () => {
     const { page_template } = await call("save_template", { body: first, css });
     assistant.advance(60_000);
     const saved = { page_template, change: { id: expect.any(String), fields: {} } };
@@ -75,7 +75,7 @@ describe("a draft", () => {
   });
 });
 
-test("a project without a template can only read the starter template", async () => {
+test("only the starter template can be read in a project without a template", async () => {
   for (const id of ["live", "draft"]) {
     const { error } = await call("get_template_version", { id });
     expect(error).toMatchObject({ code: "not_found", effect: "none" });
@@ -87,7 +87,7 @@ test("a project without a template can only read the starter template", async ()
   expect((await call("get_template_version", { id: "live" })).error.next).toContain("id starter");
 });
 
-test("a version with an empty body describes which page visitors see", async () => {
+test("a template version with an empty body has a note about what visitors see", async () => {
   await callApproved("publish_template", { css });
   const live = await read("live");
   expect(live).toMatchObject({ css, note: expect.stringContaining("with this css added") });
@@ -100,7 +100,7 @@ test("a version with an empty body describes which page visitors see", async () 
 });
 
 describe("publish_template", () => {
-  test("shows the difference and the number of links before approval", async () => {
+  test("shows the changed lines and the number of affected links before approval", async () => {
     await call("save_template", { body: first, css });
     const { preview, result } = await callApproved("publish_template");
     expect(preview).toContain("Publish this page for all links in the project");
@@ -220,7 +220,7 @@ test("CSS without a body is published with the starter's body", async () => {
   expect(html).toContain('class="card"');
 });
 
-test("the result of a write does not contain the template's text", async () => {
+test("the result of a template write does not contain the template's text", async () => {
   const results = [
     await call("save_template", { body: first, css }),
     (await callApproved("publish_template")).result,

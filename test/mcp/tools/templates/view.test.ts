@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 describe("preview_template", () => {
-  test("declares its view as a readable resource", async () => {
+  test("declares its view as a resource that clients can read", async () => {
     const { _meta: meta } = (await assistant.listTools()).find(isPreview) as Listed;
     expect(meta).toEqual({ ui: { resourceUri: viewUri } });
     const { contents } = await assistant.readResource(viewUri);
@@ -62,7 +62,7 @@ describe("preview_template", () => {
   });
 });
 
-test("a view in read-only mode sends no write except the preview", async () => {
+test("preview_template in read-only mode sends only the request for the preview", async () => {
   await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
   await reader.world.call("PATCH", "/page_template", { body: { body } });
   const { structured, meta } = await reader.callTool("preview_template", { html: true });
@@ -74,7 +74,7 @@ test("a view in read-only mode sends no write except the preview", async () => {
   );
 });
 
-test("a view still shows the page when the rate limit is reached", async () => {
+test("preview_template still returns the page when its view reaches the rate limit", async () => {
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
@@ -119,7 +119,7 @@ describe("the view of preview_template", () => {
   });
 
   test.each(["light", "dark"] as const)(
-    "has a visible outline of the phone in %s mode",
+    "draws a visible outline around the page in %s mode",
     async (colorScheme) => {
       const { view, tab } = await open();
       await tab.emulateMedia({ colorScheme });
@@ -162,7 +162,7 @@ describe("the view of preview_template", () => {
     expect(await view.locator("#state").isVisible()).toBe(false);
   });
 
-  test("runs no scripts of a hostile page, and contacts no other host", async () => {
+  test("runs no scripts of a hostile page and contacts no other host", async () => {
     const { view, tab, requests } = await open();
     const html = `<script>parent.parent.document.title = "hacked"</script>
 <img src="x" onerror="parent.postMessage('hacked', '*')"><h1>Shown</h1>`;
@@ -187,7 +187,7 @@ describe("the view of preview_template", () => {
     faults = faults.filter((fault) => !/sandboxed|ERR_|Failed to load/.test(fault));
   });
 
-  test("accepts messages only from its client, and answers pings", async () => {
+  test("accepts messages only from its client and answers pings", async () => {
     const { view, tab } = await open();
     const forged = write({ structuredContent: { html: "<h1>Mine</h1>" } });
     await view.locator("body").evaluate(`postMessage(${forged}, "*")`);
