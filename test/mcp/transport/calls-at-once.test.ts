@@ -4,7 +4,7 @@ import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../sup
 
 /** Tests which of many simultaneous calls run, wait or are rejected. */
 
-describe("a thousand calls of one key", () => {
+describe("a thousand calls with one key", () => {
   test("are all answered, with at most 100 running at a time", async () => {
     const { call, openSession, begun, open } = openHeldWay();
     const sessions = await Promise.all(Array.from({ length: 500 }, () => openSession("one")));
@@ -19,7 +19,7 @@ describe("a thousand calls of one key", () => {
     expect(begun.length).toBe(1000);
   });
 
-  test("do not delay a call of another key", async () => {
+  test("do not delay a call with another key", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 1000 }, () => call("one", "theirs"));
     await settle();
@@ -32,7 +32,7 @@ describe("a thousand calls of one key", () => {
   });
 });
 
-test("a call that waits for an approval does not count toward the limit", async () => {
+test("a call waiting for an approval does not count as a running call", async () => {
   const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
   const begun: string[] = [];
   const gate = createGate();
@@ -64,7 +64,7 @@ test("a call that waits for an approval does not count toward the limit", async 
   expect(await readStatuses(calls)).toEqual(new Set([200]));
 });
 
-describe("a call that waits in the queue", () => {
+describe("a queued call", () => {
   test("is dropped if its client disconnects", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
@@ -79,7 +79,7 @@ describe("a call that waits in the queue", () => {
     expect(begun).not.toContain("left");
   });
 
-  test("ends without running if its client cancels it", async () => {
+  test("ends without running if its client cancels the call", async () => {
     const { call, openSession, begun, open } = openHeldWay();
     const session = await openSession("one");
     const calls = Array.from({ length: 100 }, () => call("one"));
@@ -97,7 +97,7 @@ describe("a call that waits in the queue", () => {
 });
 
 describe("unanswered calls", () => {
-  test("of an API key are limited to 1,200, and other keys can still make calls", async () => {
+  test("are limited to 1,200 for each API key", async () => {
     const { call, open } = openHeldWay();
     const calls = Array.from({ length: 1200 }, () => call("one"));
     await settle();
@@ -108,7 +108,7 @@ describe("unanswered calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("of all keys are limited to 2,500, but each key can always make a few calls", async () => {
+  test("are limited to 2,500 in total, but each key can always make a few calls", async () => {
     const { call, begun, open } = openHeldWay();
     const calls: Promise<Response>[] = [];
     for (const key of ["one", "two", "three"]) {
@@ -124,7 +124,7 @@ describe("unanswered calls", () => {
     expect([answered, new Set(statuses)]).toEqual([2501, new Set([200, 503])]);
   });
 
-  test("are rejected after waiting ten seconds for the 100 running calls of the key", async () => {
+  test("are rejected after waiting ten seconds for the key's 100 running calls", async () => {
     const { call, open, advance } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const late = call("one");
@@ -135,7 +135,7 @@ describe("unanswered calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("do not include requests with an incomplete body", async () => {
+  test("do not count requests with an incomplete body", async () => {
     const { begin, call } = openWay();
     const begun = Array.from({ length: 300 }, () => begin("one"));
     await settle();

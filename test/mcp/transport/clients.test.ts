@@ -51,7 +51,7 @@ describe.concurrent.each([
 ] as const)("over %s,", (transport, describeWay, names) => {
   if (transport === "HTTP") {
     // This test is the slowest, so start it first.
-    test("the MCP inspector passes the acceptance test with approvals on the page", async () => {
+    test("the MCP Inspector passes the acceptance test with approval pages", async () => {
       const tenant = await addLimitedTenant(testServer);
       const client = openInspector(describeHttp(tenant));
       await runOnce(client, tenant, createPerson({ hasForm: false }));
@@ -68,12 +68,9 @@ describe.concurrent.each([
   }
 
   // Object.keys returns strings, but these are exactly the keys of the objects above.
-  test.each(names as Name[])(
-    "%s passes the acceptance test with approvals in a form",
-    async (name) => {
-      await expectAcceptance(name, true);
-    },
-  );
+  test.each(names as Name[])("%s passes the acceptance test with approval forms", async (name) => {
+    await expectAcceptance(name, true);
+  });
 
   const formless: Name = transport === "stdio" ? "the 1.x client" : "the 2.x client in 2026-07-28";
   test(`${formless} without forms passes the acceptance test with approval pages`, async () => {

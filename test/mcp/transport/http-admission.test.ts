@@ -71,7 +71,7 @@ describe("/mcp", () => {
     ),
   );
 
-  test("accepts exactly the allowed hosts, origins, content types and tokens", async () => {
+  test("accepts only the allowed hosts, origins, content types and tokens", async () => {
     const { mcp } = testServer.serving.places;
     const { port } = new URL(mcp);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -146,7 +146,7 @@ describe("/mcp", () => {
     expect(JSON.parse(missing.text).error.message).toContain("Authorization: Bearer <token>");
   });
 
-  test("rejects a client key with the REST API's message", async () => {
+  test("rejects a client key with the same message as the REST API", async () => {
     const { headers, body } = modernCall(`waypost_client_${"2".repeat(40)}`, 1, "list_links");
     const { mcp, api } = testServer.serving.places;
     const rest = await post(`${api}/links`, { method: "GET", headers });
@@ -190,14 +190,14 @@ describe.concurrent("a request body", () => {
   });
 });
 
-test("the server limits slow requests and keeps idle connections open", () => {
+test("the HTTP server times out slow requests and keeps idle connections open", () => {
   const { headersTimeout, requestTimeout, keepAliveTimeout } = createHttpServer();
   expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000]);
   // Proxies keep idle connections open for a minute.
   expect(keepAliveTimeout).toBeGreaterThan(60_000);
 });
 
-test("an internal error of /mcp shows only a reference", async () => {
+test("/mcp shows only a reference for an internal error", async () => {
   await using other = await openTestServer();
   const { places, key } = other.serving;
   for (const name of readdirSync(other.data).filter((name) => name.startsWith("waypost.db"))) {

@@ -34,8 +34,8 @@ function connect(era: "v1" | "modern", url: string, token: string, watches = fal
   return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
 }
 
-describe.concurrent("each API key", () => {
-  test("loses tools after a suspension, and its client is notified", async () => {
+describe.concurrent("an API key", () => {
+  test("loses its tools when its project is suspended, and the client is notified", async () => {
     const { mcp } = testServer.serving.places;
     const [tenant, other] = [await testServer.addTenant(), await testServer.addTenant()];
     await using client = await connect("v1", mcp, tenant.key, true);
@@ -73,7 +73,7 @@ describe.concurrent("each API key", () => {
 });
 
 describe.concurrent("calls", () => {
-  test("that wait for a remote server do not delay others", async () => {
+  test("waiting for a remote server do not delay other calls", async () => {
     const open = new Set<ServerResponse>();
     await using silent = await startDeployment((request, response) => {
       if (readPage(request) > 95) return answerEmpty(request, response);
@@ -101,7 +101,7 @@ describe.concurrent("calls", () => {
     await waitUntil(() => open.size === 0);
   });
 
-  test("that the server has received are answered before the server stops", async () => {
+  test("received before SIGTERM are answered before the server stops", async () => {
     const { answer, letGo } = holdAnswers();
     await using held = await startDeployment(answer);
     await using gateway = await openGateway(held);
@@ -116,7 +116,7 @@ describe.concurrent("calls", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test("that a remote server never answers do not delay the stop of the server", async () => {
+  test("unanswered by a remote server do not delay the shutdown", async () => {
     await using silent = await startDeployment(answerNever);
     await using gateway = await openGateway(silent);
     const { places, key, stop } = gateway.serving;
@@ -139,7 +139,7 @@ test.each([
     "ends in the middle of its body",
     `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`,
   ],
-])("a connection that %s does not delay the stop of the server", async (_, sent) => {
+])("a connection that %s does not delay the shutdown of the server", async (_, sent) => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const socket = createConnection(Number(new URL(serving.places.url).port), "127.0.0.1");

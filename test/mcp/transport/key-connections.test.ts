@@ -5,7 +5,7 @@ import { openWay } from "../../support/mcp-way.ts";
  * Tests how many keys, streams and sessions `/mcp` stores, and how they end when the server stops.
  */
 
-test("the least recently used of 1,001 keys is dropped unless a client listens", async () => {
+test("the least recently used of 1,001 keys is dropped unless its client listens", async () => {
   const { knock, listen, countMade } = openWay();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
@@ -22,7 +22,7 @@ test("the least recently used of 1,001 keys is dropped unless a client listens",
 });
 
 describe("a listening client", () => {
-  test("beyond its key's limit is rejected until another client disconnects", async () => {
+  test("is rejected at its key's limit until another client disconnects", async () => {
     const { listen } = openWay();
     const streams: Response[] = [];
     let last = await listen("one");
@@ -42,7 +42,7 @@ describe("a listening client", () => {
   });
 });
 
-test("a server that stops disconnects listening clients first, then rejects calls", async () => {
+test("a stopping server first disconnects listening clients, then rejects calls", async () => {
   const { http, listen, call, openSession } = openWay();
   const [stream, session] = [await listen("one"), await openSession("one")];
   http.endListening();

@@ -47,7 +47,7 @@ async function leave(data: string, leaving: () => unknown): Promise<void> {
   await waitUntil(async () => (await memory.count()) === 0);
 }
 
-test("a plan is deleted when a 2026-07-28 client disconnects", async () => {
+test("an unfinished plan is deleted when a 2026-07-28 client disconnects", async () => {
   await using testServer = await openTestServer();
   const { key } = await testServer.addTenant();
   const { mcp } = testServer.serving.places;
@@ -61,7 +61,7 @@ test("a plan is deleted when a 2026-07-28 client disconnects", async () => {
   expect(text).toContain('"create":1');
 });
 
-test("a plan is deleted when a client disconnects in a session", async () => {
+test("an unfinished plan is deleted when a client with a session disconnects", async () => {
   await using testServer = await openTestServer();
   const { key } = await testServer.addTenant();
   const { mcp } = testServer.serving.places;
@@ -76,7 +76,7 @@ test("a plan is deleted when a client disconnects in a session", async () => {
   await leave(testServer.data, () => sent.forEach((request) => request.destroy()));
 });
 
-test("a plan is deleted when its client cancels the request over stdio", async () => {
+test("an unfinished plan is deleted when its client cancels the request over stdio", async () => {
   await using folder = await createFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();

@@ -6,7 +6,7 @@ import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../sup
 const mebibyte = 1024 * 1024;
 
 describe("long messages", () => {
-  test("are read one at a time for each key, while short messages are still read", async () => {
+  test("are read one at a time for each key, without delaying short messages", async () => {
     const { begin, call } = openWay();
     const bytes = 4 * mebibyte;
     const all = ["one", "one", "another"].map((key) => begin(key, { bytes }));
@@ -20,7 +20,7 @@ describe("long messages", () => {
     for (const { end } of all.slice(1)) end();
   });
 
-  test("are rejected after they waited ten seconds", async () => {
+  test("are rejected after waiting ten seconds", async () => {
     const { begin, call, advance, open } = openHeldWay();
     const bytes = 4 * mebibyte - 1000;
     // The first message is processed until the end of the test.
@@ -49,7 +49,7 @@ describe("long messages", () => {
     next.end();
   });
 
-  test("without a Content-Length are measured while they are read", async () => {
+  test("can be sent without a Content-Length", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 20 }, () => call("one", "any", { bytes: 70_000 }));
     await settle();
@@ -63,7 +63,7 @@ describe("long messages", () => {
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });
 
-  test("of calls that wait for an approval do not block others", async () => {
+  test("of calls waiting for an approval do not block other long messages", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const way = openWay(async (tool, { mcpReq }) => {
       if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });

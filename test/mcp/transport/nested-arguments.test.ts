@@ -34,7 +34,7 @@ afterAll(async () => {
 const fill = (body: string, args: string) => body.replace('{"here":0}', () => args);
 
 describe.each(calls)("deeply nested arguments of %s", (tool, args) => {
-  test(`are rejected over HTTP: ${args.slice(0, 50)}`, async () => {
+  test(`cause an error over HTTP: ${args.slice(0, 50)}`, async () => {
     const { headers, body } = modernCall(serving.key, 1, tool, { here: 0 });
     const { status, text } = await post(serving.places.mcp, { headers, body: fill(body, args) });
     expect(status).toBe(200);

@@ -51,7 +51,7 @@ const ways = [
   ["on the fast path", 2],
 ] as const;
 
-describe.concurrent.each(ways)("over HTTP, for a call %s,", (_, before) => {
+describe.concurrent.each(ways)("over HTTP, during a call %s,", (_, before) => {
   test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
@@ -88,7 +88,7 @@ describe.concurrent.each(ways)("over HTTP, for a call %s,", (_, before) => {
     for (const id of [8, 9]) expect((await ask({ ...ping, id })).status).toBe(200);
   });
 
-  test("a cancelled request ends and releases its ID", async () => {
+  test("cancelling ends the request without a response and frees its ID", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
@@ -110,7 +110,7 @@ describe.concurrent.each(ways)("over HTTP, for a call %s,", (_, before) => {
   });
 });
 
-describe.concurrent.each(ways)("over stdio, for a call %s,", (_, before) => {
+describe.concurrent.each(ways)("over stdio, during a call %s,", (_, before) => {
   test("a second request with the same ID is rejected, and the first is answered", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
@@ -144,7 +144,7 @@ describe.concurrent.each(ways)("over stdio, for a call %s,", (_, before) => {
     for (const answer of answered.slice(2)) expect(answer).toMatchObject({ result: links });
   });
 
-  test("a cancelled request releases its ID", async () => {
+  test("cancelling frees the request's ID", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path, env: held.env });

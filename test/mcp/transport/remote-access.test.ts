@@ -68,7 +68,7 @@ async function listInTheEnd(client: Connected): Promise<readonly string[]> {
   return (await client.listNames()).toSorted();
 }
 
-test("the built command lists only usable tools after probing the server", async () => {
+test("the built command lists only usable tools after probing the remote server", async () => {
   await using strange = await openStrange();
   const connect = async () => {
     const { data, env } = strange;

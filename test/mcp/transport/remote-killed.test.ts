@@ -24,7 +24,7 @@ const cases: readonly Case[] = [
 ];
 
 test.concurrent.each(cases)(
-  "killing the remote server during $tool returns an error with its effect over $over",
+  "$tool over $over returns the effect of the call if the remote server is killed",
   async (given) => {
     await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);

@@ -29,8 +29,8 @@ openForAll(openTestServer, (opened) => (testServer = opened));
 /** The scopes that the operator declares for the key. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
 
-describe.concurrent("with a second Waypost as the remote server,", () => {
-  test("the 1.x client passes the acceptance test over stdio, with forms", async () => {
+describe.concurrent("with another Waypost as the remote server,", () => {
+  test("the 1.x client passes the acceptance test over stdio, with approval forms", async () => {
     await using folder = await createFolder();
     const tenant = await addLimitedTenant(testServer);
     const person = createPerson({ hasForm: true });
@@ -41,7 +41,7 @@ describe.concurrent("with a second Waypost as the remote server,", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("a tool that the remote server rejects is removed from the list", async () => {
+  test("the first rejected call of a tool removes it from the list", async () => {
     await using folder = await createFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
@@ -63,7 +63,7 @@ describe.concurrent("with a second Waypost as the remote server,", () => {
 });
 
 describe.concurrent("the gateway's token", () => {
-  test("is created in a private file on the first start, and is required on loopback", async () => {
+  test("is created in a private file on the first start, and is required locally", async () => {
     const { key } = await testServer.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -89,7 +89,7 @@ describe.concurrent("the gateway's token", () => {
     expect(again.key).toBe(token);
   });
 
-  test.each(["a variable", "a file"])("can be set by %s instead of being created", async (by) => {
+  test.each(["a variable", "a file"])("is not created if %s sets it", async (by) => {
     await using folder = await createFolder();
     const file = `${folder.path}.token`;
     writeFileSync(file, "a-token-of-our-own\n");
@@ -105,7 +105,7 @@ describe.concurrent("the gateway's token", () => {
     expect((await post(serving.places.mcp, { headers, body })).status).toBe(200);
   });
 
-  test("gives no access to a REST API, because a gateway has none", async () => {
+  test("does not open a REST API, because a gateway has none", async () => {
     const { key } = await testServer.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -119,7 +119,7 @@ describe.concurrent("the gateway's token", () => {
 });
 
 describe.concurrent("the operator's key", () => {
-  test("is never shown, even if the remote server repeats it", async () => {
+  test("never appears in results or logs, even if the remote server returns it", async () => {
     const key = "canary-1234567890";
     await using parrot = await startDeployment((request, response) => {
       response.writeHead(401, { "content-type": "application/json", "x-key": key });
@@ -137,7 +137,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is not read from the data folder, whose key is for the local database", async () => {
+  test("is never read from the data folder, whose key is for the local database", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");
@@ -159,7 +159,7 @@ describe.concurrent("the operator's key", () => {
   });
 });
 
-test("with probes off, the network is not used before the first call of a tool", async () => {
+test("with probes off, nothing is sent to the remote server before a tool call", async () => {
   await using folder = await createFolder();
   await using deployment = await startDeployment(answerEmpty);
   const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };

@@ -15,7 +15,7 @@ import {
 const minute_ms = 60_000;
 
 describe("the sessions of a key", () => {
-  test("start only with a handshake", async () => {
+  test("are opened only by a handshake", async () => {
     const { sessions, send, servers } = openSessions();
     const { status } = await send(undefined, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     expect([status, sessions.count()]).toEqual([400, 0]);
@@ -40,7 +40,7 @@ describe("the sessions of a key", () => {
     expect(sessions.count()).toBe(0);
   });
 
-  test("stay open while the client listens, and 30 minutes longer", async () => {
+  test("stay open for 30 minutes after the client stops listening", async () => {
     const { send, listen, advance } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
@@ -56,7 +56,7 @@ describe("the sessions of a key", () => {
     expect((await send(id, listTools)).status).toBe(404);
   });
 
-  test("that are in use are not replaced by a new session", async () => {
+  test("are not replaced by a new session while they are in use", async () => {
     const { sessions, send, listen, fill, advance } = openSessions();
     const [listening = "", used = ""] = await fill("full");
     await listen(listening);
@@ -75,7 +75,7 @@ describe("the sessions of a key", () => {
     for (const id of [listening, used]) expect((await send(id, listTools)).status).toBe(200);
   });
 
-  test("can be replaced after five minutes without use", async () => {
+  test("can be replaced by a new session after five minutes without use", async () => {
     const { sessions, send, listen, fill, advance } = openSessions();
     const ids = await fill("full");
     const [listening = "", silent = "", used = ""] = ids;
@@ -103,7 +103,7 @@ describe("the sessions of a key", () => {
     expect(ids.length).toBeGreaterThanOrEqual(1000);
   });
 
-  test("end after DELETE, and when the server stops", async () => {
+  test("end on DELETE and when the server stops", async () => {
     const { sessions, send, listen } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);
@@ -118,7 +118,7 @@ describe("the sessions of a key", () => {
 });
 
 describe("the built command", () => {
-  test("hides a session from other keys", async () => {
+  test("returns 404 for another key's session", async () => {
     await using testServer = await openTestServer();
     const { mcp } = testServer.serving.places;
     const [one, other] = [await testServer.addTenant(), await testServer.addTenant()];
@@ -140,7 +140,7 @@ describe("the built command", () => {
     expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
   });
 
-  test("returns only their own links to 20 keys with equal request IDs", async () => {
+  test("returns the right links to 20 keys that use the same request IDs", async () => {
     await using testServer = await openTestServer();
     const { mcp: url } = testServer.serving.places;
     const tenants = await Promise.all(Array.from({ length: 20 }, () => testServer.addTenant()));

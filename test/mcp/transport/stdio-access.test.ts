@@ -41,7 +41,7 @@ describe.concurrent("over stdio,", () => {
 
 describe.concurrent("an API key", () => {
   test.each(["a variable", "a file"])(
-    "that is set by %s does not appear in results, logs or files",
+    "set by %s never appears in results, logs or stored files",
     async (by) => {
       const { key } = await testServer.addTenant({ plan: "free" });
       const file = join(testServer.data, `${by.slice(2)}.key`);
@@ -93,7 +93,7 @@ describe.concurrent("a damaged file", () => {
   test.each<[what: string, spoil: (path: string) => void]>([
     ["it is a folder", (path) => mkdirSync(path)],
     ["it is another file", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
-  ])("state.db causes an internal error with a reference if %s", async (_, spoil) => {
+  ])("state.db causes an internal error with a reference when %s", async (_, spoil) => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     spoil(join(folder.path, "state.db"));
@@ -116,7 +116,7 @@ describe.concurrent("a damaged file", () => {
     expect((await client.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test("of the database causes an API error with a reference", async () => {
+  test("waypost.db causes an API error with a reference", async () => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     await client.callTool("create_link", { path: "lost" });

@@ -26,7 +26,7 @@ async function settle(): Promise<void> {
   for (let turns = 0; turns < 50; turns += 1) await turn();
 }
 
-test("an endless line uses no more memory than the longest allowed message", async () => {
+test("an endless input line uses no more memory than the longest allowed message", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const refused: string[] = [];
   const onRefused = (reason: string) => refused.push(reason);
@@ -100,7 +100,7 @@ const cancellationOf = (requestId: number | string) => ({
   params: { requestId },
 });
 
-test("the end of the input waits only for calls that were not cancelled", async () => {
+test("after the end of the input, only calls that were not cancelled are awaited", async () => {
   const { send, endInput, release, running, isOver, listAnswered } = serve();
   await send(...handshake, callOf(1, "a"), callOf("one", "b"), callOf(2, "c"));
   await send(cancellationOf("one"), cancellationOf(2), cancellationOf("1"), cancellationOf(3));
@@ -112,7 +112,7 @@ test("the end of the input waits only for calls that were not cancelled", async 
   expect([isOver(), listAnswered()]).toEqual([true, [1]]);
 });
 
-test("the end of the input does not wait for a subscription", async () => {
+test("after the end of the input, a subscription is not awaited", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = createStdioTransport({ input, output, onRefused: () => undefined });
   const received: unknown[] = [];

@@ -30,7 +30,7 @@ describe("an input line", () => {
     ["with another version of JSON-RPC", { jsonrpc: "1.0", id: "old", result: [] }, -32600],
     ["that is a list", [], -32600],
     ["that is much too long", JSON.stringify({ long: "x".repeat(11 * mebibyte) }), -32600],
-  ])("%s is answered with an error, and the session continues", async (_, line, code) => {
+  ])("%s gets an error, and the session continues", async (_, line, code) => {
     const listNoted = () => session.stderr().split("\n").slice(0, -1);
     const before = listNoted().length;
     const error = { code, message: expect.any(String) };
@@ -39,7 +39,7 @@ describe("an input line", () => {
     expect(JSON.parse(listNoted()[before] ?? "")).toMatchObject({ msg: "rejected an input line" });
   });
 
-  test("with an ID is answered with an error that has this ID", async () => {
+  test("with an ID gets an error with the same ID", async () => {
     const error = { code: -32600, message: expect.any(String) };
     const strange = { jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" };
     expect(await session.exchange(strange)).toEqual([{ jsonrpc: "2.0", id: 7, error }]);
@@ -59,15 +59,18 @@ describe("an input line", () => {
     ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
     ["at the end of a response", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
     ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
-  ])("that is too long and has an ID %s is answered with the request's ID", async (_, ...given) => {
-    const [begin, end, id] = given;
-    const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
-    const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
-    const error = { code: -32600, message: expect.stringMatching(message) };
-    expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
-  });
+  ])(
+    "over 4 MiB with an ID %s gets an error with the request's ID, if it is certain",
+    async (_, ...given) => {
+      const [begin, end, id] = given;
+      const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
+      const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
+      const error = { code: -32600, message: expect.stringMatching(message) };
+      expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
+    },
+  );
 
-  test("before the handshake is answered, and blank lines are skipped", async () => {
+  test("gets an error before the handshake, and a blank line is skipped", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     session.send("Good morning");
@@ -91,8 +94,8 @@ describe("an input line", () => {
 });
 
 describe.concurrent("the stdio process", () => {
-  test.each(["the input", "SIGTERM", "SIGINT"] as const)(
-    "ends successfully after %s, once every call is answered",
+  test.each(["the end of the input", "SIGTERM", "SIGINT"] as const)(
+    "exits with code 0 after %s, once every call is answered",
     async (by) => {
       await using folder = await createFolder();
       const { answer, letGo } = holdAnswers();
@@ -101,7 +104,7 @@ describe.concurrent("the stdio process", () => {
       const calls = Array.from({ length: 20 }, (_, id) => callOf(id, "list_links"));
       session.send(...handshake, ...calls);
       await waitUntil(() => held.requests.length >= calls.length);
-      if (by === "the input") {
+      if (by === "the end of the input") {
         // The last line has no newline.
         session.child.stdin?.end(JSON.stringify(callOf("last", "list_links")));
         await waitUntil(() => held.requests.length > calls.length);
@@ -115,11 +118,11 @@ describe.concurrent("the stdio process", () => {
         expect(await session.answer(id)).toMatchObject({ result: links });
         expect(session.count(id)).toBe(1);
       }
-      expect(session.count("last")).toBe(by === "the input" ? 1 : 0);
+      expect(session.count("last")).toBe(by === "the end of the input" ? 1 : 0);
     },
   );
 
-  test("ends after the end of the input, once every write is stored", async () => {
+  test("exits at the end of the input, once every write is stored", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
@@ -135,22 +138,22 @@ describe.concurrent("the stdio process", () => {
     expect(session.count("last")).toBe(1);
   });
 
-  test.each(["the input", "SIGTERM"] as const)(
-    "ends after %s even if a call is never answered",
+  test.each(["the end of the input", "SIGTERM"] as const)(
+    "exits after %s even if a call is never answered",
     async (by) => {
       await using folder = await createFolder();
       await using silent = await startDeployment(answerNever);
       await using session = startRaw({ data: folder.path, env: aim(silent) });
       session.send(...handshake, callOf(1, "list_links"));
       await waitUntil(() => silent.requests.length > 0);
-      if (by === "the input") session.child.stdin?.end();
+      if (by === "the end of the input") session.child.stdin?.end();
       else session.child.kill(by);
       expect(await session.ended).toBe(0);
       expect(session.count(1)).toBe(0);
     },
   );
 
-  test("ends if its output is no longer read", async () => {
+  test("exits when its output is no longer read", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     await session.handshake();
@@ -164,7 +167,7 @@ describe.concurrent("the stdio process", () => {
 });
 
 test.each([[[]], [["--mode", "read-only"]], [["stdio"]]])(
-  "the command %j speaks MCP and ends with its input",
+  "the command with the arguments %j serves MCP over stdio until its input ends",
   async (words) => {
     await using folder = await createFolder();
     const finished = await run(words, { env: { WAYPOST_DATA: folder.path } });
@@ -173,7 +176,7 @@ test.each([[[]], [["--mode", "read-only"]], [["stdio"]]])(
   },
 );
 
-test("eight processes with a new data folder share its links", async () => {
+test("eight processes that share a new data folder see the same links", async () => {
   await using folder = await createFolder();
   const sessions = Array.from({ length: 8 }, () => startRaw({ data: folder.path }));
   try {

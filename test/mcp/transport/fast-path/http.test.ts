@@ -135,14 +135,14 @@ const unusualRequests: readonly (readonly [what: string, alter: Alter])[] = [
 
 describe.concurrent("in a session of an earlier revision,", () => {
   test.each(usualCalls)(
-    "%s gets the same answer from the SDK and the fast path",
+    "%s gets the same response from the SDK and on the fast path",
     async (_what, name, args) => {
       await compare((ask) => ask(7, name, args));
     },
   );
 
   test.each(unusualRequests)(
-    "a request with %s gets the same answer from the SDK and the fast path",
+    "a request with %s gets the same response from the SDK and on the fast path",
     async (_what, alter) => {
       await compare((ask) => alter(ask(7, "list_links")));
     },
@@ -167,7 +167,7 @@ test("a call on the fast path returns 404 after its session ends", async () => {
   expect([status, text]).toEqual([404, expect.stringContaining("Session not found")]);
 });
 
-test("a call of another key cannot use the fast path of a session", async () => {
+test("a call with another key cannot use a session's fast path", async () => {
   const [one, other] = [await testServer.addTenant(), await testServer.addTenant()];
   const ask = await open(one);
   for (const id of [1, 2]) await send(ask(id, "list_links"));

@@ -92,7 +92,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
   });
 
   test.each(usualCalls)(
-    "%s gets the same answer from the SDK and the fast path",
+    "%s gets the same response from the SDK and on the fast path",
     async (_what, name, args) => {
       const line = ask(7, name, args);
       expect(await sendLater(line)).toEqual(await sendFirst(line));
@@ -100,14 +100,14 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
   );
 
   test.each(unusualLines)(
-    "%s gets the same answer from the SDK and the fast path",
+    "%s gets the same response from the SDK and on the fast path",
     async (_what, alter) => {
       const line = alter(ask(7, "list_links"));
       expect(await sendLater(line)).toEqual(await sendFirst(line));
     },
   );
 
-  test("a call on the fast path sends progress notifications on request", async () => {
+  test("a call on the fast path sends progress notifications if requested", async () => {
     await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await open(session);
@@ -125,7 +125,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
     });
   });
 
-  test("a cancelled call on the fast path ends without an answer", async () => {
+  test("a cancelled call on the fast path ends without a response", async () => {
     await using folder = await createUsedFolder();
     await using deployment = await startDeployment((request, response) => {
       if (deployment.requests.length === 1) return answerEmpty(request, response);
@@ -188,7 +188,7 @@ test("a session of an earlier revision ignores a different revision in a call", 
   expect(answers[2]).toEqual(answers[0]);
 });
 
-test("a client that initializes again gets answers that fit its new capabilities", async () => {
+test("a client that initializes again gets results for its new capabilities", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
