@@ -40,7 +40,7 @@ async function planUpserts(count: number) {
 const countLinks = async () => (await world.call("GET", "/links")).body.meta.count;
 
 describe("a bulk job", () => {
-  test("applies its plan once, even if apply is called several times", async () => {
+  test("is applied only once, even if apply is called several times", async () => {
     const plan = await planUpserts(20);
     const [job, same] = [await bulk.apply(plan, owner), await bulk.apply(plan, owner)];
     expect(same.id).toBe(job.id);
@@ -51,7 +51,7 @@ describe("a bulk job", () => {
     expect(timeless.reported).toEqual([]);
   });
 
-  test("that has already ended is returned by wait at once", async () => {
+  test("is returned by wait at once if it has already ended", async () => {
     const begun = await bulk.apply(await planUpserts(2), owner);
     await timeless.untilRest(begun);
     // Time does not pass here, so real waiting would never end.
@@ -59,7 +59,7 @@ describe("a bulk job", () => {
     expect(await waited).toMatchObject({ state: "done", counts: { done: 2 } });
   });
 
-  test("is interrupted by a failed request, and continues at that row when resumed", async () => {
+  test("is interrupted by a failed request and continues at that row when resumed", async () => {
     const plan = await planUpserts(20);
     let calls = 0;
     interfere = (tool) => {
@@ -77,7 +77,7 @@ describe("a bulk job", () => {
     expect(await countLinks()).toBe(20);
   });
 
-  test("that is cancelled starts no more rows and can be resumed", async () => {
+  test("starts no more rows after it is cancelled, and can be resumed", async () => {
     const plan = await planUpserts(40);
     let job = await bulk.apply(plan, owner);
     let calls = 0;
@@ -98,7 +98,7 @@ describe("a bulk job", () => {
     });
   });
 
-  test("that is resumed and cancelled again stays cancelled", async () => {
+  test("stays cancelled after it is resumed and cancelled again", async () => {
     const plan = await planUpserts(40);
     let job = await bulk.apply(plan, owner);
     let calls = 0;

@@ -36,7 +36,7 @@ const listNames = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${name}${index}`);
 
 describe("the bulk queue", () => {
-  test("runs two tasks per key and four in total, and then starts waiting tasks", async () => {
+  test("runs at most two tasks per key and four in total", async () => {
     const { begin, atWork } = openLine();
     const works = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => begin(name[0] ?? "", name));
     await settle();
@@ -50,7 +50,7 @@ describe("the bulk queue", () => {
     expect(atWork).toEqual(["a2", "b2", "c1", "a3"]);
   });
 
-  test("starts the next task after a task failed", async () => {
+  test("starts the next task after one fails", async () => {
     const { line, begin, atWork } = openLine();
     const signal = new AbortController().signal;
     const failed = line("a", signal, () => Promise.reject(new Error("It broke.")));
@@ -62,7 +62,7 @@ describe("the bulk queue", () => {
   });
 });
 
-describe("a key that fills the bulk queue", () => {
+describe("a key with many bulk tasks", () => {
   test("does not delay the tasks of other keys", async () => {
     const { begin, atWork } = openLine();
     const [first] = listNames("a", 12).map((name) => begin("a", name));
@@ -76,7 +76,7 @@ describe("a key that fills the bulk queue", () => {
     expect(atWork).toEqual(["a1", "b1", "b2", "c"]);
   });
 
-  test("is rejected when twenty of its tasks are waiting", async () => {
+  test("cannot queue another task when twenty of its tasks are waiting", async () => {
     const { begin, ends } = openLine();
     for (const name of listNames("a", 22)) begin("a", name);
     await settle();
@@ -87,7 +87,7 @@ describe("a key that fills the bulk queue", () => {
   });
 });
 
-test("a task that waits in the bulk queue for thirty seconds is rejected", async () => {
+test("a task is rejected after waiting in the bulk queue for thirty seconds", async () => {
   const { line, begin, advance, ends } = openLine();
   const [first] = listNames("a", 2).map((name) => begin("a", name));
   const waiting = line("a", new AbortController().signal, () => Promise.resolve());
@@ -104,7 +104,7 @@ test("a task that waits in the bulk queue for thirty seconds is rejected", async
   expect(ends).toEqual(["a0 done"]);
 });
 
-test("a cancelled task leaves the bulk queue and never starts", async () => {
+test("a cancelled task is removed from the bulk queue and never starts", async () => {
   const { line, begin, atWork, ends } = openLine();
   const [first] = listNames("a", 2).map((name) => begin("a", name));
   const leaving = new AbortController();

@@ -13,7 +13,7 @@ const figures = createFigures();
 /** The failures are the same on both databases. PostgreSQL gets fewer seeds as it is slower. */
 const seeds = isOnPostgres ? 15 : 100;
 
-test("simulated jobs report the true result of every row, whatever fails", async () => {
+test("simulated jobs report the true result of every row under random failures", async () => {
   const wrong = await playSeeds({ first: 1, count: seeds }, figures);
   // Print one failed seed in full, and only the numbers of the other failed seeds.
   expect(wrong.slice(0, 1).map(describeOutcome).join("\n")).toBe("");
@@ -21,7 +21,7 @@ test("simulated jobs report the true result of every row, whatever fails", async
 });
 
 /** Runs only on SQLite, because the faults do not depend on the database. */
-test.skipIf(isOnPostgres)("the simulated jobs had every kind of fault", () => {
+test.skipIf(isOnPostgres)("the simulation covered every kind of fault", () => {
   const seen = Object.fromEntries(figures.list(""));
   for (const fault of playedFaults) expect(seen).toHaveProperty([`fault: ${fault}`]);
   // Without faults and applied rows, the previous test would prove nothing.

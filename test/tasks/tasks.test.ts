@@ -25,7 +25,7 @@ describe.each(lines)("an assistant with a %s client", (line) => {
   afterAll(seats.close);
 
   test.each(tasks.map((task) => [shorten(task.sentence), task] as const))(
-    "needs the fewest calls for: %s",
+    "needs only the minimum number of calls for: %s",
     async (_, task) => {
       const spent = await seats.run(task);
       expect(spent.calls, spent.tools.join(", ")).toBe(task.least);
@@ -33,7 +33,7 @@ describe.each(lines)("an assistant with a %s client", (line) => {
     },
   );
 
-  test("needs at most a tenth more calls than possible for all tasks together", () => {
+  test("needs at most 10 % more calls than the minimum for all tasks together", () => {
     expect(done).toHaveLength(tasks.length);
     if (process.env["TASKS"] === "print") process.stdout.write(writeTable(done));
     expect(sum(done, ({ spent }) => spent.calls)).toBeLessThanOrEqual(
@@ -51,7 +51,7 @@ describe.each(lines)("an assistant with a %s client", (line) => {
   });
 });
 
-test("every task has a unique prompt and a reason for its number of calls", () => {
+test("every task has a unique prompt and a reason for its minimum number of calls", () => {
   const sentences = tasks.map(({ sentence }) => sentence);
   expect(sentences.length).toBeGreaterThanOrEqual(60);
   expect(new Set(sentences).size).toBe(sentences.length);

@@ -17,7 +17,7 @@ const listUrls = async () =>
   new Map((await planner.listLinks()).map(({ path, url }) => [path, url]));
 
 describe("a plan made from rows", () => {
-  test("counts the links to create, update and leave like its job does", async () => {
+  test("counts the same created, updated and unchanged links as its job", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     await planner.make({ path: "b", url: "https://x.example/2" });
     const rows = [
@@ -35,7 +35,7 @@ describe("a plan made from rows", () => {
     expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
   });
 
-  test("skips links that changed after the plan was made, and applies the other rows", async () => {
+  test("skips links that changed after planning, and applies the other rows", async () => {
     const made = await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://x.example/2" }));
     const plan = await planList("upsert", rows);
@@ -51,7 +51,7 @@ describe("a plan made from rows", () => {
     ]);
   });
 
-  test("is applied with requests that let other callers write first", async () => {
+  test("is applied with requests that give priority to other callers' writes", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
     const plan = await planList("upsert", rows);
@@ -67,7 +67,7 @@ describe("a plan made from rows", () => {
 });
 
 describe("a plan made from filters", () => {
-  test("changes every matching link on all pages, and no other link", async () => {
+  test("changes every matching link on all pages and no other link", async () => {
     await planner.makeMany(115, "spring");
     await planner.makeMany(115, "other");
     const filters = [{ field: "name", condition: "cont", value: "SPRING" }] as const;

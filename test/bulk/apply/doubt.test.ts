@@ -63,7 +63,7 @@ function run(made: Plan): Promise<Job> {
 
 const readName = async (id: string) => (await world.call("GET", `/links/${id}`)).body.name;
 
-test("an undo reports a row whose result is unknown and does not change its link", async () => {
+test("an undo reports a row with an unknown result and leaves its link unchanged", async () => {
   const [a, b] = [await make("a"), await make("b")];
   const rows = [a, b].map(({ id }) => ({ id, name: "New" }));
   const made = await planRows("update", rows);
@@ -89,7 +89,7 @@ test("an undo reports a row whose result is unknown and does not change its link
   expect(await readName(a.id)).toBe("New");
 });
 
-test("an interrupted job that was undone is not resumed", async () => {
+test("an interrupted job is not resumed after it is undone", async () => {
   for (let index = 0; index < 6; index += 1) await make(`p${index}`);
   const rows = Array.from({ length: 6 }, (_, index) => ({ path: `p${index}`, name: "New" }));
   const made = await planRows("upsert", rows);
@@ -131,7 +131,7 @@ test("a cancelled job stays locked while one of its requests is running", async 
   expect(await readName(id)).toBe("New");
 });
 
-test("a row that needs a moved link's path waits for the result of the move", async () => {
+test("a row that reuses a moved link's path waits for the result of the move", async () => {
   const [a, b] = [await make("a"), await make("b")];
   const made = await planRows("update", [
     { id: a.id, path: "c" },
@@ -161,7 +161,7 @@ test("a 403 interrupts the job without rejecting its rows", async () => {
   expect(await run(made)).toMatchObject({ state: "done", counts: { done: 30 } });
 });
 
-test("when several rows contain the same new app, one row registers it first", async () => {
+test("when several rows contain the same new app, the first row runs alone", async () => {
   const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
   const rows = Array.from({ length: 12 }, (_, index) => ({ path: `p${index}`, ios_app }));
   const made = await planRows("upsert", rows);
@@ -184,7 +184,7 @@ test("when several rows contain the same new app, one row registers it first", a
   expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
-test("a job recognizes the project by any remaining link of its plan", async () => {
+test("a job recognizes its project by any remaining link of the plan", async () => {
   const made = [];
   for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
   const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;
@@ -201,7 +201,7 @@ test("an undo of a deletion skips a path that another link has taken", async () 
   expect(undoing.counts).toMatchObject({ create: 0, conflict: 1 });
 });
 
-test("an undo of a deletion warns that the short path is not restored", async () => {
+test("an undo of a deletion warns that a link's short path is not restored", async () => {
   const body = { path: "s", options: { shorten: true } };
   await world.call("POST", "/links", { body });
   const job = await run(await planRows("delete", [{ path: "s" }]));
@@ -247,8 +247,8 @@ async function resumeElsewhere(made: Plan): Promise<Job> {
   return timeless.untilRest(bulk.apply(made, { ...owner, call: client.call }));
 }
 
-describe("while a job waits to repeat a rejected request", () => {
-  test("a link that another caller creates is not counted as the job's link", async () => {
+describe("while a job waits to retry a rejected request", () => {
+  test("a link created by another caller is not counted as created by the job", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));
     expect(job.counts).toMatchObject({ done: 0, rejected: 1 });
@@ -256,7 +256,7 @@ describe("while a job waits to repeat a rejected request", () => {
     expect(undo.counts.delete).toBe(0);
   });
 
-  test("a link that another caller deletes is not counted as the job's deletion", async () => {
+  test("a link deleted by another caller is not counted as deleted by the job", async () => {
     const { id } = await make("a");
     const made = await planRows("delete", [{ path: "a" }]);
     const write = () => world.call("DELETE", `/links/${id}`);
@@ -265,8 +265,8 @@ describe("while a job waits to repeat a rejected request", () => {
   });
 });
 
-describe("a job that is resumed", () => {
-  test("continues if the responses of its created links had no id", async () => {
+describe("a resumed job", () => {
+  test("continues even if the responses for its created links had no ID", async () => {
     const made = await planRows("upsert", listPaths(20));
     endAfter(5, "upsert_link", () => ({}));
     expect((await run(made)).state).toBe("interrupted");
@@ -274,13 +274,13 @@ describe("a job that is resumed", () => {
     expect(await run(made)).toMatchObject({ state: "done", counts: { done: 20 } });
   });
 
-  test("does not start if the key reaches none of the plan's unchanged links", async () => {
+  test("does not start if the key can access none of the plan's unchanged links", async () => {
     for (const { path } of listPaths(5)) await world.call("POST", "/links", { body: { path } });
     const made = await planRows("upsert", listPaths(7));
     await expect(resumeElsewhere(made)).rejects.toThrow("none of them exists anymore");
   });
 
-  test("stops if the key reaches none of the links of its open rows", async () => {
+  test("stops if the key can access none of the links of its remaining rows", async () => {
     for (const { path } of listPaths(130)) await world.call("POST", "/links", { body: { path } });
     const made = await planRows("delete", listPaths(130));
     endAfter(110, "delete_link");

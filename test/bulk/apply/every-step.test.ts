@@ -146,7 +146,7 @@ async function comeToDisk({ state }: Process): Promise<void> {
   for (let turn = 0; turn < mostInHand; turn += 1) await state.jobs.renew(missing);
 }
 
-test("a job that is killed between any two of its steps applies each row once", async () => {
+test("a job killed between any two of its steps still applies each row once", async () => {
   const rows = 12;
   let ended: Job | "killed" = "killed";
   for (let steps = 1; ended === "killed"; steps += 1) {
@@ -176,7 +176,7 @@ test("a job that is killed between any two of its steps applies each row once", 
   expect(ended).toMatchObject({ state: "done" });
 });
 
-test("a job starts rows while it saves the results of others, up to a limit", async () => {
+test("a job starts a limited number of rows while it saves the results of others", async () => {
   const rows = 3 * mostInHand;
   const [full, gate] = [createGate(), createGate()];
   const begun: string[] = [];
@@ -195,7 +195,7 @@ test("a job starts rows while it saves the results of others, up to a limit", as
   await end(process);
 });
 
-test("a row with an app starts after all earlier rows and ends before the next row", async () => {
+test("a row with a new app starts after all earlier rows and ends before the next", async () => {
   const [apart, rows] = [5, 10];
   const story: string[] = [];
   const process = await startProcess(async (what, act) => {
@@ -215,7 +215,7 @@ test("a row with an app starts after all earlier rows and ends before the next r
   await end(process);
 });
 
-test("a job that cannot read more rows stays locked until its running rows end", async () => {
+test("a job that fails to read more rows stays locked until its running rows end", async () => {
   const rows = 4;
   const [failed, gate] = [createGate(), createGate()];
   const process = await startProcess(async (what, act) => {

@@ -120,7 +120,7 @@ test("a resumed job keeps its lease while a slow server confirms the key's proje
   await expectDone(id);
 });
 
-test("a process that lost its job to another process sends no more rows", async () => {
+test("a process sends no more rows after another process takes over its job", async () => {
   const plan = await planUpdate();
   slow = { asked: createGate(), answered: createGate() };
   const applying = bulk.apply(plan, owner);
@@ -135,7 +135,7 @@ test("a process that lost its job to another process sends no more rows", async 
   expect(writes).toBe(0);
 });
 
-test("a lease is renewed again after a failed renewal", async () => {
+test("a failed lease renewal is retried", async () => {
   let renewals = 0;
   const renew = () => {
     renewals += 1;
@@ -152,7 +152,7 @@ test("a lease is renewed again after a failed renewal", async () => {
 const openBehind = (skew_ms: number) =>
   world.openState({ clock: { ...clock, now: () => clock.now() - skew_ms }, random });
 
-test("a machine whose clock is some seconds behind does not take a running job", async () => {
+test("a machine whose clock is a few seconds behind does not take over a running job", async () => {
   const { id } = await state.jobs.open(await planUpdate(), undefined, "the key's id");
   const [behind, setBack] = [await openBehind(mostSkew_ms), await openBehind(mostSkew_ms + 1)];
   expect(await state.jobs.take({ id, runner: "first" })).toBe(true);
@@ -163,7 +163,7 @@ test("a machine whose clock is some seconds behind does not take a running job",
   await Promise.all([behind.close(), setBack.close()]);
 });
 
-test("a job releases its lease at once when the key now belongs to another project", async () => {
+test("a job releases its lease at once if the key belongs to another project", async () => {
   const plan = await planUpdate();
   const project = await world.addProject();
   const { client } = createTraveller({ world, key: await world.addKey({ project }) });

@@ -85,7 +85,7 @@ describe("a job whose process was killed", () => {
     expect(await find(job)).toMatchObject({ state: "interrupted", isHeld: false });
   });
 
-  test("is resumed by the next start only after its lease expires", async () => {
+  test("is resumed by the next process only after the job's lease expires", async () => {
     const plan = await planThree();
     const job = await leaveKilled(plan, keyId);
     resume();
@@ -98,14 +98,14 @@ describe("a job whose process was killed", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("is not resumed by a process that had started before", async () => {
+  test("is not resumed by a process that was already running", async () => {
     resume();
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("waits for apply_plan if the next start is ten minutes later", async () => {
+  test("waits for apply_plan if the next process starts ten minutes later", async () => {
     const plan = await planThree();
     const job = await leaveKilled(plan, keyId);
     world.advance(10 * minute_ms);
@@ -116,7 +116,7 @@ describe("a job whose process was killed", () => {
     expect(applied).toMatchObject({ id: job.id, state: "done", counts: { done: 3 } });
   });
 
-  test("is not resumed by a start if a user started the job in the CLI", async () => {
+  test("is not resumed automatically if it was started in the CLI", async () => {
     const job = await leaveKilled(await planThree());
     world.advance(lease_ms);
     resume();
@@ -124,14 +124,14 @@ describe("a job whose process was killed", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is not resumed by a process that may not apply it", async () => {
+  test("is not resumed by a process without permission to apply its plan", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve(undefined));
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("shows why a start could not resume it", async () => {
+  test("reports why the next process could not resume it", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve({ ...started.owner, call: refuseKey }));
@@ -142,7 +142,7 @@ describe("a job whose process was killed", () => {
     expect(started.reported).toEqual([]);
   });
 
-  test("is resumed even if the owner of another job cannot be read", async () => {
+  test("is resumed even if another job's owner cannot be read", async () => {
     const first = await leaveKilled(await planThree(), "broken");
     const second = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
@@ -156,7 +156,7 @@ describe("a job whose process was killed", () => {
   });
 });
 
-test("a starting process does not take a job that another process runs", async () => {
+test("a new process does not take over a job that another process is running", async () => {
   const job = await leaveKilled(await planThree(), keyId);
   const run = { id: job.id, runner: "killed" };
   resume();
@@ -171,7 +171,7 @@ test("a starting process does not take a job that another process runs", async (
   expect(await find(job)).toMatchObject({ state: "running", counts: { left: 3 } });
 });
 
-test("a job is interrupted when its process stops, and the next start resumes it", async () => {
+test("a job is interrupted when its process stops, and the next process resumes it", async () => {
   const plan = await planThree();
   const leaving = await openBulk(world);
   leaving.bulk.stop();
@@ -182,7 +182,7 @@ test("a job is interrupted when its process stops, and the next start resumes it
   expect(await lookUntil(job, isDone)).toMatchObject({ counts: { done: 3 } });
 });
 
-test("a job that an outage interrupted waits for apply_plan", async () => {
+test("a job interrupted by an outage waits for apply_plan", async () => {
   const plan = await planThree();
   const overloaded = new CallFailure("overloaded", "It is overloaded.", {
     effect: "none",

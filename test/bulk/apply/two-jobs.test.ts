@@ -76,7 +76,7 @@ const countDone = async ({ bulk, owner }: Instance) =>
   (await bulk.listJobs(owner, 1)).jobs.map(({ counts }) => counts.done);
 
 describe("two jobs with the same key", () => {
-  test("leave room for a user's requests, so that no request is rejected", async () => {
+  test("leave enough of the rate limit for a user's other requests", async () => {
     const [one, two, chat] = [await start("one"), await start("two"), await start("chat")];
     const { id = "" } = await time.drive(chat.owner.call(links.create, { path: "mine" }));
     let isOver = false;
@@ -111,7 +111,7 @@ describe("two jobs with the same key", () => {
     expect(Math.max(...waits)).toBeLessThan(2500);
   });
 
-  test("run at the same speed, regardless of the length of the other job", async () => {
+  test("run at the same speed, whatever their lengths", async () => {
     const [long, short] = [await start("long"), await start("short")];
     let seen: readonly number[] = [];
     const sixty = await time.drive(plan(short, "short", 60));

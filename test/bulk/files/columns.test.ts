@@ -61,13 +61,13 @@ describe("the apostrophe that escapes formulas", () => {
     );
   });
 
-  test("is not removed from files that Waypost did not write", () => {
+  test("is optional in files from other programs", () => {
     expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
 
-describe("a CSV row", () => {
-  test("clears fields with an empty cell and skips fields without a column", () => {
+describe("parsing a CSV row", () => {
+  test("clears the fields of empty cells and ignores fields without a column", () => {
     expect(read({ path: "spring", name: "", url: "https://a.example" })).toEqual({
       fields: { path: "spring", name: "", url: "https://a.example" },
       problems: [],
@@ -91,7 +91,7 @@ describe("a CSV row", () => {
   });
 
   test.each(["maybe", "2", "truee", "on\nand off"])(
-    "rejects the boolean %j and names its column",
+    "rejects the boolean %j with the name of its column",
     (cell) => {
       expect(read({ ios_deferred_deep_linking_enabled: cell })).toEqual({
         fields: {},
@@ -125,7 +125,7 @@ describe("a CSV row", () => {
     });
   });
 
-  test("removes an app when every cell that names it is empty", () => {
+  test("removes a link's app when all cells that identify the app are empty", () => {
     expect(read({ ios_app_id: "", "android_app.package_name": "" }).fields).toEqual({
       ios_app: null,
       android_app: null,
@@ -133,7 +133,7 @@ describe("a CSV row", () => {
     expect(read({ "ios_app.team_id": "", name: "x" }).fields).toEqual({ name: "x" });
   });
 
-  test("separates the ID from the fields and drops read-only fields", () => {
+  test("returns the ID separately and drops read-only fields", () => {
     expect(read({ id: " 0c ", clicks: "12", shortened_path: "s" })).toEqual({
       id: "0c",
       fields: {},
@@ -151,7 +151,7 @@ describe("a CSV header", () => {
     ["iosFallbackUrl", "ios_fallback_url"],
     ["bundle_id", "ios_app.bundle_id"],
     ["fingerprints", "android_app.fingerprints"],
-  ])("with the unknown column %s suggests %s", (name, nearest) => {
+  ])("is rejected for the unknown column %s with the suggestion %s", (name, nearest) => {
     const { columns, problems } = readHeader(["path", name]);
     expect(problems).toEqual([
       { field: name, message: `Unknown column "${name}"; did you mean ${nearest}?` },
@@ -159,7 +159,7 @@ describe("a CSV header", () => {
     expect(columns.map((column) => column?.name)).toEqual(["path", undefined]);
   });
 
-  test("may have spaces around its column names", () => {
+  test("can have spaces around column names", () => {
     expect(readHeader([" path", "url "]).problems).toEqual([]);
   });
 });

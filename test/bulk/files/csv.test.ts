@@ -48,7 +48,7 @@ describe("written CSV", () => {
     );
   });
 
-  test("has the same records in chunks of any size, even if they split characters", async () => {
+  test("is read as the same records in chunks of any size", async () => {
     const chunks = fc.tuple(
       fc.array(filled, { minLength: 1, maxLength: 5 }),
       fc.integer({ min: 1, max: 9 }),
@@ -68,7 +68,7 @@ describe("written CSV", () => {
   });
 });
 
-describe("CSV from other programs with", () => {
+describe("CSV from other programs", () => {
   test.each([
     ["lines that end in LF", "a,b\n1,2\n"],
     ["lines that end in CRLF", "a,b\r\n1,2\r\n"],
@@ -80,14 +80,14 @@ describe("CSV from other programs with", () => {
     ["tabs", "a\tb\n1\t2\n"],
     ["quotes around everything", '"a","b"\n"1","2"\n'],
     ["separators inside quotes", '"a","b"\n"1","2"'],
-  ])("%s is read as two equal records", async (_, text) => {
+  ])("is read as the same two records with %s", async (_, text) => {
     expect(cellsOf(await collect(text))).toEqual([
       ["a", "b"],
       ["1", "2"],
     ]);
   });
 
-  test("a semicolon inside quotes in the first line is not read as a separator", async () => {
+  test("can have semicolons inside quotes in the first line", async () => {
     expect(cellsOf(await collect('"a;;;",b\n1,2\n'))).toEqual([
       ["a;;;", "b"],
       ["1", "2"],
@@ -98,7 +98,7 @@ describe("CSV from other programs with", () => {
     ["LF", "\n"],
     ["CRLF", "\r\n"],
     ["CR", "\r"],
-  ])("lines that end in %s is read with the first line number of each record", async (_, end) => {
+  ])("is read with the first line number of each record when lines end in %s", async (_, end) => {
     const text = ["a,b", '1,"x', "", 'y"', "", "2,z", '3,"', '"', "4,w"].join(end);
     for (const source of [text, cut(text, 1), cut(text, 4)]) {
       const items = await collect(source);
@@ -112,7 +112,7 @@ describe("invalid CSV", () => {
     ["with a quote inside an unquoted cell", '1,x"y', "A cell contains a quote"],
     ["with text after a closing quote", '1,"x"y', "There is text after the closing quote"],
     ["with a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
-  ])("%s fails with an error that names the line", async (_, line, message) => {
+  ])("%s causes an error with the line number", async (_, line, message) => {
     const text = `a,b\n0,"o\r\nk"\n\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
       expect(await collectAll(source)).toEqual([
@@ -123,7 +123,7 @@ describe("invalid CSV", () => {
     }
   });
 
-  test("does not include UTF-16, which is read like UTF-8", async () => {
+  test("is not reported for UTF-16", async () => {
     const little = Buffer.from("\ufeffa\tb\r\n1\té🎉\r\n", "utf16le");
     for (const bytes of [little, Buffer.from(little).swap16()]) {
       expect(await collect(pour([bytes]))).toEqual([
@@ -133,7 +133,7 @@ describe("invalid CSV", () => {
     }
   });
 
-  test("with a wrong encoding is reported with its line, and earlier lines are read", async () => {
+  test("in a wrong encoding causes an error with the line number", async () => {
     const bytes = Buffer.concat([
       Buffer.from("a,b\n1,é\n2,"),
       Buffer.from([0xe9]),
@@ -156,7 +156,7 @@ describe("invalid CSV", () => {
     });
   });
 
-  test("with a missing closing quote fails before the rest of a long file is read", async () => {
+  test("with a missing closing quote causes an error before a long file is read", async () => {
     let given = 0;
     const endless = async function* () {
       yield 'a,b\n1,"lost\n';
@@ -170,7 +170,7 @@ describe("invalid CSV", () => {
     expect(given).toBeLessThan(50);
   });
 
-  test("of any kind is read up to its end or its first error", async () => {
+  test("of any kind is read up to the first error, whatever the size of the chunks", async () => {
     const letters = fc.constantFrom('"', ",", "\n", "\r", "a", ";", "\t");
     const text = fc.array(letters, { maxLength: 60 }).map((parts) => parts.join(""));
     await fc.assert(

@@ -7,7 +7,7 @@ import { drain, pour } from "../streams.ts";
 /** Tests writing links to a file, whole and as pages. */
 
 test.each(["csv", "json"] as const)(
-  "a page of a %s export stays within its limit of bytes for every alphabet",
+  "a page of a %s export stays within its size limit in bytes for every alphabet",
   async (format) => {
     const mostBytes = 2000;
     const names = ["plain", "\u00e9".repeat(40), "\u6f22".repeat(40), "\u{1f600}".repeat(40)];
@@ -24,7 +24,7 @@ test.each(["csv", "json"] as const)(
 );
 
 test.each(["csv", "json"] as const)(
-  "a %s file is the same whether it is written whole or in pages",
+  "a %s export has the same content whether it is written whole or in pages",
   async (format) => {
     const links = Array.from({ length: 20 }, (_, turn) => ({ ...link, id: `${turn}` }));
     const write = () => pour([links.slice(0, 7), [], links.slice(7)]);

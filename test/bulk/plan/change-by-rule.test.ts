@@ -66,11 +66,11 @@ describe("a rule that replaces a host", () => {
     "market://old.example.com",
     "no address",
     "",
-  ])("matches only a complete host, so %s is unchanged", (url) => {
+  ])("matches only the whole host, so it leaves %s unchanged", (url) => {
     expect(apply({ url }, move("old.example.com"))).toEqual({});
   });
 
-  test("matches Unicode and punycode forms, and treats a port as part of the host", () => {
+  test("matches Unicode and punycode forms, and compares the port", () => {
     const url = "https://xn--mnchen-3ya.example/a";
     expect(apply({ url }, move("MÜNCHEN.example"))).toEqual({ url: "https://new.example.com/a" });
     const written = { url: "https://münchen.example/a" };
@@ -91,7 +91,7 @@ describe("a rule that replaces a host", () => {
       .map((part) => part.join("")),
   );
 
-  test("keeps everything after the host and changes an address only once", () => {
+  test("keeps everything after the host and is a no-op the second time", () => {
     fc.assert(
       fc.property(hosts, hosts, tails, (from, to, tail) => {
         fc.pre(from.toLowerCase() !== to.toLowerCase());
@@ -102,7 +102,7 @@ describe("a rule that replaces a host", () => {
     );
   });
 
-  test("does not change an address with another host", () => {
+  test("does not change a URL with another host", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
         expect(apply({ url }, move("old.example.com"))).toEqual({});
@@ -172,13 +172,13 @@ describe("a rule that adds query parameters", () => {
     ["https://x.example/?%75tm=c", "https://x.example/?utm=a%20b"],
     ["https://x.example/??utm=c", "https://x.example/??utm=c&utm=a%20b"],
     ["market://details?id=a", "market://details?id=a&utm=a%20b"],
-  ])("to %s appends or replaces them before the fragment", (url, expected) => {
+  ])("adds or replaces them before the fragment: %s", (url, expected) => {
     expect(apply({ url }, add({ utm: "a b" }))).toEqual(
       expected === undefined ? {} : { url: expected },
     );
   });
 
-  test("sets each of its parameters exactly once and keeps all other parameters", () => {
+  test("sets each parameter exactly once and keeps all other parameters", () => {
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 4 });
     const values = fc.dictionary(names, fc.string({ unit: "grapheme" }), { minKeys: 1 });
     const query = fc.array(fc.tuple(names, fc.string({ unit: "grapheme" })));
@@ -198,7 +198,7 @@ describe("a rule that adds query parameters", () => {
   });
 });
 
-test("a rule adds a prefix to each path that does not already start with it", () => {
+test("a rule that adds a path prefix skips paths that already start with the prefix", () => {
   expect(apply({ path: "spring" }, put("promo/"))).toEqual({ path: "promo/spring" });
   expect(apply({ path: "spring" }, put("/promo%2F"))).toEqual({ path: "promo/spring" });
   expect(apply({ path: "promo/spring" }, put("promo/"))).toEqual({});
@@ -227,7 +227,7 @@ test.each<[RuleArguments, string]>([
   [{ path_prefix: "a?" }, "path_prefix can't contain a question mark"],
   [{ path_prefix: "../" }, "path_prefix can't contain the segments"],
   [{ path_prefix: "100%" }, "path_prefix must be a valid path"],
-])("the rules %j are rejected for any link", (rules, message) => {
+])("invalid rules are rejected: %j", (rules, message) => {
   expect(findRuleFaults(rules).map((fault) => fault.message)).toEqual([
     expect.stringContaining(message),
   ]);

@@ -77,20 +77,20 @@ describe("an upsert row", () => {
     expect(await plan("update", [{ id, path: "plain?id=1" }])).toEqual([["invalid", fault]]);
   });
 
-  test("may have a path with white space at its ends only with an ID", async () => {
+  test("can have white space around its path only if the row has an ID", async () => {
     const { id } = await planner.make({ path: " a" });
     const message = "Path starts or ends with a space; remove it";
     expect(await plan("upsert", [{ id, path: " a", url }])).toEqual(["update"]);
     expect(await plan("upsert", [{ path: "a\u3000" }])).toEqual([["invalid", message]]);
   });
 
-  test("is invalid with a path that another row has, in any spelling", async () => {
+  test("is invalid if another row has the same path in any encoding", async () => {
     const message = "The same path is in rows 1 and 2; keep one of them";
     const rows = [{ path: "café" }, { path: "/cafe%CC%81" }, { path: "Café" }];
     expect(await plan("upsert", rows)).toEqual(["create", ["invalid", message], "create"]);
   });
 
-  test("may use a market: address only for Android", async () => {
+  test("can use a market: URL only as the Android fallback", async () => {
     const market = "market://details?id=com.example.app";
     const notWeb = "Url must be an http or https address (market: is for android_fallback_url)";
     expect(
@@ -101,14 +101,14 @@ describe("an upsert row", () => {
     ).toEqual(["create", ["invalid", notWeb]]);
   });
 
-  test("conflicts with another link's short path", async () => {
+  test("conflicts if its path is another link's short path", async () => {
     const { shortened_path: path } = await planner.make({ options: { shorten: true } });
     expect(await plan("upsert", [{ path, url }])).toEqual([
       ["conflict", "The path is already another link's short path"],
     ]);
   });
 
-  test("adds a short path to a new link but not to an existing one", async () => {
+  test("adds a short path only to a new link", async () => {
     const rows = [{ path: "a", options: { shorten: true } }];
     expect((await run("upsert", rows)).counts).toMatchObject({ done: 1 });
     expect(await planner.listLinks()).toMatchObject([{ shortened_path: expect.any(String) }]);
@@ -117,7 +117,7 @@ describe("an upsert row", () => {
 });
 
 describe("an update row", () => {
-  test("can move a link to a path that is free or was freed by an earlier row", async () => {
+  test("can move a link to a free path, or one freed by an earlier row", async () => {
     const [a, b] = [await planner.make({ path: "a" }), await planner.make({ path: "b" })];
     const rows = [
       { id: a.id, path: "c" },
@@ -159,7 +159,7 @@ describe("an update row", () => {
     expect(rows[0]?.fields).toEqual({ url: `${url}new`, ...tokens, campaign_token: "summer" });
   });
 
-  test("distinguishes white space from empty text", async () => {
+  test("treats white space and empty text as different values", async () => {
     await planner.make({ path: "a", name: " " });
     expect(await plan("update", [{ path: "a", name: "" }])).toEqual(["update"]);
     expect(await plan("update", [{ path: "a", name: " " }])).toEqual(["unchanged"]);
@@ -181,7 +181,7 @@ describe("an app in a row", () => {
   const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   const android = { package_name: "com.example.shop", fingerprints: [sha256] };
 
-  test("is registered with the link when all its required fields are given", async () => {
+  test("is registered together with the link if all required fields are given", async () => {
     const rows = [{ path: "a", ios_app: ios, android_app: android }];
     expect(await plan("upsert", rows)).toEqual(["create"]);
     expect((await run("upsert", rows)).counts).toMatchObject({ done: 1 });
@@ -198,22 +198,19 @@ describe("an app in a row", () => {
       android,
       { ...android, fingerprints: [sha256, sha256.replace(/^../, "00")] },
     ],
-  ])(
-    "that is new must have the same fields in all rows of a plan: %s",
-    async (kind, field, app, other) => {
-      const same = Object.fromEntries(Object.entries(app).toReversed());
-      const apps = [app, same, other, app];
-      const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
-      const told = `The fields of the ${kind} app com.example.shop differ from those in row 1;`;
-      const planned = ["create", "create", ["invalid", `${told} use the same in both`], "create"];
-      expect(await plan("upsert", rows)).toEqual(planned);
-      // An app that is already registered is not registered again.
-      await run("upsert", rows.slice(0, 1));
-      expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
-    },
-  );
+  ])("must have the same fields in all rows if it is new: %s", async (kind, field, app, other) => {
+    const same = Object.fromEntries(Object.entries(app).toReversed());
+    const apps = [app, same, other, app];
+    const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
+    const told = `The fields of the ${kind} app com.example.shop differ from those in row 1;`;
+    const planned = ["create", "create", ["invalid", `${told} use the same in both`], "create"];
+    expect(await plan("upsert", rows)).toEqual(planned);
+    // An app that is already registered is not registered again.
+    await run("upsert", rows.slice(0, 1));
+    expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
+  });
 
-  test("that is new may differ from an app of a row that is invalid", async () => {
+  test("may differ from the same new app in an invalid row", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },
@@ -222,7 +219,7 @@ describe("an app in a row", () => {
     expect([invalid?.[0], sound]).toEqual(["invalid", "create"]);
   });
 
-  test("that is not registered needs all its required fields", async () => {
+  test("causes a conflict if it is not registered and lacks required fields", async () => {
     await planner.make({ path: "b" });
     const missing = "com.example.shop is not registered";
     const ios_app = { bundle_id: "com.example.shop" };
@@ -241,7 +238,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("that is named by ID must exist, and the case of the ID does not matter", async () => {
+  test("must exist if it is given by ID, in upper or lower case", async () => {
     const link = await planner.make({ path: "a", ios_app: ios });
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
@@ -250,7 +247,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("is checked by the server when the key may not list apps", async () => {
+  test("is left for the server to check if the key may not list apps", async () => {
     await planner.make({ path: "a", ios_app: ios });
     const { world, bulk } = planner;
     const scopes = ["links.index", "links.create", "links.update"] as const;
@@ -264,7 +261,7 @@ describe("an app in a row", () => {
     expect(made.counts).toMatchObject({ update: 1, create: 1 });
   });
 
-  test("is looked up once per plan, and only if a row contains one", async () => {
+  test("is looked up with one request per plan, only if a row contains an app", async () => {
     await planner.plan(wantRows("upsert", [{ path: "a" }, { path: "b" }]));
     expect(planner.calls).not.toContain("list_ios_apps");
     const rows = Array.from({ length: 250 }, (_, index) => ({ path: `p${index}`, ios_app: ios }));
@@ -274,8 +271,8 @@ describe("an app in a row", () => {
   });
 });
 
-describe("a plan looks up links", () => {
-  test("a hundred at a time, by path if the row has one", async () => {
+describe("planning looks up links", () => {
+  test("with one request per hundred rows", async () => {
     await planner.makeMany(250, "p");
     const rows = (await planner.listLinks()).map(({ id, path }) => ({ id, path, name: "New" }));
     expect(rows).toHaveLength(100);
@@ -285,7 +282,7 @@ describe("a plan looks up links", () => {
     expect(planner.calls).toEqual(["list_links"]);
   });
 
-  test("with as many paths as fit into one request address", async () => {
+  test("with only as many paths per request as fit into its URL", async () => {
     const paths = Array.from({ length: 30 }, (_, index) => `${index}${"é".repeat(900)}`);
     for (const path of paths) await planner.make({ path });
     const rows = paths.map((path) => ({ path, name: "New" }));
@@ -295,7 +292,7 @@ describe("a plan looks up links", () => {
   });
 });
 
-describe("changes of all links that match filters", () => {
+describe("changes to all links that match filters", () => {
   const filters = [{ field: "name", condition: "cont", value: "spring" }] as const;
 
   test.each<[LinkFields, string]>([
@@ -306,13 +303,16 @@ describe("changes of all links that match filters", () => {
     [{ ios_app: { bundle_id: "a b" } }, 'The iOS app "a b" is not registered'],
     [{ options: { shorten: true } }, "A link can get a short path only when it is created"],
     [{ ios_app: { bundle_id: "a.b" } }, "The iOS app a.b is not registered"],
-  ])("are rejected before any link is read if they are invalid: %j", async (changes, message) => {
-    const wanted = { operation: "update", filters, changes } as const;
-    await expect(planner.plan(wanted)).rejects.toThrow(message);
-    expect(planner.calls).not.toContain("list_links");
-  });
+  ])(
+    "are rejected before any link is read if the fields are invalid: %j",
+    async (changes, message) => {
+      const wanted = { operation: "update", filters, changes } as const;
+      await expect(planner.plan(wanted)).rejects.toThrow(message);
+      expect(planner.calls).not.toContain("list_links");
+    },
+  );
 
-  test("are planned for each link that they change", async () => {
+  test("are planned only for links that do not have the values yet", async () => {
     await planner.make({ path: "a", name: "Spring A", url });
     await planner.make({ path: "b", name: "Spring B", url: `${url}new` });
     await planner.make({ path: "c", name: "Summer", url });
@@ -346,7 +346,7 @@ describe("a row that exceeds the project's pricing plan", () => {
     ]);
   });
 
-  test("is rejected with the limit, once the project has its maximum of links", async () => {
+  test("is rejected with the limit once the project has its maximum number of links", async () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });

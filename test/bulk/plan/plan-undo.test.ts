@@ -58,7 +58,7 @@ const listMessages = async (made: Plan) =>
   (await bulk.listRows(made, { limit: 100 })).map(({ action, message }) => [action, message]);
 
 describe("an undo of a job", () => {
-  test("frees a path before it returns the path to its earlier link", async () => {
+  test("frees a path before moving another link back to that path", async () => {
     const first = await makeLink("a");
     const second = await makeLink("c");
     const before = await listPaths();
@@ -90,7 +90,7 @@ describe("an undo of a job", () => {
     expect((await world.call("GET", `/links/${id}`)).body).toEqual(done);
   });
 
-  test("deletes the links that the job created, except edited ones", async () => {
+  test("deletes the links created by the job, except edited ones", async () => {
     const job = await apply(await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]));
     const [id] = Object.entries(await listPaths()).find(([, path]) => path === "b") ?? [];
     await world.call("PATCH", `/links/${id}`, { body: { social_title: "Mine" } });
@@ -132,7 +132,7 @@ describe("an undo of a job", () => {
 describe("a bulk plan", () => {
   const hour_ms = 60 * 60_000;
 
-  test("that has expired is not applied, without a request", async () => {
+  test("cannot be started after it has expired", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now = made.expires_at;
     await expect(bulk.apply(made, owner)).rejects.toThrow(PlanExpired);
@@ -140,7 +140,7 @@ describe("a bulk plan", () => {
     expect(await state.jobs.findOfPlan(made.id)).toBeUndefined();
   });
 
-  test("that was started before it expired can be resumed later", async () => {
+  test("can be resumed after it has expired if it was started before", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const job = await state.jobs.open(made);
     now += 72 * hour_ms;
@@ -150,7 +150,7 @@ describe("a bulk plan", () => {
     expect(await apply(known ?? made)).toMatchObject({ id: job.id, counts: { done: 2 } });
   });
 
-  test("that was never started is deleted some time after it expired", async () => {
+  test("is deleted some time after it expires if it was never started", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now += 2 * hour_ms;
     await plan("upsert", [{ path: "b" }]);
@@ -158,7 +158,7 @@ describe("a bulk plan", () => {
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
   });
 
-  test("that deletes links can be resumed at any row", async () => {
+  test("to delete links can be resumed at any row", async () => {
     for (const killedAt of [1, 6, 11, 12]) {
       const ids: string[] = [];
       for (let index = 0; index < 12; index += 1) ids.push(await makeLink(`p${index}`));

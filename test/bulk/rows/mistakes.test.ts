@@ -157,7 +157,7 @@ test("a plan with a line of invalid CSV cannot be applied, even with skip_invali
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("a plan reports mistakes in the header together with mistakes in the rows", async () => {
+test("a plan reports mistakes in the CSV header together with mistakes in the rows", async () => {
   const csv =
     "path,urll,url,url,ios_app_id,ios_app.id,,Name\na,x,https://a.example/,,,,,\nb,,ftp,,,,,\n";
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
@@ -172,7 +172,7 @@ test("a plan reports mistakes in the header together with mistakes in the rows",
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
 });
 
-test("a plan of JSON rows reports the mistakes of CSV and mistakes specific to JSON", async () => {
+test("a plan of JSON rows reports the same mistakes as CSV, and mistakes in JSON", async () => {
   const told = mistakes.filter(({ field }) => field !== "enable_forced_redirect");
   const rows = [
     ...told.map(({ cells }) => readCells(cells)),
@@ -234,7 +234,7 @@ test("a plan reports all mistakes of a JSON row at once", async () => {
   ]);
 });
 
-test("a plan rejects a whole address as a path in rows, files and changes", async () => {
+test("a plan rejects a URL as the path of a link in rows and files", async () => {
   const { id } = await planner.make({ path: "a" });
   const path = "https://bit.ly/abc";
   const message = "Path is a whole address; pass only the part after the host, such as spring";
@@ -249,7 +249,7 @@ test("a plan rejects a whole address as a path in rows, files and changes", asyn
   }
 });
 
-test("a plan of CSV without a header reports only the first line", async () => {
+test("a plan of CSV without a header reports only one mistake, in the first line", async () => {
   for (const csv of ["/home/me/links.csv", "spring,,https://shop.example/\nsummer,,x\n"]) {
     const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
     const message =
@@ -271,7 +271,7 @@ function readCells(cells: Mistake["cells"]): object {
   return row;
 }
 
-test("a deletion list with columns other than id and path is rejected", async () => {
+test("a deletion list with fields other than id and path is rejected", async () => {
   const link = await planner.make({ path: "a" });
   const csv = `id,path,name\n${link.id},a,A\n`;
   const table = await planner.plan({ operation: "delete", source: { csv } });
@@ -298,7 +298,7 @@ test("a deletion list with columns other than id and path is rejected", async ()
 });
 
 test.each(["update", "delete"] as const)(
-  "two rows to %s the same link by ID and by path are rejected",
+  "two rows that %s the same link by ID and by path are rejected",
   async (operation) => {
     const { id } = await planner.make({ path: "a" });
     const name = operation === "update" ? { name: "A" } : {};

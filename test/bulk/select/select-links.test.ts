@@ -49,7 +49,7 @@ function expectAll(found: readonly ReadLink[], left: readonly string[]): void {
   expect(left.filter((path) => !paths.includes(path))).toEqual([]);
 }
 
-describe("a list of links that other clients change", () => {
+describe("a list of links that changes while it is read", () => {
   test("is read in pages that overlap by one link", async () => {
     const made = await planner.makeMany(350, "p");
     expect(pathsOf((await readAll()).rows)).toEqual(made);
@@ -74,7 +74,7 @@ describe("a list of links that other clients change", () => {
     },
   );
 
-  test("includes links that were added at its end, without a second read", async () => {
+  test("includes links added at its end, without a second read", async () => {
     const made = await planner.makeMany(230, "p");
     meanwhile = async (pages) => {
       made.push(...(await planner.makeMany(2, `late${pages}-`)));
@@ -93,7 +93,7 @@ describe("a list of links that other clients change", () => {
     expectAll((await readAll()).rows, made);
   });
 
-  test("is read again if its count is right only by chance", async () => {
+  test("is read again if its count matches only by chance", async () => {
     const [other = ""] = await planner.makeMany(1, "other");
     const made = await planner.makeMany(300, "spring");
     const { links } = (await planner.world.call("GET", "/links", { query: `q[path_eq]=${other}` }))
@@ -108,7 +108,7 @@ describe("a list of links that other clients change", () => {
     expectAll((await readAll([filter])).rows, [other, ...made]);
   });
 
-  test("is reported as incomplete if it never stops changing", async () => {
+  test("causes an error if it never stops changing", async () => {
     await planner.makeMany(330, "p");
     let last: readonly ReadLink[] = [];
     const watching: ServerAccess = {
@@ -125,7 +125,7 @@ describe("a list of links that other clients change", () => {
     await expect(readAll([], watching)).rejects.toMatchObject({ code: "overloaded" });
   });
 
-  test("includes every remaining link, even if it shrinks faster than it is read", async () => {
+  test("includes every remaining link even if it shrinks faster than it is read", async () => {
     const made = await planner.makeMany(330, "p");
     meanwhile = () => remove(made.splice(0, 60));
     expectAll((await readAll()).rows, made);
@@ -133,8 +133,8 @@ describe("a list of links that other clients change", () => {
   });
 });
 
-describe("an unusual server", () => {
-  test("may return smaller pages than requested", async () => {
+describe("a remote server", () => {
+  test("may return smaller pages of links than requested", async () => {
     const made = await planner.makeMany(120, "p");
     for (const most of [1, 2, 5, 30]) {
       twist = ({ limit = 20, ...query }) => ({ ...query, limit: Math.min(limit, most) });
@@ -142,7 +142,7 @@ describe("an unusual server", () => {
     }
   });
 
-  test("may return links of the same moment in any order", async () => {
+  test("may return links with the same creation time in any order", async () => {
     const made = await planner.makeMany(230, "p", 0);
     let turn = 0;
     twist = (query) => {
@@ -154,7 +154,7 @@ describe("an unusual server", () => {
   });
 });
 
-test("a filtered list respects the requested times of creation", async () => {
+test("a filtered list contains only links with the requested creation times", async () => {
   const begin = planner.world.now();
   const made = await planner.makeMany(160, "p");
   const at = (index: number) => new Date(begin + (index + 1) * 1000).toISOString();

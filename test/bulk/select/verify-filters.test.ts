@@ -92,7 +92,7 @@ const filter: fc.Arbitrary<FilterInput> = fc
 
 const name = ({ field, condition }: FilterInput) => `${field} ${condition}`;
 describe("the filter check", () => {
-  test("accepts the links of a server that supports every filter", async () => {
+  test("accepts the results of a server that supports every filter", async () => {
     const asking = { call: planner.owner.call, signal };
     await fc.assert(
       fc.asyncProperty(filter, async (given) => {

@@ -37,7 +37,7 @@ const takeout = [
 ];
 
 describe("an import from Firebase Dynamic Links", () => {
-  test("reads a Google Takeout file and lists the columns that are not imported", async () => {
+  test("reads a Google Takeout file and reports the columns that are not imported", async () => {
     const row: Readonly<Record<string, string>> = {
       "Short link": "https://shop.page.link/m9Mm",
       "Deep link (link)": "https://shop.example/spring",
@@ -98,7 +98,7 @@ describe("an import from Firebase Dynamic Links", () => {
     });
   });
 
-  test("uses `ofl` as the destination and lists the deep link as not imported", async () => {
+  test("uses `ofl` as the destination and reports the deep link as not imported", async () => {
     const { rows, findings } = await readSource({
       csv: "shortLink,link,ofl\nhttps://a.page.link/x,https://a.example/deep,https://a.example/\n",
     });
@@ -108,7 +108,7 @@ describe("an import from Firebase Dynamic Links", () => {
     ]);
   });
 
-  test("reads links in the format of its API", async () => {
+  test("reads links in the format of the Firebase API", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {

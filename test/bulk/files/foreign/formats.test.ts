@@ -7,7 +7,7 @@ import { drain } from "../../streams.ts";
 /** Imports from other services: what becomes a field, and what is listed as not imported. */
 
 describe("an import from Bitly", () => {
-  test("reads API responses and prefers a custom back-half to the generated one", async () => {
+  test("reads API responses and prefers a custom back-half to a generated one", async () => {
     const bitlink = {
       created_at: "2021-05-01T10:00:00+0000",
       id: "bit.ly/3abc",
@@ -45,7 +45,7 @@ describe("an import from Bitly", () => {
     ]);
   });
 
-  test("reads dashboard exports and prefers a custom link to the generated one", async () => {
+  test("reads dashboard exports and prefers a custom link to a generated one", async () => {
     const { rows, findings } = await readSource({
       csv: [
         "Created,Title,Link,Custom Link,Destination URL,Tags",
@@ -80,7 +80,7 @@ describe("an import from Bitly", () => {
 });
 
 describe("an import from Branch", () => {
-  test("reads API links and uses one fallback for platforms without their own", async () => {
+  test("reads API links and uses $fallback_url for platforms without their own URL", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {
@@ -122,7 +122,7 @@ describe("an import from Branch", () => {
     ]);
   });
 
-  test("reads API responses and does not import the data of an app", async () => {
+  test("reads API responses and reports the app's own data as not imported", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {
@@ -161,7 +161,7 @@ describe("an import from Branch", () => {
     ]);
   });
 
-  test("reads CSV, also with its data as JSON in one cell", async () => {
+  test("reads CSV, even with the link data as JSON in one cell", async () => {
     const flat = await readSource({
       csv: [
         "url,$desktop_url,$android_url,~channel",
@@ -207,7 +207,7 @@ describe("an import from Short.io", () => {
     expiresAt: 1_700_000_000_000,
   };
 
-  test("reads API responses and adds the campaign to the address", async () => {
+  test("reads API responses and adds the campaign to the destination URL", async () => {
     const { rows, findings } = await readSource({
       rows: { links: [link], count: 1, nextPageToken: "x" },
     });
@@ -224,12 +224,12 @@ describe("an import from Short.io", () => {
     ]);
   });
 
-  test("lists a password as not imported and hides its value", async () => {
+  test("reports a password as not imported and hides its value", async () => {
     const { findings } = await readSource({ rows: [{ ...link, password: "hunter2" }] });
     expect(findings.unmapped).toContainEqual({ field: "password", count: 1, example: "(hidden)" });
   });
 
-  test("keeps a campaign in the address and lists a different one", async () => {
+  test("keeps the URL's own campaign and reports a different one as not imported", async () => {
     const same = { ...link, originalURL: "https://shop.example/?utm_source=mail" };
     const other = { ...link, path: "b", originalURL: "https://shop.example/?utm_source=web" };
     const { rows, findings } = await readSource({ rows: [same, other] });
@@ -282,7 +282,7 @@ describe("an import from another service", () => {
   });
 });
 
-test("an import lists 200 fields that are not imported and counts the rest", async () => {
+test("an import lists 200 fields that are not imported and only counts the rest", async () => {
   const data = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key ${index}`, "x"]));
   const { findings } = await readSource({ rows: [{ $desktop_url: "https://a.example/", data }] });
   expect(findings.unmapped).toHaveLength(201);
