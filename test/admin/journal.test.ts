@@ -32,7 +32,7 @@ test.each([
   outcomeUnknown(),
   new CallFailure("timed_out", "no answer", { effect: "unknown", retry: "never" }),
   Object.assign(new Error("disk I/O error"), { errcode: 10 }),
-])("a failed operator action that may have happened stays in the history: %s", async (error) => {
+])("a failed operator action with a possible effect stays in the history: %s", async (error) => {
   expect(await failWith(error)).toEqual(["begun"]);
 });
 

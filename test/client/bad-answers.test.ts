@@ -36,14 +36,14 @@ const temporaryFaults: readonly (readonly [Misdeed, code: string, tries: number,
   ];
 
 describe("a read with a temporary failure", () => {
-  test.each(temporaryFaults)('is sent again after the fault "%s" and succeeds', async (misdeed) => {
+  test.each(temporaryFaults)('is retried after the fault "%s" and succeeds', async (misdeed) => {
     at.hostile.plan({ reads: [misdeed] });
     expect(await at.client.call(links.index, {})).toMatchObject({ links: [], meta: { count: 0 } });
     expect(at.hostile.received).toEqual(["GET /links", "GET /links"]);
   });
 
   test.each(temporaryFaults)(
-    'that always has the fault "%s" fails with %s after %i tries',
+    'fails if every response has the fault "%s", with the code %s after %i tries',
     async (misdeed, code, tries, words) => {
       at.hostile.plan({ reads: Array.from({ length: 9 }, () => misdeed) });
       const failure = await fail(at.client.call(links.index, {}));
@@ -53,7 +53,7 @@ describe("a read with a temporary failure", () => {
     },
   );
 
-  test("is also sent again if it is the POST that resolves a short link", async () => {
+  test("is retried even if it is the POST request that resolves a short link", async () => {
     at.hostile.plan({ reads: ["reset", "busy"] });
     const url = "http://default.localhost:8787/nothing";
     await expect(at.client.call(shortLinks.resolve, { url })).rejects.toMatchObject({
@@ -77,7 +77,7 @@ describe("a response with a permanent fault", () => {
   ];
 
   test.each(permanentFaults)(
-    'fails a read without a second try (fault "%s")',
+    'fails a read without a retry (fault "%s")',
     async (misdeed, words) => {
       at.hostile.plan({ reads: [misdeed, misdeed] });
       const failure = await fail(at.client.call(links.index, {}));
@@ -89,8 +89,8 @@ describe("a response with a permanent fault", () => {
   );
 });
 
-describe("the wait between tries", () => {
-  test("gets longer each time, and respects the Retry-After of a 503", async () => {
+describe("retries of reads", () => {
+  test("wait longer each time, and respect the Retry-After header of a 503", async () => {
     at.hostile.plan({ reads: ["reset", "reset", "reset"] });
     await at.client.call(links.index, {});
     const [first = 0, second = 0, third = 0] = at.waits;
@@ -103,7 +103,7 @@ describe("the wait between tries", () => {
     expect(at.waits.at(-1)).toBeGreaterThanOrEqual(1000);
   });
 
-  test("is followed by a retry for only about one call in ten during a long outage", async () => {
+  test("are made for only about one in ten calls during a long outage", async () => {
     at.hostile.plan({ reads: Array(2000).fill("failing") });
     for (let turn = 0; turn < 100; turn += 1) await fail(at.client.call(links.index, {}));
     const repeats = at.hostile.received.length - 100;
@@ -144,7 +144,7 @@ describe("a server that cannot be reached", () => {
     await remote.close();
   });
 
-  test("gets a write only once if a later try reaches it", async () => {
+  test("receives a write only once if a retry reaches it", async () => {
     const remote = openRemoteSender();
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();

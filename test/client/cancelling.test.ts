@@ -89,7 +89,7 @@ describe("cancelling before any response", () => {
   );
 });
 
-describe("cancelling during the wait before the next try", () => {
+describe("cancelling during the wait before a retry", () => {
   test.each<readonly [Misdeed, keyof typeof acts, object]>([
     ["busy", "upsert", withUnknownEffect],
     ["busy", "create", withUnknownEffect],
@@ -104,7 +104,7 @@ describe("cancelling during the wait before the next try", () => {
     await expectNothingOpen();
   });
 
-  test("prevents the second try of a read", async () => {
+  test("prevents the retry of a read", async () => {
     onSleep = () => caller.abort();
     at.hostile.plan({ reads: ["reset"] });
     await expect(acts.read()).rejects.toMatchObject(withoutEffect);
@@ -118,14 +118,14 @@ test("a call cancelled during its last try is reported as cancelled", async () =
   expect(at.hostile.received).toHaveLength(4);
 });
 
-test("a create cancelled during the lookup of its result has an unknown effect", async () => {
+test("a create has an unknown effect if it is cancelled during its lookup", async () => {
   at.hostile.plan({ writes: ["reset after"], reads: ["stall"] });
   await expect(acts.create()).rejects.toMatchObject(withUnknownEffect);
   expect(at.hostile.received).toEqual(["POST /links", "GET /links"]);
   await expectNothingOpen();
 });
 
-test("a response is returned even if the caller cancels when it arrives", async () => {
+test("a response is returned even if the caller cancels just after it arrives", async () => {
   const { client } = createTraveller({
     world: at.world,
     send: async (request, leaving) => {
@@ -151,7 +151,7 @@ test("cancelling ends a call even if the transport ignores the signal", async ()
   expect(countTimers()).toBe(0);
 });
 
-test("finished calls leave no timers or listeners behind", async () => {
+test("finished and cancelled calls leave no timers or listeners behind", async () => {
   using set = vi.spyOn(globalThis, "setTimeout");
   using cleared = vi.spyOn(globalThis, "clearTimeout");
   const remote = openRemoteSender();
@@ -186,7 +186,7 @@ test("finished calls leave no timers or listeners behind", async () => {
   for (const { value } of tries) expect(cleared).toHaveBeenCalledWith(value);
 });
 
-test("cancelling still works after a garbage collection", async () => {
+test("cancelling still works after garbage collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   at.hostile.plan({ writes: ["stall"] });

@@ -94,7 +94,7 @@ const asForm: Change = ({ headers }) => ({
 const askOverLimit: Ask = (side) =>
   buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.overLimit });
 
-describe("embedded and remote calls return the same response", () => {
+describe("an embedded call and a remote call return the same response", () => {
   test.each(listEndpoints().map((endpoint, at) => ({ endpoint, at })))(
     "when $endpoint.tool succeeds",
     async ({ endpoint, at }) => {
@@ -154,12 +154,9 @@ describe("embedded and remote calls return the same response", () => {
         [401, "with the other kind of key", by(({ world }) => world[isMaster ? "key" : "master"])],
       ])("%i %s", expectStatus);
       // These keys are rejected only by some endpoints. A viewer may read, for example.
-      test.each(["viewer", "scoped", "suspended"] as const)(
-        "for a key that is %s",
-        async (kind) => {
-          await compare(by(({ keys }) => keys[kind]));
-        },
-      );
+      test.each(["viewer", "scoped", "suspended"] as const)("for a %s key", async (kind) => {
+        await compare(by(({ keys }) => keys[kind]));
+      });
     }
 
     if (endpoint.body === undefined) return;
@@ -179,7 +176,7 @@ describe("embedded and remote calls return the same response", () => {
     });
   });
 
-  test("when a rate limit is reached", async () => {
+  test("when the rate limit is reached", async () => {
     for (const side of [embedded, remote]) {
       for (let call = 0; call < budgets.link_writes.limit; call += 1) {
         await side.world.answer(askOverLimit(side));
@@ -188,7 +185,7 @@ describe("embedded and remote calls return the same response", () => {
     await expectStatus(429, "", askOverLimit);
   });
 
-  test("with every header and kind of body", async () => {
+  test("for all headers and kinds of body", async () => {
     const json = { "content-type": "application/json" };
     const replies: readonly ApiReply[] = [
       { status: 503, headers: { ...json, "retry-after": "7" }, body: { error: "Wait." } },

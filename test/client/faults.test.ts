@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   reads: fc.array(fault, { maxLength: 3 }),
 });
 
-test("under random faults no create runs twice, and every reported effect is true", async () => {
+test("under random faults, no create runs twice and every reported effect is true", async () => {
   const seen = { done: 0, untouched: 0, unknown: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {

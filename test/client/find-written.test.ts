@@ -47,8 +47,8 @@ const unknown = {
   facts: { effect: "unknown", retry: "never" },
 };
 
-describe("a created link without a response", () => {
-  test("is reported as done if a link with equal fields and apps exists", async () => {
+describe("a link creation without a response", () => {
+  test("is reported as done if a lookup finds a link with the same fields and apps", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     expect(await at.client.call(links.create, everything)).toMatchObject({
       path: "café",
@@ -88,7 +88,7 @@ describe("a created link without a response", () => {
     ["an ID", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
     ["a bundle ID", () => ({ ios_app: { bundle_id: "a.b" } })],
     ["null", () => ({ ios_app: null })],
-  ])("is reported as done with an app that was selected by %s", async (_, choose) => {
+  ])("is reported as done if its app was selected by %s", async (_, choose) => {
     const app = await at.world.call("POST", "/ios_apps", {
       body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
     });
@@ -97,7 +97,7 @@ describe("a created link without a response", () => {
     expect(await at.client.call(links.create, fields)).toMatchObject({ path: "spring" });
   });
 
-  test("is not reported as done if the same link existed before", async () => {
+  test("is not reported as done if the same link is older than the call", async () => {
     await at.world.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
     at.advance(1);
     at.hostile.plan({ writes: ["reset"] });
@@ -123,7 +123,7 @@ describe("a created link without a response", () => {
     },
   );
 
-  test("is not reported as done if the found link has an app that was not sent", async () => {
+  test("is not reported as done if the found link has an additional app", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     otherActions.push(async () => {
       const { body } = await at.world.call("GET", "/links");
@@ -135,7 +135,7 @@ describe("a created link without a response", () => {
     ).rejects.toMatchObject(unknown);
   });
 
-  test("cannot be looked up if no path was sent", async () => {
+  test("cannot be looked up if the call contained no path", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     await expect(at.client.call(links.create, { name: "Spring" })).rejects.toMatchObject({
       ...unknown,
@@ -144,7 +144,7 @@ describe("a created link without a response", () => {
     expect(at.hostile.received).toEqual(["POST /links"]);
   });
 
-  test("is found by a later lookup if the server saved it late", async () => {
+  test("is found by a later lookup if the server saved the link late", async () => {
     at.hostile.plan({ writes: ["busy"] });
     const come = () => at.world.call("POST", "/links", { body: { path: "spring" } });
     otherActions.push(nothing, nothing, come);
@@ -154,7 +154,7 @@ describe("a created link without a response", () => {
     expect(at.waits).toEqual([500, 2000, 4000]);
   });
 
-  test("is not looked up after the time limit of its call", async () => {
+  test("is not looked up again after the call's time limit", async () => {
     at.hostile.plan({ writes: ["reset"] });
     const oversleep = () => Promise.resolve(at.advance(20_000));
     otherActions.push(oversleep, oversleep, oversleep);
@@ -162,7 +162,7 @@ describe("a created link without a response", () => {
     expect(at.hostile.received).toEqual(["POST /links", "GET /links", "GET /links"]);
   });
 
-  test("is looked up only within the 45 seconds of its call", async () => {
+  test("is looked up only within 45 seconds after the start of the call", async () => {
     at.hostile.plan({ writes: ["stall"], reads: Array(20).fill("stall") });
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject(unknown);
     expect(at.elapsed()).toBeLessThanOrEqual(45_000);
@@ -170,7 +170,7 @@ describe("a created link without a response", () => {
   });
 });
 
-test("a created link is not confused with another link if the server ignores filters", async () => {
+test("a created link is not mistaken for another link if the server ignores filters", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "winter" } });
   const { client } = createTraveller({
@@ -186,7 +186,7 @@ test("a created link is not confused with another link if the server ignores fil
   });
 });
 
-test("a shortened address is not looked up, because others may have shortened it", async () => {
+test("shorten_link is not looked up, as another caller may have shortened the URL", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -196,14 +196,14 @@ test("a shortened address is not looked up, because others may have shortened it
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("an upsert with shorten is not reported as done if the link has no short path", async () => {
+test("upsert_link with shorten is not reported as done if the link has no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };
   await expect(at.client.call(links.upsert, fields)).rejects.toMatchObject(unknown);
 });
 
-describe("an update that is rejected after a try without a response", () => {
+describe("an update whose retry is rejected", () => {
   test("is reported as rejected if a lookup shows that the first try failed", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["busy"] });
@@ -229,7 +229,7 @@ describe("an update that is rejected after a try without a response", () => {
     });
   });
 
-  test("is reported as not found if the record was deleted between the tries", async () => {
+  test("is reported as not found if the record was deleted before the retry", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset"] });
     otherActions.push(() => at.world.call("DELETE", `/links/${id}`));

@@ -13,14 +13,14 @@ openForEach(createClientWithFaults, (opened) => (at = opened));
 
 const path = "spring";
 const acts: Readonly<Record<string, () => Promise<unknown>>> = {
-  "may be repeated": () => at.client.call(links.upsert, { path }),
-  "needs a lookup before it is repeated": () =>
+  "may be retried": () => at.client.call(links.upsert, { path }),
+  "needs a lookup before it is retried": () =>
     at.client.call(iosApps.create, { bundle_id: "a.b", team_id: "TEAM000001" }),
-  "is never repeated": () => at.client.call(links.create, { path }),
+  "is never retried": () => at.client.call(links.create, { path }),
 };
 
 test.each(Object.entries(acts))(
-  "a write that %s fails without effect after a single 503 for a database lock",
+  "a write that %s fails without effect after one 503 that reports a database lock",
   async (_, act) => {
     at.hostile.plan({ writes: ["locked"] });
     await expect(act()).rejects.toMatchObject({
@@ -32,7 +32,7 @@ test.each(Object.entries(acts))(
   },
 );
 
-test("a write that lost its response is not reported as undone after a lock", async () => {
+test("a write without a response is not reported as without effect after a lock", async () => {
   at.hostile.plan({ writes: ["reset after", "locked"] });
   expect(await at.client.call(links.upsert, { path })).toMatchObject({ path });
   at.hostile.plan({ writes: ["reset", "locked"] });

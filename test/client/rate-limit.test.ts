@@ -67,8 +67,8 @@ const limitReached = {
   facts: { effect: "none", retry: "later" },
 };
 
-describe("a client that is the only one with its key", () => {
-  test("sends 600 writes at once, and waits until the first is a minute old", async () => {
+describe("a client whose key no other client uses", () => {
+  test("sends 600 writes without waiting, then waits until the first is a minute old", async () => {
     await writeMany(600, 50);
     expect(traveller.waits).toEqual([]);
     await write();
@@ -77,7 +77,7 @@ describe("a client that is the only one with its key", () => {
     expect(statuses.filter((status) => status !== 404)).toEqual([]);
   });
 
-  test("rejects a call that would wait past its deadline, without a request", async () => {
+  test("rejects a call without a request if it would wait past its deadline", async () => {
     await writeMany(600);
     await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
       ...limitReached,
@@ -104,7 +104,7 @@ describe("a client that is the only one with its key", () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test("never gets a 429 for 250 simultaneous writes, which are sent in order", async () => {
+  test("never gets a 429 for 250 simultaneous writes and sends them in order", async () => {
     await writeMany(500, 60);
     const sleepers: { readonly at: number; readonly wake: (value: unknown) => void }[] = [];
     onSleep = (milliseconds) =>
@@ -158,7 +158,7 @@ describe("a client that is the only one with its key", () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test("gives the place of a cancelled waiting call to the next call", async () => {
+  test("gives a cancelled call's place in the queue to the next call", async () => {
     await writeMany(600, 50);
     const controller = new AbortController();
     onSleep = () => controller.abort();
@@ -173,7 +173,7 @@ describe("a client that is the only one with its key", () => {
   });
 });
 
-test("a lost call has an unknown effect if a repetition would exceed the rate limit", async () => {
+test("a call without a response is not retried if that would exceed the rate limit", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
   await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
@@ -184,7 +184,7 @@ test("a lost call has an unknown effect if a repetition would exceed the rate li
 });
 
 describe("rate limits in the client", () => {
-  test("are counted separately for each limit", async () => {
+  test("are counted separately", async () => {
     await writeMany(600);
     const { client } = traveller;
     await client.call(iosApps.create, { bundle_id: "com.example", team_id: "TEAM000001" });
@@ -219,7 +219,7 @@ describe("rate limits in the client", () => {
   });
 });
 
-describe("a 429 because of another client with the same key", () => {
+describe("a 429 caused by another client with the same key", () => {
   test("is retried with growing waits and then reported", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
@@ -242,7 +242,7 @@ describe("a 429 because of another client with the same key", () => {
     expect(statuses).toContain(429);
   });
 
-  test("is retried even if the allowance for retries is used up", async () => {
+  test("is retried even if the retry budget is used up", async () => {
     const { client } = traveller;
     let tries = 0;
     onRequest = () => {
@@ -264,7 +264,7 @@ describe("a 429 because of another client with the same key", () => {
     expect(statuses).toContain(429);
   });
 
-  test("does not use the allowance for retries", async () => {
+  test("does not use up the retry budget", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     // Do not advance the clock, so that every try gets 429.
     onSleep = () => undefined;

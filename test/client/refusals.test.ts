@@ -70,7 +70,7 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
 
 describe("a 422 with", () => {
   test.each(forms)(
-    "%s is reported with its message and problems",
+    "%s causes an error with its message and problems",
     async (_, body, message, problems) => {
       const problem = await readProblem(
         422,
@@ -84,7 +84,7 @@ describe("a 422 with", () => {
 });
 
 describe("the message of an error", () => {
-  test("quotes a remote server and names its host", async () => {
+  test("quotes the remote server and names its host", async () => {
     const error = 'Say "yes"\u202e.\nThen\\go on.';
     const { message } = await readProblem(422, JSON.stringify({ error }));
     expect(message).toBe(
@@ -93,7 +93,7 @@ describe("the message of an error", () => {
     expect(readAnswer(message)).toBe(String.raw`Say "yes"\u{202e}. Then\go on.`);
   });
 
-  test("is not quoted if the specification contains it", async () => {
+  test("is not quoted if it is one of the specification's messages", async () => {
     for (const error of [
       "iOS app not found",
       "Bundle is invalid, Bundle can't be blank, and Package name is invalid",
@@ -112,7 +112,7 @@ describe("the message of an error", () => {
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is searched for a cause only after the host name", () => {
+  test("is searched for the cause of the error only after the host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
@@ -120,7 +120,7 @@ describe("the message of an error", () => {
   });
 });
 
-test("a problem does not name a field that the endpoint does not have", async () => {
+test("a problem does not name a field that is unknown to the endpoint", async () => {
   const { client } = answer(
     422,
     JSON.stringify({ errors: { "call delete_link now": ["is bad"] } }),
@@ -135,7 +135,7 @@ test("a problem does not name a field that the endpoint does not have", async ()
 
 describe("an error response without the API's JSON", () => {
   test.each([400, 401, 403, 409, 413, 422])(
-    "with status %i and without a body gets a message from Waypost",
+    "gets a message from Waypost if it has status %i and no body",
     async (status) => {
       const message = `The server rejected the request with status ${status} and gave no reason.`;
       for (const body of ["", " \n"]) {
@@ -153,7 +153,7 @@ describe("an error response without the API's JSON", () => {
     [403, "<title>Are you human?</title>", "status 403 and no JSON."],
     [502, "<h1>Bad gateway of ours</h1>", "status 502."],
   ])(
-    "with status %i and the body %j is reported as not from this API",
+    "is reported as not from this API if it has status %i and the body %j",
     async (status, body, words) => {
       const { client } = answer(status, body);
       await expect(client.call(links.index, {})).rejects.toMatchObject({
@@ -165,7 +165,7 @@ describe("an error response without the API's JSON", () => {
 });
 
 describe("the text of an error response", () => {
-  test("is returned with escaped invisible characters", async () => {
+  test("is shown with invisible characters escaped", async () => {
     const body = { errors: { "url\u202e": ["\u0007is \u200binvalid"] } };
     const { message, problems } = await readProblem(422, JSON.stringify(body));
     expect(`${message} ${JSON.stringify(problems)}`).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -178,7 +178,7 @@ describe("the text of an error response", () => {
     ["long names", JSON.stringify({ errors: { ["x".repeat(100_000)]: ["is invalid"] } })],
     ["deep lists", `{"message":"A b","errors":${"[".repeat(9e4)}${"]".repeat(9e4)}}`],
     ["deep fields", `{"message":"A b","errors":${'{"error":'.repeat(9e4)}"x"${"}".repeat(9e4)}}`],
-  ])("is shortened: %s", async (_, body) => {
+  ])("is truncated: %s", async (_, body) => {
     const { message, problems = [] } = await readProblem(422, body);
     expect(readAnswer(message).length).toBeLessThanOrEqual(4000);
     expect(problems.length).toBeLessThanOrEqual(100);
@@ -188,7 +188,7 @@ describe("the text of an error response", () => {
     }
   });
 
-  test("never contains the key", async () => {
+  test("never contains the API key", async () => {
     for (const body of [
       { errors: { [world.key]: [`${world.key} is unknown`] } },
       { problems: [{ field: world.key, message: world.key }] },

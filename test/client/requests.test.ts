@@ -54,7 +54,7 @@ async function call<E extends Endpoint>(endpoint: E, input: Input<E>, by = clien
 }
 
 describe("the client's requests for links", () => {
-  test("list links with a page, filters with lists, and a sort order", async () => {
+  test("can contain a page, filters with lists, and a sort order", async () => {
     for (const path of ["a b", "c&d", "e"]) await client.call(links.create, { path });
     const listed = await call(links.index, {
       page: 1,
@@ -80,11 +80,11 @@ describe("the client's requests for links", () => {
     expect(listed.output.meta).toMatchObject({ count: 2, limit: 2 });
   });
 
-  test("list all links without a query", async () => {
+  test("have no query when all links are listed", async () => {
     expect((await call(links.index, {})).query).toEqual([]);
   });
 
-  test("shorten an address with the key and resolve it without one", async () => {
+  test("shorten a URL with the API key and resolve it without a key", async () => {
     const shortened = await call(shortLinks.create, { url: "https://example.com/x", prefix: "s-" });
     expect(shortened).toMatchObject({ method: "POST", path: "/short_links" });
     expect(shortened.body).toEqual({ url: "https://example.com/x", prefix: "s-" });
@@ -99,7 +99,7 @@ describe("the client's requests for links", () => {
 });
 
 describe("the client's requests for apps", () => {
-  test("send an iOS app's fields in a wrapper and its ID in the path", async () => {
+  test("contain an iOS app's fields in a wrapper and its ID in the path", async () => {
     const fields = { bundle_id: "com.example.ios", team_id: "TEAM000001" };
     const created = await call(iosApps.create, fields);
     expect(created).toMatchObject({ method: "POST", path: "/ios_apps" });
@@ -148,7 +148,7 @@ describe("an error response", () => {
       expect.stringContaining("Url"),
     ],
     ["a 400", () => client.call(links.index, { page: 0 }), 400, messages.not_positive("page")],
-  ])("with %s throws the API's message after one request", async (_, act, status, message) => {
+  ])("throws the API's message after one request if it is %s", async (_, act, status, message) => {
     const before = sent.length;
     const error = await act().catch((thrown: unknown) => thrown);
     if (!(error instanceof Problem)) throw error;
@@ -156,7 +156,7 @@ describe("an error response", () => {
     expect(sent.length - before).toBe(1);
   });
 
-  test("because of a missing key throws the API's message", async () => {
+  test("throws the API's message if no key is set", async () => {
     const keyless = createTraveller({ world, fetch: record, key: undefined }).client;
     await expect(keyless.call(links.index, {})).rejects.toMatchObject({
       status: 401,
@@ -166,7 +166,7 @@ describe("an error response", () => {
   });
 
   test.each(["two words", "a line\nmore", "\u00fcml\u00e4ut", ""])(
-    "is never needed for the invalid key %j, which is neither sent nor shown",
+    "is thrown without a request for the malformed key %j",
     async (key) => {
       const before = sent.length;
       const odd = createTraveller({ world, fetch: record, key }).client;
@@ -177,8 +177,8 @@ describe("an error response", () => {
   );
 });
 
-describe("a client call with", () => {
-  test.each([".", "..", ""])("the ID %j returns 404 without a request", async (id) => {
+describe("a client call", () => {
+  test.each([".", "..", ""])("returns 404 for the ID %j without a request", async (id) => {
     const before = sent.length;
     for (const endpoint of [links.show, links.destroy, iosApps.destroy]) {
       await expect(client.call(endpoint, { id })).rejects.toMatchObject({ status: 404 });
@@ -187,7 +187,7 @@ describe("a client call with", () => {
   });
 
   test.each(["a/b", "../projects", "?page=1", "#x", "%2e%2e", "\ud800", "x y"])(
-    "the id %j sends the id as one segment of the path",
+    "sends the ID %j as one segment of the path",
     async (id) => {
       await expect(client.call(links.destroy, { id })).rejects.toMatchObject({
         status: 404,
@@ -198,7 +198,7 @@ describe("a client call with", () => {
   );
 });
 
-test("the client does not send fields that an endpoint does not have", async () => {
+test("the client does not send fields that are unknown to the endpoint", async () => {
   const input = { path: "extra", project_id: "other", id: undefined };
   expect((await call(links.create, input)).body).toEqual({ path: "extra" });
 });

@@ -153,7 +153,7 @@ const notLookedUp: readonly Row[] = [
 
 describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
   test.each(pick(unclearFaults))(
-    'is repeated after "%s", whether or not the first try was done',
+    'is retried after "%s", whether or not the first try was done',
     async (misdeed) => {
       await passThrough([misdeed, `${misdeed} after`], { act, done });
       expect(countWrites()).toBe(3);
@@ -161,13 +161,13 @@ describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
     },
   );
 
-  test.each(pick(lostResponses))('is looked up instead of repeated after "%s"', async (misdeed) => {
+  test.each(pick(lostResponses))('is looked up instead of retried after "%s"', async (misdeed) => {
     await passThrough([`${misdeed} after`], { act, done });
     expect(countCarriedOut()).toBe(1);
     expect(countWrites()).toBe(1);
   });
 
-  test("is not repeated after a 200, even if a lookup does not show the change", async () => {
+  test("is not retried after a 200, even if a lookup does not show the change", async () => {
     at.hostile.plan({ writes: ["html_200"] });
     await act();
     expect(countWrites()).toBe(1);
@@ -204,7 +204,7 @@ describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act,
   );
 
   test.each(pick([...unclearFaults, "redirect"] as const))(
-    'is never repeated after "%s"',
+    'is never retried after "%s"',
     async (misdeed) => {
       at.hostile.plan({ writes: [misdeed] });
       await expect(act()).rejects.toMatchObject({
@@ -217,7 +217,7 @@ describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act,
     },
   );
 
-  test("is repeated after a 429", async () => {
+  test("is retried after a 429", async () => {
     await passThrough(["limited", "limited"], { act, done });
     expect(countCarriedOut()).toBe(1);
     expect(countWrites()).toBe(3);
@@ -226,7 +226,7 @@ describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act,
 
 describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
   test.each(pick([...unclearFaults, ...lostResponses]))(
-    'is found by a lookup after "%s" if it was done',
+    'is found by a lookup after "%s" if the write was done',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act, done });
       expect(countCarriedOut()).toBe(1);
@@ -234,7 +234,7 @@ describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
     },
   );
 
-  test("is found by a lookup if the server finishes it after the timeout", async () => {
+  test("is found by a lookup if the server finishes the write after the timeout", async () => {
     await passThrough(["late"], { act, done });
     expect(countWrites()).toBe(1);
   });
@@ -252,7 +252,7 @@ describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
   });
 });
 
-test("create_link is never sent as an upsert", async () => {
+test("create_link is never retried as an upsert", async () => {
   for (const misdeed of unclearFaults) {
     at.hostile.plan({ writes: [misdeed, misdeed] });
     await expect(at.client.call(links.create, { path: "spring" })).rejects.toThrow();

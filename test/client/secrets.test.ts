@@ -24,7 +24,7 @@ test.each(allFaults.filter((fault) => fault !== "honest"))(
   },
 );
 
-test("a long message is not cut in the middle of the key", async () => {
+test("truncating a long message never leaves a part of the API key", async () => {
   await using world = await createWorld();
   const { key } = world;
   /** The maximum lengths of a message and of a problem. */

@@ -25,7 +25,7 @@ const good = (certifiedUntil: number): FetchedFile => {
   return { kind: "answered", status: 200, headers, body, isCut: false, certifiedUntil };
 };
 
-describe("check_domain explains an untrusted connection", () => {
+describe("check_domain explains why a connection is untrusted", () => {
   test.each([
     ["CERT_HAS_EXPIRED", "has expired"],
     ["CERT_NOT_YET_VALID", "not valid yet"],
@@ -39,7 +39,7 @@ describe("check_domain explains an untrusted connection", () => {
     ["PATH_LENGTH_EXCEEDED", "is not valid"],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS connection to"],
     ["EPROTO", "TLS connection to"],
-  ])("with the code %s", async (code, words) => {
+  ])("for the code %s", async (code, words) => {
     const found = await check("https://go.example", { kind: "untrusted", code });
     expect(found).toEqual([["error tls_invalid", expect.stringContaining(words)]]);
     expect(found.flat().join()).not.toContain(code);
@@ -52,13 +52,13 @@ test.each([
   ["unreachable", "host_unreachable"],
   ["timed_out", "host_too_slow"],
   ["unreadable", "host_unreadable"],
-] as const)("check_domain reports a host that is %s once", async (kind, code) => {
+] as const)("check_domain reports only once that a host is %s", async (kind, code) => {
   expect(await check("https://go.example", { kind })).toEqual([
     [`error ${code}`, expect.stringContaining('"go.example"')],
   ]);
 });
 
-test("check_domain warns of an expiring certificate for two weeks", async () => {
+test("check_domain warns of a certificate that expires within two weeks", async () => {
   const day = 24 * 60 * 60_000;
   const listCodes = async (days: number) => {
     const found = await check("https://go.example", good(now + days * day));

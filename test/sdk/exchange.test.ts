@@ -72,7 +72,7 @@ function newPhone(): SdkRequest {
 
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
-test("a first launch after a browser visit gets the link, and only once", async () => {
+test("the first launch on only one phone gets the link after a browser visit", async () => {
   const from = "93.184.216.40";
   const tab = await openTab(browser, {
     userAgent: agents.safari26,
@@ -140,7 +140,7 @@ async function copy(isWritten: boolean) {
   return written;
 }
 
-test("with the clipboard setting, the store button copies an address that works once", async () => {
+test("with the clipboard setting, the store button copies a URL for one install", async () => {
   const setClipboard = async (value: string) => {
     const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
     expect((await run(words)).code).toBe(0);
@@ -182,7 +182,7 @@ test("with the clipboard setting, the store button copies an address that works 
 });
 
 test.each(Object.entries(referrerReaders))(
-  "an Android app gets its link from the Google Play referrer, with SDK %s",
+  "an Android app with SDK %s gets its link from the Google Play referrer",
   async (_versions, readReferrer) => {
     const [port, host] = [portOf(at(0)), hostOf(at(0))];
     const shown = `http://${host}/spring?ref=anna%20%2B+b`;
@@ -220,7 +220,7 @@ async function countInstalls(): Promise<number> {
   return (await readStats(at(0))).body.stats.total.installs;
 }
 
-test("four processes match each visit only once, whichever process received it", async () => {
+test("four processes match each visit only once, whichever process recorded it", async () => {
   const phones = Array.from({ length: 12 }, (_, index) => `93.184.217.${index}`);
   // All visits are saved before the first match is requested.
   const seen = phones.map((from, index) => visitPage(`/spring?n=${index}`, from, at(index)));

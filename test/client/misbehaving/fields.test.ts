@@ -12,7 +12,7 @@ let stand: Stand;
 openForAll(openStand, (opened) => (stand = opened));
 
 test.each(listAnswering())(
-  "%s reports the truth for any fields in the response",
+  "%s reports its true effect for any fields in the response",
   async (_, endpoint) => {
     expect(await judgeFields(stand, endpoint)).toEqual([]);
   },
