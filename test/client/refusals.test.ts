@@ -68,9 +68,9 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
   ["a JSON string", '"Url is invalid"', "Url is invalid"],
 ];
 
-describe("a 422 with", () => {
+describe("a 422 response", () => {
   test.each(forms)(
-    "%s causes an error with its message and problems",
+    "with %s causes an error with the response's message and problems",
     async (_, body, message, problems) => {
       const problem = await readProblem(
         422,

@@ -129,7 +129,7 @@ test("the client's requests for link_stats send everything in the query", async 
   expect(asked.output.stats).toMatchObject({ by: "week", total: { clicks: 0 } });
 });
 
-describe("an error response", () => {
+describe("a rejected client call", () => {
   const unknownId = "0190a000-0000-7000-8000-000000000000";
 
   test.each([
@@ -148,13 +148,16 @@ describe("an error response", () => {
       expect.stringContaining("Url"),
     ],
     ["a 400", () => client.call(links.index, { page: 0 }), 400, messages.not_positive("page")],
-  ])("throws the API's message after one request if it is %s", async (_, act, status, message) => {
-    const before = sent.length;
-    const error = await act().catch((thrown: unknown) => thrown);
-    if (!(error instanceof Problem)) throw error;
-    expect([error.status, readAnswer(error.message)]).toEqual([status, message]);
-    expect(sent.length - before).toBe(1);
-  });
+  ])(
+    "throws the API's message after one request if the response is %s",
+    async (_, act, status, message) => {
+      const before = sent.length;
+      const error = await act().catch((thrown: unknown) => thrown);
+      if (!(error instanceof Problem)) throw error;
+      expect([error.status, readAnswer(error.message)]).toEqual([status, message]);
+      expect(sent.length - before).toBe(1);
+    },
+  );
 
   test("throws the API's message if no key is set", async () => {
     const keyless = createTraveller({ world, fetch: record, key: undefined }).client;
@@ -166,7 +169,7 @@ describe("an error response", () => {
   });
 
   test.each(["two words", "a line\nmore", "\u00fcml\u00e4ut", ""])(
-    "is thrown without a request for the malformed key %j",
+    "throws an error without a request for the malformed key %j",
     async (key) => {
       const before = sent.length;
       const odd = createTraveller({ world, fetch: record, key }).client;

@@ -272,7 +272,7 @@ describe("with the master key", () => {
     expect(project).not.toBe(made.body.id);
   });
 
-  test.each(someFaults)('update_project is repeated after "%s"', async (misdeed) => {
+  test.each(someFaults)('update_project is retried after "%s"', async (misdeed) => {
     await passThrough([misdeed, `${misdeed} after`], { act: moveProject, done: moved });
     expect(countWrites()).toBe(3);
   });
@@ -282,7 +282,7 @@ describe("with the master key", () => {
     expect(countWrites()).toBe(1);
   });
 
-  test.each(someFaults)('create_project is never repeated after "%s"', async (misdeed) => {
+  test.each(someFaults)('create_project is never retried after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
@@ -307,7 +307,7 @@ describe("with the master key", () => {
     expect(countCarriedOut()).toBe(1);
   });
 
-  test.each(someFaults)('delete_project is never repeated after "%s"', async (misdeed) => {
+  test.each(someFaults)('delete_project is never retried after "%s"', async (misdeed) => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(deleteProject()).rejects.toMatchObject({
       code: "outcome_unknown",

@@ -72,7 +72,7 @@ function newPhone(): SdkRequest {
 
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
-test("the first launch on only one phone gets the link after a browser visit", async () => {
+test("only one phone's first launch gets the link after a browser visit", async () => {
   const from = "93.184.216.40";
   const tab = await openTab(browser, {
     userAgent: agents.safari26,
@@ -140,7 +140,7 @@ async function copy(isWritten: boolean) {
   return written;
 }
 
-test("with the clipboard setting, the store button copies a URL for one install", async () => {
+test("with the clipboard setting on, the store button copies a URL that matches once", async () => {
   const setClipboard = async (value: string) => {
     const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
     expect((await run(words)).code).toBe(0);

@@ -38,7 +38,7 @@ describe("a link deletion excluded by WAYPOST_TOOLS", () => {
     },
   );
 
-  test("cannot be made by applying another process's plan or by undoing a job", async () => {
+  test("is also rejected in another process's plan and in an undo of a job", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -59,7 +59,7 @@ describe("a link deletion excluded by WAYPOST_TOOLS", () => {
 
 describe("an app registration excluded by WAYPOST_TOOLS", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "cannot be made by writing a link when WAYPOST_TOOLS is %s",
+    "is also rejected as part of a link write when WAYPOST_TOOLS is %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });

@@ -219,7 +219,7 @@ describe("a tool call", () => {
     for (const release of stalled) release();
   });
 
-  test("repeats probes that failed at least a minute ago", async () => {
+  test("retries probes that failed at least a minute ago", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };

@@ -43,7 +43,7 @@ describe("a rejected probe", () => {
     expect(names.toSorted()).toEqual(viewerTools);
   });
 
-  test("about the role for apps keeps the tools that write links", async () => {
+  test("for apps does not hide the tools that write links", async () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
@@ -55,7 +55,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("about the Pro plan hides all tools of that plan", async () => {
+  test("hides all Pro plan tools if the server requires the Pro plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();

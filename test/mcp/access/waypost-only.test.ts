@@ -73,7 +73,7 @@ test.each([
   expect(next.asked.filter(isStatsRequest)).toEqual([]);
 });
 
-test("a probe for link_stats is valid for a day, also in the next process", async () => {
+test("the result of a link_stats probe is reused for a day, even by the next process", async () => {
   await using first = await start();
   await first.listNames();
   await first.settle();

@@ -141,7 +141,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("an approval outlives its cancelled call and is used by the next one", async () => {
+  test("an approval outlives its cancelled call and is used by the next call", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });

@@ -191,7 +191,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("stays invalid after a use on a changed target, even if that changes back", async () => {
+  test("stays invalid after use on a changed target, even if the target changes back", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");

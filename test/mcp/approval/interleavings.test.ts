@@ -219,7 +219,7 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
   ["apply a plan", applyPlan, seeds.plan],
 ];
 
-describe.each(scenes)('the action "%s"', (_, setUp, count) => {
+describe.each(scenes)("the action to %s", (_, setUp, count) => {
   test(`makes only the change that the user approved, in ${count} random orders`, async () => {
     let done = 0;
     let changed = 0;

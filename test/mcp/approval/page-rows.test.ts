@@ -139,7 +139,7 @@ describe("a row of a plan's approval page", () => {
   });
 
   test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
-    "is on the page that is shown for the invalid page number %o",
+    "is shown on the first page for the invalid page number %o",
     async (page) => {
       const url = await open(await plan([{ path: "row/0" }]));
       const { html, status } = await assistant.visit(`${url}?page=${page}`);
@@ -147,7 +147,7 @@ describe("a row of a plan's approval page", () => {
     },
   );
 
-  test("is left out if a cancelled job has already applied it", async () => {
+  test("is left out if a cancelled job has already applied the row", async () => {
     await makeLinks("Spring");
     const plan_id = await planChange();
     const found = await assistant.state.plans.find(plan_id);

@@ -81,7 +81,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("also limits simultaneous attempts", async () => {
+  test("counts simultaneous attempts toward the limit", async () => {
     const url = await ask("a");
     const guesses = Array.from({ length: 30 }, (_, guess) => String(100_000 + guess));
     await Promise.all(guesses.map((guess) => assistant.press(url, "approve", guess)));

@@ -306,7 +306,7 @@ describe("the preview of a deletion or update", () => {
     expect(facts.every((line) => line.startsWith("- "))).toBe(true);
   });
 
-  test("shortens a long name and shows the path", async () => {
+  test("truncates a long name and shows the path", async () => {
     const { id } = await assistant.plant("link", { path: "spring", name: "x".repeat(500) });
     const preview = await readPreview("delete_link", { id });
     expect(preview?.split("\n")[0]).toBe(`Delete the link "${"x".repeat(80)}…"`);

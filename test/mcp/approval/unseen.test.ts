@@ -123,7 +123,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("with an instant reply does not prevent forms for clients with another key", async () => {
+  test("does not suppress forms for another key's client by replying instantly", async () => {
     await deleteLink(await connect(era, 0, decline));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };

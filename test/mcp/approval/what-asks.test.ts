@@ -106,7 +106,7 @@ describe("an existing link", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("on a remote server gets a URL in an unknown format only with an approval", async () => {
+  test("on a remote server needs an approval for a URL in an unknown format", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
@@ -222,7 +222,7 @@ describe("an approval", () => {
 });
 
 describe("an app", () => {
-  test("can be registered only after an approval that shows its entry in the file", async () => {
+  test("needs an approval that shows its association file entry", async () => {
     expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
       [
         'Register the iOS app "com.example.app"',
@@ -442,7 +442,7 @@ describe("update_link and undo", () => {
   });
 });
 
-test("moving a link of a remote server needs approval because its age is unknown", async () => {
+test("moving a remote server's link needs approval because the link's age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;

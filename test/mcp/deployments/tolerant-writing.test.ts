@@ -159,7 +159,7 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("finds the created link even if the response to its creation was unreadable", async () => {
+  test("deletes the created link even if the response to its creation was unreadable", async () => {
     strange.proxy.setAlter((asked, reply) => ({
       ...reply,
       body: asked.method === "POST" ? "" : '{"odd":true}',

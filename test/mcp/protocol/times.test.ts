@@ -75,7 +75,7 @@ test("an approval preview shows a recent change's time in the user's time zone",
   expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
 });
 
-test("explain_access shows in UTC since when the key has lacked a permission", async () => {
+test("explain_access shows the time of a permission's rejection in UTC", async () => {
   await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
   const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
   const { denied } = (await other.callTool("explain_access")).structured.access;

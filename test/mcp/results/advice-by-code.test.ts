@@ -165,7 +165,7 @@ test.for(cases)(
   },
 );
 
-test("the failures cover every error code that is not tested elsewhere", () => {
+test("the failures in this file cover every error code that no other file tests", () => {
   const others = ["approval_required", "approval_declined", "plan_changed", "cancelled"];
   expect([...cases.map(([code]) => code), ...others]).toEqual(expect.arrayContaining([...codes]));
 });

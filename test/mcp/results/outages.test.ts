@@ -75,7 +75,7 @@ describe("a tool call", () => {
     });
   });
 
-  test("to apply_plan can be repeated after an unknown outcome", async () => {
+  test("to apply_plan can be retried after an unknown outcome", async () => {
     const plan_id = await plan();
     const lost = new OutcomeUnknown("the answer to a commit was lost");
     vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
@@ -90,7 +90,7 @@ describe("a tool call", () => {
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 
-  test("to tasks/cancel can be repeated after an unknown outcome", async () => {
+  test("to tasks/cancel can be retried after an unknown outcome", async () => {
     const plan_id = await plan();
     const { job } = (await assistant.callTool("apply_plan", { plan_id })).structured;
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };

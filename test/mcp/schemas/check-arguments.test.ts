@@ -242,7 +242,7 @@ async function count(condition: string, value: unknown): Promise<number> {
 }
 
 describe("arguments that a client encoded as JSON twice", () => {
-  test("are accepted for objects, lists, numbers and flags", async () => {
+  test("are accepted for objects, lists, numbers and booleans", async () => {
     const { link } = await accept("create_link", {
       path: "encoded",
       enable_forced_redirect: "true",

@@ -238,7 +238,7 @@ describe("with WAYPOST_DESTINATIONS, a page template", () => {
     expect(error).toMatchObject({ code: "validation_failed", problems: wrong });
   });
 
-  test("can be published with a forbidden host if that body was already live", async () => {
+  test("can be published with a forbidden host that was already live", async () => {
     const body = { body: picture, css: "" };
     await assistant.world.call("POST", "/page_template/publish", { body });
     const again = { body: picture, css: "p{color:red}" };

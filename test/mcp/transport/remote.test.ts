@@ -89,7 +89,7 @@ describe.concurrent("the gateway's token", () => {
     expect(again.key).toBe(token);
   });
 
-  test.each(["a variable", "a file"])("is not created if %s sets it", async (by) => {
+  test.each(["a variable", "a file"])("is not generated if %s provides a token", async (by) => {
     await using folder = await createFolder();
     const file = `${folder.path}.token`;
     writeFileSync(file, "a-token-of-our-own\n");

@@ -89,11 +89,11 @@ describe.concurrent("an API key", () => {
   );
 });
 
-describe.concurrent("a damaged file", () => {
+describe.concurrent("a damaged data folder", () => {
   test.each<[what: string, spoil: (path: string) => void]>([
-    ["it is a folder", (path) => mkdirSync(path)],
-    ["it is another file", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
-  ])("state.db causes an internal error with a reference when %s", async (_, spoil) => {
+    ["is a folder", (path) => mkdirSync(path)],
+    ["is another file", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
+  ])("causes an internal error with a reference if state.db %s", async (_, spoil) => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     spoil(join(folder.path, "state.db"));
@@ -116,7 +116,7 @@ describe.concurrent("a damaged file", () => {
     expect((await client.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test("waypost.db causes an API error with a reference", async () => {
+  test("causes an API error with a reference if waypost.db is overwritten", async () => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     await client.callTool("create_link", { path: "lost" });

@@ -70,7 +70,7 @@ describe("an input line", () => {
     },
   );
 
-  test("gets an error before the handshake, and a blank line is skipped", async () => {
+  test("gets an error even before the handshake, and blank lines are ignored", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     session.send("Good morning");

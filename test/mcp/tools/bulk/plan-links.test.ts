@@ -22,7 +22,7 @@ async function applyApproved(plan_id: string) {
   return (await call("apply_plan", { plan_id })).job;
 }
 
-describe('a plan for links whose name contains "spring"', () => {
+describe("a plan for links that match a filter", () => {
   const filters = [{ field: "name", condition: "cont", value: "spring" }];
   const wanted = { operation: "update", filters, changes: { url: "https://x.example/new" } };
 

@@ -33,7 +33,7 @@ async function startInterruptedJob(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan to register an app needs approval even if the app now exists", async () => {
+test("a plan to register an app needs approval even if the app was registered since", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -42,7 +42,7 @@ test("a plan to register an app needs approval even if the app now exists", asyn
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("the approval request of a plan shows a new app even if the app now exists", async () => {
+test("a plan's approval request shows an app even if the app was registered since", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);

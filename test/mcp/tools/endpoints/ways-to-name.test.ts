@@ -139,7 +139,7 @@ describe("a URL on another host", () => {
   });
 });
 
-test("the remote server resolves a short URL if only it knows the project's host", async () => {
+test("the remote server resolves a short URL if Waypost does not know the link host", async () => {
   const { structured } = await get(remote, `http://${host}/${spring.shortened_path}`);
   expect(structured.link.id).toBe(spring.id);
 });
