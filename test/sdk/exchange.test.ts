@@ -140,7 +140,7 @@ async function copy(isWritten: boolean) {
   return written;
 }
 
-test("with the clipboard setting on, the store button copies a URL that matches once", async () => {
+test("the clipboard setting makes the store button copy a URL for one install", async () => {
   const setClipboard = async (value: string) => {
     const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
     expect((await run(words)).code).toBe(0);

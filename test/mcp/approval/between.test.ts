@@ -136,8 +136,8 @@ const withoutApproval: readonly Row[] = [
 ];
 
 describe.each([
-  ["on our own service during the write", false, "write"],
-  ["on our own service after the approval", false, "approved"],
+  ["on the embedded service during the write", false, "write"],
+  ["on the embedded service after the approval", false, "approved"],
   ["on a remote server after the approval", true, "approved"],
 ] as const)("if the target changes %s,", (_, isRemote, moment) => {
   openForEach(
@@ -204,7 +204,7 @@ describe("a write without an approval", () => {
 });
 
 describe.each([
-  ["on our own service during the write", false, "write", "the link changed just now"],
+  ["on the embedded service during the write", false, "write", "the link changed just now"],
   [
     "on a remote server after the approval",
     true,

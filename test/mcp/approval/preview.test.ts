@@ -72,7 +72,7 @@ describe("an approval is needed to change", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("the ID of an app, and the preview also lists the other changes", async () => {
+  test("the Team ID of an app, and the preview also lists the other changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,

@@ -352,7 +352,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("does not apply to changes that always need an approval", async () => {
+  test("never covers changes that always need an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await renameTimes(20);
     const { error } = await rename("next");

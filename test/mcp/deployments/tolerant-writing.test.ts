@@ -98,7 +98,7 @@ describe("a plan", () => {
     ["nothing", () => undefined],
     ["the next page", ({ next }: Fields) => ({ next })],
     ["the count", ({ count }: Fields) => ({ count })],
-  ])("of 230 links contains every link if the list's meta has only %s", async (_, change) => {
+  ])("like an export, reads all 230 links if the list's meta has only %s", async (_, change) => {
     await plantMany(230);
     strange.proxy.setAlter(({ path }, reply) =>
       path.startsWith("/api/v1/links?")
@@ -109,7 +109,7 @@ describe("a plan", () => {
     expect(exported.count).toBe(230);
   });
 
-  test("ends if the server ignores the page number", async () => {
+  test("like an export, fails if the server ignores the page number", async () => {
     await plantMany(120);
     const first = { value: "" };
     strange.proxy.setAlter(({ path }, reply) => {

@@ -269,7 +269,7 @@ describe("check_domain, in the caches of Apple and Google,", () => {
   });
 });
 
-test("check_domain reports an unreachable host only once for both files", async () => {
+test("check_domain reports a host that drops connections only once for both files", async () => {
   host.setAnswer((_, response) => response.destroy());
   expect((await check()).codes).toEqual(["error host_unreadable"]);
 });

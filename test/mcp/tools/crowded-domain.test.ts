@@ -107,7 +107,7 @@ describe("in check_domain, the paths of links without an app", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short paths with a query, which cause the same warning", async () => {
+  test("include short paths with a query, which need room in the files too", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");

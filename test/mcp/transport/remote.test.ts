@@ -41,7 +41,7 @@ describe.concurrent("with another Waypost as the remote server,", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("the first rejected call of a tool removes it from the list", async () => {
+  test("a call rejected by the remote server removes its tool from the list", async () => {
     await using folder = await createFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
