@@ -5,7 +5,6 @@ import { readAnswer } from "./server-answer.ts";
 
 /** Describes what Waypost knows about a key, and decides which endpoints the key may call. */
 
-/** The properties of a key that decide what it may call. */
 export type KeyFacts = {
   readonly kind: "project" | "master";
   /** An empty list means full access. */
@@ -17,38 +16,39 @@ export type KeyFacts = {
   readonly features_off?: readonly Feature[];
 };
 
-/** What Waypost knows about a key without calling the API. */
+/** What is known about a key without calling the API. */
 export type KnownKey = {
   /** Undefined for a key of a remote server. */
   readonly facts: KeyFacts | undefined;
-  /** Why Waypost's own service rejects every call with this key. */
+  /** Why the embedded service rejects every call with this key. */
   readonly refusal?: string;
-  /** The id that `waypost keys list` shows; omitted for a key of a remote server. */
+  /** The id that `waypost keys list` shows; undefined for a key of a remote server. */
   readonly keyId?: string;
-  /** Omitted for a master key and for a key of a remote server. */
+  /** Undefined for a master key and for a key of a remote server. */
   readonly projectId?: string;
   readonly projectName?: string;
   /** The origin of the project's links: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
-  /** More origins of the same links: the subdomain behind a custom domain, and a second host. */
+  /**
+   * Other origins of the same links: the subdomain behind a custom domain, and the second origin.
+   */
   readonly otherLinkHosts?: readonly string[];
-  /** Whether the Open button of the preview page uses a second host name. */
+  /** Whether the preview page's Open button links to a second origin. */
   readonly hasSecondHost: boolean;
-  /** For how many days a deletion can be undone; omitted if it cannot be undone. */
+  /** The number of days in which a deletion can be undone; undefined if it cannot be undone. */
   readonly binDays?: number;
   /**
-   * Whether Google Play passes the link on to an app that it installs. Unknown on a remote server.
+   * Whether Google Play passes the link to an app that it installs. Undefined for a remote server.
    */
   readonly linkInReferrer?: boolean;
-  /** Whether the App Store button copies the link's address. Unknown on a remote server. */
+  /** Whether the App Store button copies the link's URL. Undefined for a remote server. */
   readonly clipboard?: boolean;
-  /** The highest number of links on the Free plan; undefined means no limit. */
+  /** The maximum number of links on the Free plan; undefined means no limit. */
   readonly linkLimit?: number;
-  /** The hosts that links may redirect to; undefined allows every host. */
+  /** The allowed destination hosts; undefined allows every host. */
   readonly destinations?: readonly string[] | undefined;
 };
 
-/** The known origins of the project's links. The list is empty if none is known. */
 export function listLinkHosts({
   linkHost,
   otherLinkHosts = [],
@@ -59,8 +59,8 @@ export function listLinkHosts({
 export type Refusal = { readonly cause: Cause; readonly message: string };
 
 /**
- * Returns why a key may not call an endpoint, or undefined if it may. The first failing check
- * decides: suspended account, kind of key, scope, role, plan, switched-off feature.
+ * Returns why a key may not call an endpoint, or undefined if it may. Checks in this order:
+ * suspended account, kind of key, scope, role, plan, disabled feature.
  */
 export function findRefusal(endpoint: Endpoint, key: KeyFacts): Refusal | undefined {
   const { auth, scope, role, plan, feature } = endpoint;
@@ -96,7 +96,7 @@ export function hasRole(key: Pick<KeyFacts, "role">, role: Role): boolean {
   return roles.indexOf(key.role) >= roles.indexOf(role);
 }
 
-/** The causes of a 401. The API uses one status for all of them; only the message differs. */
+/** The causes of a 401 response. Only the message distinguishes them. */
 export type Cause =
   | "key_missing"
   | "key_invalid"
@@ -107,8 +107,8 @@ export type Cause =
   | "unauthorized";
 
 /**
- * Reads the cause of a 401 from its message. The API promises that the message states the cause,
- * but not in which words, so this searches the message for patterns.
+ * Finds the cause of a 401 in its message. The API does not specify the wording, so this matches
+ * patterns.
  */
 export function readCause(message: string): Cause {
   const words = readAnswer(message);
@@ -117,7 +117,8 @@ export function readCause(message: string): Cause {
 }
 
 /**
- * The scopes in a message, as whole words: `short_links.create` does not contain `links.create`.
+ * Lists the scopes in a message. Only whole words match: `short_links.create` does not contain
+ * `links.create`.
  */
 export function listNamedScopes(message: string): readonly Scope[] {
   const words: ReadonlySet<string> = new Set(readAnswer(message).match(/\w+\.\w+/g));
@@ -131,10 +132,7 @@ const invalidWords =
   "incorrect|bad|malformed|disabled|deactivated|deleted|inactive|not found|does not exist";
 const permissionWords = "permissions?|permitted|allowed|authorized|privileges?|access to";
 
-/**
- * The first matching pattern decides. Patterns about keys mean scopes; patterns about people mean
- * roles.
- */
+/** The first match wins. Wording about keys means scopes; wording about people means roles. */
 const causes: readonly (readonly [Cause, RegExp])[] = [
   [
     "account_suspended",

@@ -1,45 +1,38 @@
 import type { Awaitable } from "./waiting.ts";
 
 /**
- * The request and the reply of an API call, as plain data. HTTP carries them to a remote server,
- * and from other programs to our service. Within one process they are passed directly, because a
- * `Request` and a `Response` with streams cost more than the call itself.
+ * An API call's request and reply as plain data. Calls within one process pass them directly,
+ * because building a `Request` and a `Response` with streams costs more than the call itself.
  */
 export type ApiRequest<Body = string> = {
   readonly method: string;
   readonly url: string;
-  /** Header names are in lower case. */
+  /** Header names are lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Body | undefined;
   /** The sender's IP address, if the request arrived over a network. */
   readonly address?: string | undefined;
   /** The id of this request in the logs. */
   readonly requestId?: string | undefined;
-  /** The part of Waypost that sent the request. Requests over a network cannot set it. */
+  /** The part of Waypost that sent the request. Never set for requests over a network. */
   readonly via?: Via | undefined;
-  /**
-   * The request does not count against the key's rate limits. Requests over a network cannot set
-   * it.
-   */
+  /** Exempts the request from the key's rate limits. Never set for requests over a network. */
   readonly isFree?: boolean | undefined;
-  /** The reply is not urgent, so other writes go first. Requests over a network cannot set it. */
+  /** Lets more urgent writes go first. Never set for requests over a network. */
   readonly isPatient?: boolean | undefined;
   /**
-   * Checks the key, its rights and its rate limit, then stops without counting the request.
-   * Requests over a network cannot set it.
+   * Only checks the key, its permissions and its rate limit, without counting the request. Never
+   * set for requests over a network.
    */
   readonly onlyBudget?: boolean | undefined;
 };
 
-/** `console` marks requests from a person who works in the console. */
+/** Marks requests from the console. */
 export type Via = "console";
 
-/**
- * A request whose body may still be arriving. The body is read on demand, after the key was
- * checked.
- */
+/** A request whose body may still be arriving. The body is read only after the key was checked. */
 export type CarriedRequest = ApiRequest<string | ReadSent> & {
-  /** Registers a callback for when the caller stops waiting for the reply. */
+  /** Registers a callback that runs when the caller stops waiting for the reply. */
   readonly onLeave?: ((leave: () => void) => void) | undefined;
   /** Whether the caller has already stopped waiting. Checking this is cheaper than a callback. */
   readonly hasLeft?: (() => boolean) | undefined;
@@ -47,15 +40,17 @@ export type CarriedRequest = ApiRequest<string | ReadSent> & {
 
 type ReadSent = (sender: Sender) => Promise<string>;
 
-/** Without a valid secret key, a sender may send only a small body. */
+/** A sender without a valid secret key may send only a small body. */
 export type Sender = "keyed" | "keyless";
 
 export type ApiReply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Data that becomes JSON, or the text of a page. Null means that the reply has no body. */
+  /** A value to send as JSON, or the text of a page. Null means an empty body. */
   readonly body: unknown;
 };
 
-/** Answers an API request; implemented by the service and by the carriers to remote servers. */
+/**
+ * Responds to an API request. The embedded service and the clients of remote servers implement it.
+ */
 export type AnswerApi = (request: CarriedRequest) => Awaitable<ApiReply>;

@@ -2,13 +2,12 @@ import * as z from "zod";
 import { asRead, type Endpoint } from "./endpoint.ts";
 
 /**
- * The endpoints that SDKs in mobile apps call:
- * dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk (MIT license). They use a client key,
- * and assistants have no tool for them. An SDK treats every status except 2xx as a failure, so an
- * unknown link is a successful answer.
+ * The endpoints for SDKs in mobile apps: dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk
+ * (MIT license). They need a client key and have no tool. An SDK treats every non-2xx status as a
+ * failure, so an unknown link still gets a 200.
  */
 
-/** The SDKs accept only these words, and require the member `matched`. */
+/** The SDKs accept only these values, and require `matched`. */
 const confidences = ["high", "medium", "low"] as const;
 export type Confidence = (typeof confidences)[number];
 
@@ -18,7 +17,7 @@ const attributedLink = z.object({
   shortened_path: z.string().nullable(),
   /** The link's `url`, with the query parameters of the visit added. */
   url: z.string().nullable(),
-  /** The link's own address, with the same parameters. */
+  /** The link's own URL, with the same parameters. */
   full_url: z.string(),
   /** The path with its leading slash. */
   deep_link_value: z.string(),
@@ -39,7 +38,6 @@ export type AttributedLink = z.output<typeof attributedLink>;
 const attribution = z.object({
   matched: z.boolean(),
   confidence: z.enum(confidences).optional(),
-  /** From 0 to 100. */
   match_score: z.int().optional(),
   link: attributedLink.optional(),
 });
@@ -77,7 +75,7 @@ export const appSdk = {
     body: z.object({ fingerprint: z.record(z.string(), z.unknown()).nullish(), platform }),
     required: ["fingerprint"],
     response: attribution,
-    // A match uses up the visit.
+    // A match consumes the visit, so it cannot match again.
     effect: "write",
     idempotent: false,
   },

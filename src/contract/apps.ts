@@ -3,7 +3,7 @@ import { asCreate, asDestroy, asRead, asRestore, asUpdate, type Endpoint } from 
 import { byId, meta, storedId, storedText, text } from "./fields.ts";
 import { androidAppFilters, iosAppFilters, type FilterFields } from "./filters.ts";
 
-/** The endpoints of iOS and Android apps. The two kinds differ only in their fields. */
+/** The endpoints for iOS and Android apps. The two kinds differ only in their fields. */
 
 const iosApp = z.looseObject({
   id: storedId,
@@ -68,7 +68,7 @@ export const androidApps = describeApps({
   approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
-/** Keeps the literal types of a kind, which `AppDescription` itself would widen. */
+/** Keeps literal types, which `AppDescription` itself would widen. */
 type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
 
 type AppDescription = {
@@ -82,7 +82,6 @@ type AppDescription = {
   readonly approval_fields: readonly string[];
 };
 
-/** The endpoints of one kind of app. */
 function describeApps<const Kind extends AppDescription>(kind: Kind) {
   const { name, label, resource, page, fields, filters, needed }: Exact<Kind> = kind;
   const reads = { ...asRead, auth: "project", role: "viewer" } as const;
@@ -155,14 +154,17 @@ export function findRegistration(name: string): Endpoint {
 }
 
 /**
- * The values that only the app's developer knows. The assistant must ask for them and never invent
+ * Values that only the app's developer knows. The assistant must ask for them and never invent
  * them.
  */
 export const makerFacts = { ios_app: "Team ID", android_app: "SHA-256 fingerprints" } as const;
 
 const makerFields: ReadonlySet<string> = new Set(["team_id", "app_store_id", "fingerprints"]);
 
-/** Whether only the app's developer knows a field. `ios_app.team_id` is treated like `team_id`. */
+/**
+ * Whether only the app's developer knows a field. Also accepts nested names such as
+ * `ios_app.team_id`.
+ */
 export function isKnownToMaker(field = ""): boolean {
   return makerFields.has(field.split(".").at(-1) ?? "");
 }

@@ -1,18 +1,18 @@
 import type { JsonObject } from "./json.ts";
 
 /**
- * A condition that must still hold when a write happens, so that nothing changes that the approver
- * has not seen. It works like If-Match (RFC 9110, section 13).
+ * A precondition of a write, so that it changes nothing that the approver has not seen. Works like
+ * If-Match (RFC 9110, section 13).
  */
 export type WriteCondition =
-  /** The target must be unchanged since it was shown. */
+  /** The target must be unchanged since the approver saw it. */
   | { readonly shown: JsonObject }
   /** The target must not exist. */
   | "absent"
   /** The target must exist, in any state. */
   | "present";
 
-/** A record without the fields that can change while a person decides, such as clicks. */
+/** Drops the fields that may change while a person decides, such as clicks. */
 export function pickLasting(record: JsonObject): JsonObject {
   const { clicks: _clicks, links_count: _count, updated_at: _time, ...lasting } = record;
   return lasting;
@@ -24,7 +24,7 @@ export function isLasting(field: string): boolean {
 
 type Template = { readonly body: string; readonly css: string };
 
-/** The parts of a page template that an approval shows: the draft, and which version is live. */
+/** The parts of a page template that an approval request shows: the draft and the live version. */
 export function describeTemplateState(
   draft: Template | undefined,
   live_id: string | null,

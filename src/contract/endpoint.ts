@@ -5,122 +5,118 @@ import type { AddressBudgetName, BudgetName } from "./limits.ts";
 import type { Feature, PricingPlan, Role, Scope } from "./rights.ts";
 
 /**
- * One endpoint of the API as data. The service's handlers, the typed client and the tools derive
- * from these entries.
+ * An endpoint of the API as data. The service's handlers, the typed client and the tools are
+ * derived from it.
  */
 export type Endpoint = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Follows the versioned prefix. The parameter `idParameter` is always a UUID. */
+  /** Relative to the versioned prefix. The parameter `idParameter` is always a UUID. */
   readonly path: `/${string}`;
-  /**
-   * False if the API's specification does not give the path, so a remote server may not have it.
-   */
+  /** False if the API's specification lacks the path, so a remote server may not have it. */
   readonly documented?: false;
   /**
-   * Only Waypost has the endpoint. With a remote server, its tool appears after a successful call.
+   * Only Waypost has the endpoint. For a remote server, its tool appears after the first successful
+   * call.
    */
   readonly ours?: true;
   readonly tool: string;
-  /** The endpoint has no tool of its own; other parts of Waypost call it. */
+  /** Only other parts of Waypost call the endpoint; assistants get no tool for it. */
   readonly hidden?: true;
   readonly title: string;
   readonly summary: string;
 
-  /** Pages of other sites may call it from a browser. */
+  /** Browsers may call it from any origin (CORS). */
   readonly cross_origin?: true;
 
-  /**
-   * The kind of key that it needs: a project's key, the master key, an app's client key, or none.
-   */
+  /** The required kind of key: a project's key, a master key, an app's client key, or none. */
   readonly auth: "project" | "master" | "client" | "none";
   readonly scope?: Scope;
-  /** Also required if the call would replace something that exists, as an upsert may. */
+  /** Also required if the call would overwrite an existing record, as an upsert may. */
   readonly overwrite_scope?: Scope;
-  /** Also required if the call names a link. */
+  /** Also required if the call refers to a link. */
   readonly link_scope?: Scope;
   /** The lowest role that the key's owner must have. */
   readonly role?: Role;
-  /** The plan that every call needs. Single Pro fields are in `rights.ts`. */
+  /** The plan that every call requires. `rights.ts` lists the single fields that require Pro. */
   readonly plan?: PricingPlan;
-  /** The feature that must be switched on for the project. */
+  /** The feature that must be enabled for the project. */
   readonly feature?: Feature;
   readonly budget?: BudgetName;
-  /** The rate limit per client address, for calls without a secret key. */
+  /** The rate limit per client IP address, for calls without a secret key. */
   readonly address_budget?: AddressBudgetName;
 
   readonly params?: z.ZodObject;
-  /**
-   * Set on lists: the member of the response with the rows, and the fields to filter and sort by.
-   */
+  /** Set for lists: the response property with the rows, and the fields to filter and sort by. */
   readonly list?: {
     readonly name: string;
     readonly filters: FilterFields;
-    /** Fields that only Waypost filters by. A list that has them can also be searched. */
+    /** Fields that only Waypost can filter by. Only lists that have some can be searched. */
     readonly own?: FilterFields;
   };
-  /** Query parameters of an endpoint that is not a list, as texts. */
+  /** Query parameters of an endpoint that is not a list, as strings. */
   readonly query?: z.ZodObject;
   /** The filters by which the call selects links, as in a list. */
   readonly selects?: { readonly filters: FilterFields; readonly own: FilterFields };
   readonly body?: z.ZodObject;
-  /** A request without a body is valid, and then needs no content type. */
+  /** A request may omit the body, and then also the content type. */
   readonly body_optional?: true;
-  /** The object around the body's fields, such as `ios_app`. A request without it gets a 400. */
+  /**
+   * The object that must wrap the body's fields, such as `ios_app`. Without it, the API returns
+   * 400.
+   */
   readonly wrapper?: string;
-  /** An object that may surround the fields, as clients of Rails APIs send it. */
+  /** An object that may wrap the body's fields, as Rails clients send it. */
   readonly optional_wrapper?: string;
-  /** Body parameters that the tool does not offer. */
+  /** Body parameters that the tool omits. */
   readonly not_in_tool?: readonly string[];
-  /** Body parameters that cause a 400 if they are missing, and not a 422. */
+  /** Body parameters whose absence causes a 400 instead of a 422. */
   readonly required?: readonly string[];
-  /** Body parameters that cause a 422 if they are missing. Tools mark them as required. */
+  /** Body parameters whose absence causes a 422. Tools mark them as required. */
   readonly needed?: readonly string[];
   /**
-   * Like `needed`, but only Waypost is known to require these parameters. Tools do not mark them as
+   * Like `needed`, but remote servers may not require these parameters. Tools do not mark them as
    * required.
    */
   readonly needed_here?: readonly string[];
-  /** A 404 is possible even without an id in the path and a `link_scope`. */
+  /** The endpoint can return 404 even without an id in the path and a `link_scope`. */
   readonly may_miss?: true;
-  /** The API has only PATCH here; other updates also accept PUT. */
+  /** Only PATCH is accepted; other updates also accept PUT. */
   readonly patch_only?: true;
-  /** The member with the message of a 422, if it is not `error`. */
+  /** The response property with the message of a 422, if it is not `error`. */
   readonly validation_key?: "errors";
 
   readonly success: { readonly status: 200 | 201 | 204; readonly also?: 201 };
-  /** Set if the response is a page and not JSON. */
+  /** Set if the response is an HTML page instead of JSON. */
   readonly type?: "text/html";
-  /** The shape of the response; null means an empty body. Unknown fields are allowed. */
+  /** The response schema; null means an empty body. Unknown fields are allowed. */
   readonly response: z.ZodType | null;
 
   readonly effect: "read" | "write" | "destroy";
-  /** Repeating the same call has no further effect. */
   readonly idempotent: boolean;
-  /** Replaces existing values. */
   readonly overwrites: boolean;
-  /** Fields whose change a person must approve. */
+  /** Fields whose changes need a person's approval. */
   readonly approval_fields?: readonly string[];
 };
 
-/** The fields of an input that belong in the body. */
+/** Picks the input fields that belong in the request body. */
 export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
   const names = Object.keys(body?.shape ?? {}).filter((name) => input[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
 
-/** PUT is accepted for PATCH, and HEAD for GET. */
+/** PUT is accepted in place of PATCH, and HEAD in place of GET. */
 export function listMethods({ method }: Pick<Endpoint, "method">): readonly string[] {
   if (method === "PATCH") return ["PATCH", "PUT"];
   return method === "GET" ? ["GET", "HEAD"] : [method];
 }
 
-/** The rate limit per client address; undefined if a secret key identifies the caller. */
+/** Returns the rate limit per IP address; undefined if a secret key identifies the caller. */
 export function findAddressBudget(endpoint: Endpoint): AddressBudgetName | undefined {
   const { auth, address_budget = "keyless" } = endpoint;
   return auth === "none" || auth === "client" ? address_budget : undefined;
 }
 
-/** The only path parameter. A path has it at most once. */
+/** The only path parameter. Each path has at most one. */
 export const idParameter = ":id";
 
 export type Params<E extends Endpoint> = E["params"] extends z.ZodType
@@ -131,7 +127,7 @@ export type Body<E extends Endpoint> = E["body"] extends z.ZodType ? z.output<E[
 
 export type Query<E extends Endpoint> = E["query"] extends z.ZodType ? z.output<E["query"]> : null;
 
-/** The response as the specification describes it, which Waypost returns exactly. */
+/** The response as specified. The embedded service returns exactly this. */
 export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>
   : null;
@@ -142,7 +138,7 @@ export type CallAnswer<E extends Endpoint> = E["effect"] extends "read"
   : // A write has succeeded once it was accepted, even if its response cannot be read.
     Maybe<Output<E>>;
 
-/** Only the id of a remote server's resource is guaranteed, and only the rows of its list. */
+/** A remote server's response: only a resource's id and a list's rows are guaranteed. */
 export type Read<Whole> = Whole extends { readonly id: string }
   ? Maybe<Whole> & { readonly id: string }
   : Whole extends object
@@ -155,7 +151,7 @@ type ReadMember<Name, Member> = Member extends readonly (infer Row)[]
     ? Maybe<Member>
     : Member;
 
-/** Members may be missing because a server omitted them or they could not be read. */
+/** Makes members optional, because a server may omit them or send invalid values. */
 type Maybe<Whole> = Whole extends object
   ? { readonly [Name in keyof Whole]?: MaybeMember<Name, Whole[Name]> }
   : Whole;
@@ -166,7 +162,7 @@ type MaybeMember<Name, Member> =
 
 type EndpointPart<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 
-/** A caller's input as one flat object. Params, query and body never share a name. */
+/** A caller's input as one flat object. Path, query and body parameters never share a name. */
 export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
   EndpointPart<E["body"]> &
   EndpointPart<E["query"]> &
@@ -176,8 +172,8 @@ export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);
 
 /**
- * The fields that endpoints of one kind share. An entry spreads one of these objects and then
- * overrides single fields.
+ * Default fields of endpoints. An entry spreads one of these objects and then overrides single
+ * fields.
  */
 export const asRead = {
   method: "GET",
@@ -203,14 +199,14 @@ export const asUpdate = {
   overwrites: true,
 } as const;
 
-/** Restoring is an endpoint that only Waypost is known to have. */
+/** No other server is known to have an endpoint for restoring. */
 export const asRestore = {
   method: "POST",
   documented: false,
   hidden: true,
   success: { status: 200 },
   effect: "write",
-  // Restoring something that was not deleted returns it unchanged.
+  // Restoring a record that is not deleted returns it unchanged.
   idempotent: true,
   overwrites: false,
 } as const;

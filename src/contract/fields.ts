@@ -1,19 +1,19 @@
 import * as z from "zod";
 import { limits } from "./limits.ts";
 
-/** Schemas that several resources share. Rules about content are in `rules/`. */
+/** Schemas that several resources share. `rules/` checks the content of fields. */
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The form of ids on remote servers. Any other text must be a name. */
+/** The format of ids on remote servers. Text in any other format must be a name. */
 export const anyIdPattern = /^[\w:.-]+$/;
 
-/** An id for a lookup. A text that is not a UUID becomes empty, which matches no row. */
+/** Normalizes an id for a lookup. Anything but a UUID becomes empty, which matches no row. */
 export function readId(text: string): string {
   return uuidPattern.test(text) ? text.toLowerCase() : "";
 }
 
-/** Lowercases UUIDs only, because other kinds of ids may be case-sensitive. */
+/** Lowercases UUIDs. Other ids may be case-sensitive. */
 export function normalizeId(id: string): string {
   return uuidPattern.test(id) ? id.toLowerCase() : id;
 }
@@ -27,7 +27,7 @@ function isUsableId(id: string): boolean {
 
 export const byId = z.object({ id: z.string().describe("UUID") });
 
-/** A text field of a request: omitting it keeps the stored value, and null clears it. */
+/** A string field of a request: omitting it keeps the stored value, and null clears it. */
 export function text(description: string) {
   return z.string().nullish().describe(description);
 }
@@ -36,7 +36,7 @@ export function flag(description: string) {
   return z.boolean().nullish().describe(description);
 }
 
-/** A text field of a response: null if nothing was set. */
+/** A string field of a response; null if no value is set. */
 export const storedText = z.string().nullable();
 
 export const meta = z.looseObject({
@@ -46,7 +46,7 @@ export const meta = z.looseObject({
   last: z.int(),
   from: z.int(),
   to: z.int(),
-  // Omitted on the first and last page. Null is accepted too, since remote servers may send it.
+  // Omitted on the first and last page. Remote servers may send null instead.
   previous: z.int().nullish(),
   next: z.int().nullish(),
 });
@@ -54,7 +54,7 @@ export type Meta = z.output<typeof meta>;
 /** `meta` as a remote server may send it. */
 export type ReceivedMeta = { readonly [Member in keyof Meta]?: Meta[Member] | null | undefined };
 
-/** The `meta` object of a list: the page, its size, the total, and the neighboring pages. */
+/** Builds the `meta` object of a list: page, page size, total, and neighboring pages. */
 export function describePage(
   { page, limit }: { readonly page: number; readonly limit: number },
   count: number,
@@ -93,7 +93,7 @@ export const fieldMeanings: Readonly<Record<string, readonly string[]>> = {
   styles: ["css"],
 };
 
-/** The schema of a field's value, without "optional" and "nullable". */
+/** Removes the "optional" and "nullable" wrappers from a field's schema. */
 export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return isWrapped ? unwrap(schema.unwrap()) : schema;

@@ -1,4 +1,4 @@
-/** The fields by which lists are filtered and sorted, and the conditions of filters. */
+/** The fields by which lists are filtered and sorted, and the filter conditions. */
 
 export type FieldKind = "text" | "path" | "integer" | "time";
 export type FilterFields = Readonly<Record<string, FieldKind>>;
@@ -18,19 +18,18 @@ export const conditions = [
 ] as const;
 export type FilterCondition = (typeof conditions)[number];
 
-/** These conditions compare numbers and times as text, so every kind of field supports them. */
+/** Whether a condition compares numbers and times as text, so that it works for every field. */
 export function isTextual(condition: string): boolean {
   return condition === "cont" || condition === "start";
 }
 
-/** Tools also accept `empty`, which the API expresses as `present` with false. */
+/** Tools also accept `empty`, which becomes `present` with the value false in the API. */
 export type OfferedCondition = FilterCondition | "empty";
 export const offeredConditions: readonly OfferedCondition[] = [...conditions, "empty"];
 
-/** Values that were parsed for the kind of their field; null means that parsing failed. */
+/** The parsed value of a filter; null means that it could not be parsed for its field. */
 export type TestValue = string | number | boolean | null | readonly (string | number | null)[];
 
-/** Compares one field with one value. */
 export type Test = {
   readonly field: string;
   readonly kind: FieldKind;
@@ -38,7 +37,7 @@ export type Test = {
   readonly value: TestValue;
 };
 
-/** One filter can have several tests, as in `name_or_path_cont`. A list applies all filters. */
+/** A filter can have several tests, as in `name_or_path_cont`. A row must match all filters. */
 export type Filter = { readonly join: "and" | "or"; readonly tests: readonly Test[] };
 
 export type Sort = { readonly field: string; readonly direction: "asc" | "desc" };
@@ -52,22 +51,21 @@ export type ListQuery = {
   readonly count_to?: number | undefined;
 };
 
-/** A list query, with the filters and the search text that only Waypost supports. */
+/** A list query, with the filters and the search that only Waypost supports. */
 export type RequestedList = ListQuery & {
-  /** The filters in `f[…]`, which only Waypost supports, by name. */
+  /** The names of the applied filters in `f[…]`, which only Waypost supports. */
   readonly applied: readonly string[];
-  /** A text to find in any field that names or describes a link. */
+  /** The search text, to find in any field that names or describes a link. */
   readonly search: string | undefined;
 };
 
-/** One filter in a caller's words, before it becomes a query parameter. */
+/** A filter as the caller writes it, before it becomes a query parameter. */
 export type FilterInput = {
   readonly field: string;
   readonly condition: OfferedCondition;
   readonly value: string | number | boolean | readonly (string | number)[];
 };
 
-/** A filter without `empty`, which the API does not have. */
 export type PlainFilter = FilterInput & { readonly condition: FilterCondition };
 
 export function toPlainFilter({ condition, ...filter }: FilterInput): PlainFilter {
@@ -83,11 +81,10 @@ export type ListInput = {
   readonly sort?: Sort | undefined;
   /** Only for lists with filters in `f[…]`. */
   readonly search?: string | undefined;
-  /** Limits how far rows are counted. The service accepts it from the console only. */
+  /** Stops counting after this many rows. The service accepts it only from the console. */
   readonly count_to?: number | undefined;
 };
 
-/** Selects links for an action. */
 export type LinkSelection = Pick<ListInput, "filters" | "search">;
 
 export const linkFilters = {
@@ -102,8 +99,8 @@ export const linkFilters = {
 } as const satisfies FilterFields;
 
 /**
- * Fields that only Waypost filters by, in `f[…]`. In `q`, the API's specification requires unknown
- * fields to be ignored. An app without a name is found by its bundle ID or package name.
+ * Fields that only Waypost filters by, in `f[…]`. They are not in `q`, because the API ignores
+ * unknown fields there. An app without a name matches by its bundle ID or package name.
  */
 export const ownLinkFilters = {
   url: "text",
@@ -114,7 +111,6 @@ export const ownLinkFilters = {
   android_app_name: "text",
 } as const satisfies FilterFields;
 
-/** Whether only Waypost filters this list by the field. */
 export function isOwnField(
   list: { readonly own?: FilterFields } | undefined,
   field: string,
@@ -122,7 +118,7 @@ export function isOwnField(
   return list?.own !== undefined && Object.hasOwn(list.own, field);
 }
 
-/** The parameter `f[search]` holds the search text. No field has this name. */
+/** The name in `f[search]`, which holds the search text. No field has this name. */
 export const searchName = "search";
 
 /** Fields with a fixed set of values. */

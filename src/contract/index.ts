@@ -7,7 +7,7 @@ import { links, shortLinks } from "./links.ts";
 import { pageTemplate } from "./page-template.ts";
 import { projects } from "./projects.ts";
 
-/** The endpoints that the client and the tools use, in groups. */
+/** The endpoints that the client and the tools use, by group. */
 export const contract = {
   links,
   linkStats,
@@ -18,7 +18,7 @@ export const contract = {
   pageTemplate,
 } as const satisfies Record<string, Record<string, Endpoint>>;
 
-/** All endpoints that Waypost's own service answers, including those without a tool. */
+/** Every endpoint that the embedded service implements, including those without a tool. */
 export const served = {
   ...contract,
   appSdk,
@@ -30,7 +30,6 @@ export type Served = typeof served;
 
 export const apiPrefix = "/api/v1";
 
-/** The endpoints that have a tool of their own. */
 export function listToolEndpoints(): readonly Endpoint[] {
   return listEndpoints().filter(({ hidden }) => hidden !== true);
 }

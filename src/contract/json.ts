@@ -1,6 +1,6 @@
 import { limits } from "./limits.ts";
 
-/** A JSON object whose members were not checked yet. */
+/** A JSON object whose members are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -8,8 +8,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Whether a value is nested deeper than the API allows. Checked level by level, because recursion
- * could overflow the stack.
+ * Whether a value is nested deeper than the API allows. Iterative, because recursion could overflow
+ * the stack.
  */
 export function isNestedTooDeep(value: unknown): boolean {
   let level = listInner([value]);

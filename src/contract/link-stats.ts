@@ -2,9 +2,8 @@ import * as z from "zod";
 import { asRead, type Endpoint } from "./endpoint.ts";
 import { linkFilters, ownLinkFilters } from "./filters.ts";
 
-/** The endpoint that counts visits of links. Only Waypost has it. */
+/** The endpoint for statistics about link visits. Only Waypost has it. */
 
-/** What visits can be grouped by. */
 export const statsBy = [
   "hour",
   "day",
@@ -22,17 +21,19 @@ const count = z.int();
 const counts = { clicks: count, opens: count, installs: count };
 
 const row = z.looseObject({
-  /** The month, the start of the hour, day or week, or the name of the group; `/path` for links. */
+  /**
+   * The group's key: the month, the start of the hour, day or week, or a name; for links, `/path`.
+   */
   key: z.string(),
-  /** The link's id. Omitted if the link was deleted. */
+  /** Omitted if the link was deleted. */
   id: z.string().optional(),
   ...counts,
-  /** The clicks in the previous period of the same length. */
+  /** The clicks in the preceding period of the same length. */
   previous: count.optional(),
 });
 
 const stats = z.looseObject({
-  /** Dates, or times if the request contained times. */
+  /** Dates, or times if the request used times. */
   from: z.string(),
   to: z.string(),
   by: z.enum(statsBy),

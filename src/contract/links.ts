@@ -115,8 +115,8 @@ export const links = {
     tool: "upsert_link",
     title: "Create or update a link by path",
     summary: "Create the link, or update the one with the same path.",
-    // The specification names no scope for upserts. Creating needs `links.create`, and replacing
-    // also needs `links.update`, so a key that may only create cannot replace links.
+    // The specification names no scope for upserts. Overwriting also needs `links.update`, so a key
+    // that may only create links cannot overwrite any.
     scope: "links.create",
     overwrite_scope: "links.update",
     required: ["path"],
@@ -198,13 +198,13 @@ export const shortLinks = {
     title: "Resolve a shortened address",
     summary: "Find the link at a short or full address. Needs no key.",
     auth: "none",
-    // Meant for client-side use, so browsers may call it.
+    // Pages in the browser call it.
     cross_origin: true,
     body: z.object({ url: text("Short or full address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
     may_miss: true,
-    // Present if the shortened address had a query.
+    // The query of the shortened URL, if it had one.
     response: link.extend({ query: z.string().optional() }),
   },
 } as const satisfies Record<string, Endpoint>;

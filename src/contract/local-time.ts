@@ -1,9 +1,9 @@
-/** A time zone: converts between moments and local times, including daylight saving time. */
+/** Time zones: converts between timestamps and local times, including daylight saving time. */
 
 export type TimeZone = {
-  /** The name that people see. */
+  /** The displayed name. */
   readonly name: string;
-  /** How many milliseconds local time is ahead of UTC at that moment. */
+  /** The milliseconds by which local time is ahead of UTC at the given time. */
   readonly readOffset: (time: number) => number;
 };
 
@@ -11,35 +11,35 @@ const day_ms = 24 * 60 * 60_000;
 
 export const utc: TimeZone = { name: "UTC", readOffset: () => 0 };
 
-/** Opens a zone that `isTimeZone` accepts. The slow format is created at its first use. */
+/** Opens a zone that `isTimeZone` accepts. The slow `Intl` format is created on first use. */
 export function openTimeZone(name: string): TimeZone {
   let format: Intl.DateTimeFormat | undefined;
   const readOffset = (time: number) => readFormat((format ??= createFormat(name)), time);
   return { name, readOffset };
 }
 
-/** Writes a moment as `2026-11-22T16:14:27+01:00`. */
+/** Formats a time as `2026-11-22T16:14:27+01:00`. */
 export function writeLocalTime(time: number, { readOffset } = utc): string {
   const offset = readOffset(time);
   const text = new Date(time + offset).toISOString().slice(0, 19);
   return offset === 0 ? `${text}Z` : text + writeOffset(offset);
 }
 
-/** Writes a moment for a sentence: `2026-11-22 at 16:14 UTC+01:00`. */
+/** Formats a time for prose: `2026-11-22 at 16:14 UTC+01:00`. */
 export function sayLocalTime(time: number, zone = utc): string {
   const [date = "", clock = ""] = writeLocalTime(time, zone).split("T");
   return `${date} at ${clock.slice(0, 5)} ${nameOffset(zone.readOffset(time))}`;
 }
 
-/** Writes an offset as `UTC+01:00`. */
+/** Formats an offset as `UTC+01:00`. */
 export function nameOffset(offset_ms: number): string {
   return offset_ms === 0 ? "UTC" : `UTC${writeOffset(offset_ms)}`;
 }
 
 /**
- * Parses a date or time, or returns null. A text without a zone is local time. If it occurs twice,
- * because clocks go back, the first moment is used. If clocks skip it, the moment of the change is
- * used.
+ * Parses a date or time, or returns null. Without an offset, it is a local time. When clocks go
+ * back, an ambiguous time means its first occurrence; when they go forward, a skipped time means
+ * the time of the change.
  */
 export function parseLocalTime(text: string, { readOffset }: TimeZone): number | null {
   const shown = parseTime(text);
@@ -89,8 +89,8 @@ const timePattern = new RegExp(
 );
 
 /**
- * Parses a date or time of a filter to milliseconds since 1970, or returns null. Without a zone the
- * time is UTC. A date means its midnight, so `lteq` a date excludes most of that day.
+ * Parses a filter's date or time to milliseconds since 1970, or returns null. Without a zone, it is
+ * UTC. A date means its midnight, so `lteq` a date excludes most of that day.
  */
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { asRead, type Endpoint } from "./endpoint.ts";
 
-/** The endpoint that returns the API as an OpenAPI document. Only Waypost has it. */
+/** The endpoint for the OpenAPI document. Only Waypost has it. */
 export const apiDescription = {
   show: {
     ...asRead,
@@ -20,13 +20,13 @@ export const apiDescription = {
 
 const paths = z.looseObject({
   paths: z.array(z.string()),
-  /** False if the project has more such paths than the association files can list. */
+  /** False if the project has more of these paths than the association files can list. */
   are_all: z.boolean(),
 });
 
 /**
- * The endpoint that lists the paths that association files keep in the browser. Only Waypost has
- * it.
+ * The endpoint for the paths that association files exclude, so they open in the browser. Only
+ * Waypost has it.
  */
 export const browserPaths = {
   index: {

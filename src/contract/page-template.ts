@@ -28,7 +28,7 @@ const template = z.looseObject({
 });
 export type PageTemplate = z.output<typeof template>;
 
-/** Omitting a field keeps it, an empty text clears it, and null is rejected. */
+/** Omitting a field keeps its value, an empty string clears it, and null is rejected. */
 const templateFields = z.object({
   body: z
     .string()
@@ -79,7 +79,7 @@ export const pageTemplate = {
     may_miss: true,
     response: template,
     effect: "destroy",
-    // Each call adds a version, and may remove the oldest.
+    // Each call adds a version, and may delete the oldest.
     idempotent: false,
   },
   unpublish: {
@@ -143,7 +143,7 @@ export const pageTemplate = {
     link_scope: "links.show",
     budget: "page_template_writes",
     body: previewFields,
-    // For people who type in the console. An assistant saves a link and can undo that.
+    // Only for the console's live preview. An assistant saves a link, which it can undo.
     not_in_tool: ["link_fields"],
     optional_wrapper: "page_template",
     body_optional: true,
@@ -152,5 +152,5 @@ export const pageTemplate = {
   },
 } as const satisfies Record<string, Endpoint>;
 
-/** The reply to a write, as far as it can be read. */
+/** The response to a write. A remote server may omit fields. */
 export type WrittenTemplate = CallAnswer<typeof pageTemplate.save>;

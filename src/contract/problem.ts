@@ -2,22 +2,22 @@ import { messages } from "./messages.ts";
 import { quoteAnswer } from "./server-answer.ts";
 import { humanize } from "./text.ts";
 
-/** One broken rule of a request: the field, and a clause of the 422 message. */
+/** A validation error: the field, and a clause of the 422 message. */
 export type FieldProblem = { readonly field: string; readonly message: string };
 
-/** A broken rule within a text. Lines and columns count from 1. */
+/** A validation error in a template's text. Lines and columns start at 1. */
 export type TextProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
-/** A problem in a server's reply, which may name no field. */
+/** A validation error from a server, which may not name a field. */
 export type StatedProblem = Omit<TextProblem, "field"> & { readonly field?: string };
 
-/** Values as they would be stored, with every rule that they break. */
+/** Values as they would be stored, with all of their validation errors. */
 export type CheckedValues<Values> = {
   readonly values: Values;
   readonly problems: readonly FieldProblem[];
 };
 
-/** A problem in the API's format: the field's name, then the fault. */
+/** Builds a validation error in the API's format: the field's name, then the fault. */
 export function faultOf(field: string, fault: string): FieldProblem {
   return { field, message: `${humanize(field)} ${fault}` };
 }
@@ -30,15 +30,15 @@ type ProblemOptions = {
   readonly headers?: Readonly<Record<string, string>>;
   /** POST /short_links returns validation errors under `errors`. */
   readonly key?: "error" | "errors";
-  /** The problems with their positions in a text. The response contains them as a list. */
+  /** Validation errors with their positions in a template. The response includes this list. */
   readonly problems?: readonly StatedProblem[];
-  /** The broken rules one by one. The response contains only the message that joins them. */
+  /** The validation errors one by one. The response contains only the joined message. */
   readonly faults?: readonly FieldProblem[];
-  /** The host of the remote server that sent the message, which is then quoted. */
+  /** The remote server that sent the message, which is then quoted. */
   readonly server?: string | undefined;
 };
 
-/** The error that callers of the API receive: a status and a message. */
+/** The error that API callers receive: a status and a message. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly status: number;
@@ -86,7 +86,7 @@ export function changedSince(): Problem {
   return new Problem(412, messages.changed_since);
 }
 
-/** The request may only create, but its target exists. */
+/** The request may only create, but the record already exists. */
 export function alreadyExists(): Problem {
   return new Problem(412, messages.already_exists);
 }
@@ -94,7 +94,7 @@ export function alreadyExists(): Problem {
 /** Why the database does not respond (see `sql/faults.ts`). */
 export type Outage = "busy" | "locked" | "away" | "unknown";
 
-/** The error for an outage, the same for every kind of caller. */
+/** The error for an outage, the same for all callers. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
   if (outage === "locked") return makeUnavailable(messages.store_locked);
@@ -102,7 +102,7 @@ export function explainOutage(outage: Outage): Problem {
 }
 
 /**
- * Whether an error message guarantees that nothing was written. Other 5xx replies may follow a
+ * Whether an error message guarantees that nothing was written. Other 5xx responses may follow a
  * write.
  */
 export function saysNothingWritten(message: string): boolean {
@@ -120,7 +120,7 @@ export function overloaded(): Problem {
   return makeUnavailable(messages.took_too_long);
 }
 
-/** The request took too long, and it is certain that no write started. */
+/** The request timed out before any write started. */
 export function notBegun(): Problem {
   return makeUnavailable(messages.not_begun);
 }
@@ -131,14 +131,14 @@ function makeUnavailable(message: string): Problem {
 }
 
 /**
- * A write started, and it is unknown whether it was saved. Not a 503, because clients repeat a
- * request after a 503.
+ * A write started, and it is unknown whether it was saved. Not a 503, because clients retry after a
+ * 503.
  */
 export function outcomeUnknown(): Problem {
   return new Problem(500, messages.outcome_unknown);
 }
 
-/** Rejects a request with all of its problems in one message. */
+/** Rejects a request with one message for all validation errors. */
 export function validationFailed(
   problems: readonly FieldProblem[],
   key: "error" | "errors" = "error",
@@ -147,7 +147,7 @@ export function validationFailed(
   return new Problem(422, sentence, { key, faults: problems });
 }
 
-/** Like `validationFailed`, for problems within a text. They are also sent as a list. */
+/** Like `validationFailed`, for errors within a template, which are also returned as a list. */
 export function templateRefused(problems: readonly TextProblem[]): Problem {
   const clauses = problems.map(({ field, line, column, message }) => {
     const place = line === undefined ? "" : `${humanize(field)} line ${line}, column ${column}: `;

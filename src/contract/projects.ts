@@ -23,7 +23,7 @@ const projectFields = z.object({
 });
 export type ProjectFields = z.output<typeof projectFields>;
 
-/** The settings that only the operator sees and changes, with `waypost projects`. */
+/** Settings that only the operator can see and change, with `waypost projects`. */
 export const defaultProjectSettings = {
   plan: "pro",
   templates_enabled: true,
@@ -56,7 +56,7 @@ export const projects = {
     summary: "Create a project.",
     auth: "master",
     body: projectFields,
-    // The specification does not say which fields are required.
+    // The specification does not list the required fields.
     needed_here: ["name", "subdomain"],
     wrapper: "project",
     response: project,

@@ -1,7 +1,7 @@
 import { idParameter, type Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
 
-/** The groups by which an operator enables tools. */
+/** The groups in which an operator can enable tools. */
 export const groups = [
   "links",
   "short_links",
@@ -13,11 +13,9 @@ export const groups = [
 ] as const;
 export type ToolGroup = (typeof groups)[number];
 
-/**
- * The kind of resource of an endpoint: its name in results, its tool group, and its naming fields.
- */
+/** A kind of resource: its name in results, its tool group, and the fields that identify it. */
 export type ResourceKind = {
-  /** The member of a result that contains the resource, such as `link` or `ios_app`. */
+  /** The property of a result that holds the resource, such as `link` or `ios_app`. */
   readonly name: string;
   readonly label: string;
   readonly group: ToolGroup;
@@ -25,17 +23,17 @@ export type ResourceKind = {
   readonly names: readonly string[];
   readonly show: Endpoint;
   readonly index: Endpoint;
-  /** A field that identifies the resource, in addition to the UUID. */
+  /** A field that is unique per resource, besides the UUID. */
   readonly key?: string;
-  /** How a person may name the resource, in addition to the UUID. */
+  /** What a person may enter to identify the resource, besides the UUID. */
   readonly by?: string;
 };
 
 const { links, iosApps, androidApps, projects, pageTemplate } = contract;
 
 /**
- * Whether the id in the path is that of the returned resource. The id of a template version is not
- * the template's id.
+ * Whether the id in the path is that of the returned resource. Restoring a template version, for
+ * example, takes the version's id but returns the template.
  */
 export function answersTarget(endpoint: Endpoint): boolean {
   const hasId = endpoint.path.includes(idParameter);
@@ -86,7 +84,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     index: projects.index,
     by: "name or subdomain",
   },
-  // A project has one template, and no endpoint reads it. The ids are those of its versions.
+  // A project has one template, and no endpoint returns it by id. Ids belong to its versions.
   page_template: {
     name: "page_template",
     label: "page template",
@@ -108,19 +106,18 @@ export function findKind({ path }: Pick<Endpoint, "path">): ResourceKind {
   return kind;
 }
 
-/** All ways to name a resource: `UUID, name or bundle_id`. */
+/** Lists the ways to identify a resource: `UUID, name or bundle_id`. */
 export function describeIds({ by }: ResourceKind): string {
   if (by === undefined) return "UUID";
   return by.includes(" or ") ? `UUID, ${by}` : `UUID or ${by}`;
 }
 
-/** Finds a kind by its `name`. */
 export function findKindNamed(name: string): ResourceKind | undefined {
   return Object.values(kinds).find((kind) => kind.name === name);
 }
 
 /**
- * The member of a result that holds the response, or undefined if its members are in the result.
+ * The property of a result that holds the response; undefined if the result is the response itself.
  */
 export function nameResult(endpoint: Endpoint, { name }: ResourceKind): string | undefined {
   if (endpoint.type === "text/html") return "html";

@@ -17,20 +17,20 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** From the least to the most powerful. A role includes the ones before it. */
+/** From least to most powerful. Each role includes the previous ones. */
 export const roles = ["viewer", "manager", "owner"] as const;
 export type Role = (typeof roles)[number];
 
 export const plans = ["free", "pro"] as const;
 export type PricingPlan = (typeof plans)[number];
 
-/** Features that the operator can switch off for a project. */
+/** Features that the operator can disable for a project. */
 export type Feature = "page_templates";
 
 /** The default limit of links on the Free plan. `waypost projects --max-links` changes it. */
 export const defaultMaxLinks = 1000;
 
-/** Link fields that need the Pro plan if they have a value. */
+/** Link fields that require the Pro plan when set. */
 export const proLinkFields = [
   "referrer",
   "ios_deferred_deep_linking_enabled",

@@ -1,8 +1,6 @@
 /** Quotes the messages of remote servers, so that no one mistakes them for Waypost's own. */
 
-/**
- * Messages that the API's specification contains. Any server may send them, so they stay unquoted.
- */
+/** Messages from the API's specification. Any server may send them, so they need no quotes. */
 const specifiedMessages: ReadonlySet<string> = new Set([
   "iOS app not found",
   "Android app not found",
@@ -18,21 +16,18 @@ const specifiedMessages: ReadonlySet<string> = new Set([
   "Fingerprints is invalid",
 ]);
 
-/** A 422 joins several messages in one sentence. */
+/** A 422 can join several messages in one sentence. */
 function isSpecifiedMessage(message: string): boolean {
   return message.split(/, and |, | and /).every((clause) => specifiedMessages.has(clause));
 }
 
-/** `server` is a remote server's host name, or undefined for Waypost's own service. */
+/** `server` is a remote server's host name, or undefined for the embedded service. */
 export function quoteAnswer(server: string | undefined, words: string): string {
   if (server === undefined || isSpecifiedMessage(words)) return words;
   return `The server at ${server} answered: ${JSON.stringify(words.replace(/\s+/g, " "))}`;
 }
 
-/**
- * Removes the quotation and keeps the text after it. Code that searches a message for words must
- * not find them in the host name.
- */
+/** Removes the quotes and the host name, so that a search for words cannot match the host name. */
 export function readAnswer(message: string): string {
   return message.replace(quotation, (_, quoted: string) => String(JSON.parse(quoted)));
 }
@@ -40,13 +35,13 @@ export function readAnswer(message: string): string {
 const quotation = /^The server at \S+ answered: ("(?:[^"\\]|\\.)*")/;
 
 /**
- * Records the parts of a server's answer that could not be read. They are stored separately from
- * the answer, so that they never appear in results.
+ * A part of a server's response that could not be parsed. Stored apart from the response, so that
+ * it never appears in results.
  */
 export type UnreadPart = {
   /** The index of a dropped row on its page. The row had no usable id. */
   readonly row?: number;
-  /** A field that was dropped because it has the wrong type. */
+  /** A field that was dropped because of its wrong type. */
   readonly field?: string;
   readonly message: string;
 };
@@ -62,7 +57,6 @@ export function listUnread(body: object): readonly UnreadPart[] {
   return unreadParts.get(body) ?? [];
 }
 
-/** The indexes of the rows that were dropped. */
 export function listUnreadRows(body: object): readonly number[] {
   return listUnread(body).flatMap(({ row }) => row ?? []);
 }

@@ -1,12 +1,12 @@
-/** Values that may come later, and callers that may stop waiting for them. */
+/** Values that may arrive later, and callers that may stop waiting for them. */
 
 /**
- * A value that may be available synchronously. Answers from memory avoid promises, which would take
- * a large part of their time.
+ * A value that may be available synchronously. Results from memory avoid promises, which would take
+ * a large share of their time.
  */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** Calls `next` synchronously if the value is available, otherwise when its promise resolves. */
+/** Calls `next` at once if the value is available, otherwise when its promise resolves. */
 export function andThen<Value, Result>(
   value: Awaitable<Value>,
   next: (value: Value) => Awaitable<Result>,
@@ -15,8 +15,8 @@ export function andThen<Value, Result>(
 }
 
 /**
- * A lightweight AbortSignal for callers that may stop waiting. Creating a real signal costs as much
- * as a whole read, and few calls need one.
+ * A lightweight AbortSignal for callers that may stop waiting. Creating a real one costs as much as
+ * a whole read, and few calls need it.
  */
 export type Leaving = {
   readonly aborted: boolean;
@@ -30,7 +30,7 @@ export const nobodyLeaves: Leaving = {
   removeEventListener: () => {},
 };
 
-/** Like an AbortController. Calling `leave` signals that the caller has left. */
+/** Like an AbortController: `leave` signals that the caller stopped waiting. */
 export function createLeaving(): { readonly leaving: Leaving; readonly leave: () => void } {
   const ends = new Set<() => void>();
   const leaving = {
@@ -48,10 +48,10 @@ export function createLeaving(): { readonly leaving: Leaving; readonly leave: ()
   };
 }
 
-/** Reused because a call may ask for the signal on each page of a long list. */
+/** Cached, because a call may need the signal on each page of a long list. */
 const signals = new WeakMap<Leaving, AbortSignal>();
 
-/** Converts to an AbortSignal for functions that need one; returns the same one each time. */
+/** Converts to an AbortSignal for functions that need one. Returns the same signal each time. */
 export function toSignal(leaving: Leaving): AbortSignal {
   if (leaving instanceof AbortSignal) return leaving;
   const known = signals.get(leaving);

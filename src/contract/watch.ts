@@ -1,23 +1,22 @@
 import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Hooks through which metrics and the log observe work. They are undefined if both are off. */
+/** Hooks through which metrics and the log observe work. Undefined if both are off. */
 
-/** Called once when the work ends, with its outcome. */
+/** Called once when the work ends. */
 export type EndWatch<Outcome> = (outcome: Outcome) => void;
 
-/** Observes one API request. The outcome is the status; an unknown path has no endpoint. */
+/** Observes an API request. The outcome is the status; an unknown path has no endpoint. */
 export type WatchRequest = (
   endpoint: Endpoint | undefined,
   request: CarriedRequest,
 ) => EndWatch<number>;
 
-/** Observes one tool call. The name is undefined if no such tool exists. */
+/** Observes a tool call. The name is undefined if no such tool exists. */
 export type WatchCall = (tool: string | undefined, call?: ReceivedCall) => EndWatch<string>;
 
-/** What the client sent with a tool call. */
 export type ReceivedCall = {
-  /** Unchecked, as the client sent it. */
+  /** Unvalidated input from the client. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   readonly requestId?: string | undefined;
 };
@@ -27,5 +26,5 @@ export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }) => EndWatch<number>;
 
-/** Logs an unexpected error and returns the reference that the caller gets. */
+/** Logs an unexpected error and returns its reference, which the caller receives. */
 export type Report = (error: unknown, requestId?: string, traceparent?: unknown) => string;

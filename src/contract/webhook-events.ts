@@ -11,5 +11,5 @@ export const webhookEvents = [
 
 export type WebhookEvent = (typeof webhookEvents)[number];
 
-/** Sent on request to test a webhook. No webhook subscribes to it. */
+/** Sent on request to test a webhook. Webhooks cannot subscribe to it. */
 export const testEvent = "webhook.test";

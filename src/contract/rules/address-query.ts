@@ -2,11 +2,11 @@ import { limits } from "../limits.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * The query of an address, and the marks that Waypost adds to it. These functions keep parameters
- * as they were written, because a site may distinguish `%20` from `+` or count repeated parameters.
+ * Reads and changes the query of a URL. Parameters stay as written, because a site may distinguish
+ * `%20` from `+` or rely on repeated parameters.
  */
 
-/** The text between `?` and `#`, safe for a header. An invalid address has no query. */
+/** Returns the text between `?` and `#`, encoded for a header. An invalid URL has no query. */
 export function readQuery(address: string): string {
   if (!address.includes("?")) return "";
   const [whole = ""] = address.split("#", 1);
@@ -16,13 +16,13 @@ export function readQuery(address: string): string {
   return readUrl(address)?.search.slice(1) ?? "";
 }
 
-/** The text before the query of an address without a fragment. */
+/** Removes the query of a URL without a fragment. */
 export function dropQuery(address: string): string {
   const start = address.indexOf("?");
   return start < 0 ? address : address.slice(0, start);
 }
 
-/** Appends the parameters of another query whose names the first one does not have. */
+/** Appends those parameters of another query whose names are new. */
 export function joinQueries(query: string, others: string): string {
   if (others === "") return query;
   const known = new Set(listParameters(query).map(readName));
@@ -31,13 +31,12 @@ export function joinQueries(query: string, others: string): string {
   return [...(query === "" ? [] : [query.replace(/&+$/, "")]), ...added].join("&");
 }
 
-/** Removes all parameters with this name. */
 export function dropParameter(query: string, name: string): string {
   const others = listParameters(query).filter((parameter) => readName(parameter) !== name);
   return others.join("&");
 }
 
-/** Keeps the parameters that also occur, identically, in another query. */
+/** Keeps only the parameters that another query also contains, with the same value. */
 export function keepShared(query: string, other: string): string {
   if (query === other) return query;
   const others = new Set(listParameters(other));
@@ -46,14 +45,14 @@ export function keepShared(query: string, other: string): string {
     .join("&");
 }
 
-/** The first whole parameters that fit into the given length. */
+/** Cuts the query to the given length, between parameters. */
 export function cutQuery(query: string, mostCharacters: number): string {
   if (query.length <= mostCharacters) return query;
   return query.slice(0, Math.max(0, query.lastIndexOf("&", mostCharacters)));
 }
 
 /**
- * Adds the parameters that an address does not have. If the result is too long, the address stays
+ * Adds the parameters that a URL does not have yet. If the result is too long, the URL stays
  * unchanged, so that the visitor still arrives.
  */
 export function addQuery(address: string, query: string): string {
@@ -71,7 +70,9 @@ function listParameters(query: string): readonly string[] {
   return query.split("&").filter((parameter) => parameter !== "");
 }
 
-/** Decodes a name as servers do: `%69d` is `id`. A name that cannot be decoded stays as written. */
+/**
+ * Decodes a parameter's name as servers do: `%69d` is `id`. An undecodable name stays as written.
+ */
 function readName(parameter: string): string {
   const [name = ""] = parameter.split("=", 1);
   try {
@@ -81,12 +82,12 @@ function readName(parameter: string): string {
   }
 }
 
-/** The parameter that contains a mark. */
+/** The parameter that Waypost adds to a URL to recognize it later. */
 const markName = "wp";
 
 /**
- * The mark in the link address that the App Store button copies to the clipboard. It identifies the
- * visit, so that the project's app can match its install. It can be used only once.
+ * Added to the URL that the App Store button copies to the clipboard. It identifies the visit,
+ * once, so that the app can match its install.
  */
 const pasteMark = `${markName}=paste-`;
 const idPattern = /^[\w-]{22}$/;
@@ -95,7 +96,7 @@ export function addPasteMark(address: string, visit: string): string {
   return addQuery(address, pasteMark + visit);
 }
 
-/** Undefined if the address was not copied from a preview page. */
+/** Returns undefined if the URL was not copied from a preview page. */
 export function readPasteMark(
   address: string,
 ): { readonly visit: string; readonly address: string } | undefined {
@@ -109,14 +110,14 @@ export function readPasteMark(
   return { visit, address: left === "" ? place : `${place}?${left}` };
 }
 
-/** Removes the mark, so that opening a copied address in a browser is an ordinary visit. */
+/** Removes the mark, so that opening a copied URL in a browser is an ordinary visit. */
 export function dropPasteMark(target: string): string {
   return readPasteMark(target)?.address ?? target;
 }
 
 /**
- * The mark that the address in a QR code has, so that scans are counted separately. It is removed
- * before the address is used, so the link behaves the same.
+ * Added to the URL in a QR code, so that scans are counted separately. It is removed before the
+ * link is looked up.
  */
 export const scanMark = `${markName}=qr`;
 

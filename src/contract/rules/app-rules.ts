@@ -3,7 +3,7 @@ import { limits } from "../limits.ts";
 import { faultOf, type CheckedValues, type FieldProblem } from "../problem.ts";
 import { isBlank, isStorable } from "../text.ts";
 
-/** The rules for the fields of apps. */
+/** The validation rules for the fields of apps. */
 
 export type IosAppValues = {
   readonly bundle_id: string;
@@ -50,7 +50,7 @@ const systemSchemes = new Set(
 );
 const systemSchemePrefixes = ["itms-", "ms-", "x-safari-"];
 
-/** Checks a whole iOS app. For an update, this is the stored app with the changes applied. */
+/** Validates a whole iOS app. For an update, pass the stored app with the changes applied. */
 export function checkIosApp(fields: IosAppFields): CheckedValues<IosAppValues> {
   const values: IosAppValues = {
     bundle_id: fields.bundle_id ?? "",
@@ -71,7 +71,7 @@ export function checkIosApp(fields: IosAppFields): CheckedValues<IosAppValues> {
   return { values, problems };
 }
 
-/** Checks a whole Android app. For an update, this is the stored app with the changes applied. */
+/** Validates a whole Android app. For an update, pass the stored app with the changes applied. */
 export function checkAndroidApp(fields: AndroidAppFields): CheckedValues<AndroidAppValues> {
   const fingerprints = (fields.fingerprints ?? [])
     .map((fingerprint) => fingerprint.trim().toUpperCase())
@@ -90,23 +90,19 @@ export function checkAndroidApp(fields: AndroidAppFields): CheckedValues<Android
   return { values, problems };
 }
 
-/**
- * Selects the SHA-256 fingerprints. Android ignores the other fingerprints that the API accepts.
- */
+/** Selects the SHA-256 fingerprints. Android ignores the others, although the API accepts them. */
 export function selectSha256(app: AndroidAppFields): readonly string[] {
   return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
 }
 
-/**
- * Warns of a Team ID that the API accepts and Apple never assigns. The text has no final period.
- */
+/** Warns of a Team ID that the API accepts but Apple never assigns. Returns no final period. */
 export function findTeamIdWarning(app: IosAppFields): string | undefined {
   const { team_id } = checkIosApp(app).values;
   if (team_id.length !== teamIdLength || teamIdPattern.test(team_id)) return undefined;
   return "The Team ID is not ten capital letters and digits, so iOS will not open the app";
 }
 
-/** Warns of fingerprints that the API accepts and Android ignores. The text has no final period. */
+/** Warns of fingerprints that the API accepts but Android ignores. Returns no final period. */
 export function findFingerprintWarning(app: AndroidAppFields): string | undefined {
   const { length: count } = checkAndroidApp(app).values.fingerprints;
   const { length: good } = selectSha256(app);
@@ -129,7 +125,10 @@ function checkFingerprints(fingerprints: readonly string[]): FieldProblem[] {
   return faults.map((fault) => faultOf("fingerprints", fault));
 }
 
-/** An empty identifier is reported as invalid and as blank, in this order, as the API does. */
+/**
+ * For an empty identifier, the API returns two errors, "invalid" and then "blank", and so does
+ * this.
+ */
 function checkIdentifier(field: string, value: string, pattern: RegExp): FieldProblem[] {
   const problems = isIdentifier(pattern)(value) ? [] : [faultOf(field, "is invalid")];
   if (isBlank(value)) problems.push(faultOf(field, "can't be blank"));
@@ -170,8 +169,8 @@ export function isAppScheme(scheme: string): boolean {
 }
 
 /**
- * Apple writes an App Clip as `TEAMID1234.bundle.id`; only the bundle ID is stored. All prefixes
- * are removed, so that saving the stored value again cannot shorten it.
+ * Reduces `TEAMID1234.bundle.id`, as Apple writes an App Clip, to its bundle ID. Removes all
+ * prefixes, so that saving the stored value again cannot shorten it.
  */
 function dropTeamIds(
   clipBundleId: string | null | undefined,

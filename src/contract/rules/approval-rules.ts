@@ -5,19 +5,21 @@ import { unapprovedMove_ms, unapprovedOverwrites } from "../limits.ts";
 import { movesDestination, movesPath } from "./moved-link.ts";
 
 /**
- * The actions that a person must approve, in one table for the tools, `explain_access` and the
- * README. All other actions happen at once and can be undone. See docs/approval.md.
+ * The actions that need a person's approval, in one table for the tools, `explain_access` and the
+ * README. All other actions run at once and can be undone. See docs/approval.md.
  */
 export type ApprovalRule = {
-  /** When the rule applies, worded as the end of "asks before it …". */
+  /** When the rule applies, as the end of "asks before it …". */
   readonly when: string;
-  /** The tools that may ask for this reason. */
+  /** The tools whose approval requests may give this reason. */
   readonly tools: readonly string[];
-  /** Decides for one request. Plans, undo and counted overwrites decide for themselves. */
+  /**
+   * Whether the rule applies to a write. Plans, undo and counted overwrites have their own checks.
+   */
   readonly applies?: (write: PlannedWrite) => boolean;
 };
 
-/** A write, as far as it is known before it is carried out. */
+/** A write, as far as it is known before it runs. */
 export type PlannedWrite = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
@@ -27,7 +29,7 @@ export type PlannedWrite = {
   readonly changes: JsonObject;
   /** The apps that the call would register. */
   readonly registered: readonly unknown[];
-  /** Whether the path is so new that no visitor can know it. */
+  /** Whether the path is too new for any visitor to know it. */
   readonly isFresh?: boolean | undefined;
 };
 
@@ -91,15 +93,14 @@ export const approvalRules = {
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;
 
-// `Object.entries` types every name as a text.
+// `Object.entries` loses the key type.
 const rules = Object.entries(approvalRules) as readonly [ApprovalReason, ApprovalRule][];
 
-/** Why a person has to approve this write; empty if no approval is needed. */
+/** Lists why a write needs approval; empty if it needs none. */
 export function listReasons(write: PlannedWrite): readonly ApprovalReason[] {
   return rules.filter(([, { applies }]) => applies?.(write) === true).map(([name]) => name);
 }
 
-/** Whether some calls of the tool need approval. */
 export function mayNeedApproval(tool: string): boolean {
   return rules.some(([, { tools }]) => tools.includes(tool));
 }

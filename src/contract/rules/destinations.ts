@@ -4,9 +4,9 @@ import { readStore } from "./store-address.ts";
 import { findWebAddressFault, readUrl } from "./web-address.ts";
 
 /**
- * The hosts that links may redirect to. `example.com` means only that host; `*.example.com` means
- * its subdomains. Hosts are stored as browsers write them: in lower case, in punycode, without a
- * final dot.
+ * The allowed destination hosts of links. `example.com` means only that host; `*.example.com` means
+ * its subdomains. Hosts are stored as browsers write them: lowercase, in punycode, without a final
+ * dot.
  */
 export type Destinations = readonly string[];
 
@@ -18,14 +18,14 @@ type AddressField = (typeof addressFields)[number];
 
 const rule = "must point to one of the allowed hosts (";
 
-/** Whether a server's message rejects an address because of its host. */
+/** Whether a server's message rejects a URL because of its host. */
 export function isForeignFault(message: string): boolean {
   return message.includes(rule);
 }
 
 const mostHosts = 200;
 const mostShown = 5;
-/** The longest valid host name. Longer ones are shortened in messages. */
+/** The maximum length of a host name. Messages truncate longer ones. */
 const longestHost = 253;
 
 /** Parses `example.com,*.example.com` or `any`. A fault is worded as the end of a sentence. */
@@ -48,20 +48,19 @@ export function readDestinations(text: string): ReadDestinations {
   return { destinations: [...destinations] };
 }
 
-/** Writes destinations as one text, for a column or a command's output. */
+/** Formats destinations as one string, for a column or a command's output. */
 export function writeDestinations(destinations: Destinations | undefined): string | null {
   return destinations === undefined ? null : destinations.join(",");
 }
 
-/** Reads what `writeDestinations` wrote. */
 export function restoreDestinations(text: string | null): Destinations | undefined {
   return text === null ? undefined : text.split(",");
 }
 
 /**
- * Returns the host of an address if it is not allowed, or an empty text if the host is ambiguous.
- * The address is parsed as browsers do, so ports, case and other spellings make no difference. An
- * app store's own scheme is treated like the store's web host.
+ * Returns a URL's host if it is not allowed, or an empty string if the host is ambiguous. Parses
+ * the URL as browsers do, so ports, case and encoding make no difference. For a store's custom
+ * scheme, returns the store's web host.
  */
 export function findForeignHost(address: string, destinations: Destinations): string | undefined {
   const host = readStore(address)?.host ?? readWebHost(address);
@@ -73,10 +72,7 @@ function readWebHost(address: string): string {
   return readUrl(address)?.hostname.replace(/\.$/, "") ?? "";
 }
 
-/**
- * A problem for each address with a host that is not allowed. Addresses that are already stored may
- * stay.
- */
+/** Reports each URL whose host is not allowed. URLs that are already stored may stay. */
 export function checkDestinations(
   fields: Readonly<Partial<Record<AddressField, string | null | undefined>>>,
   destinations: Destinations | undefined,
@@ -92,14 +88,14 @@ export function checkDestinations(
   });
 }
 
-/** Why an address is rejected, as the end of a sentence. */
+/** Words the reason for a rejected URL as the end of a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
   const clause = `${rule}${writeHosts(destinations)})`;
   return shown === "" ? clause : `${clause}, not to ${shown}`;
 }
 
-/** Returns a function that checks single addresses, for addresses inside a page template. */
+/** Returns a function that checks single URLs, for those inside a page template. */
 export function judgeBy(destinations: Destinations): (address: string) => string | undefined {
   return (address) => {
     const host = findForeignHost(address, destinations);
@@ -107,7 +103,7 @@ export function judgeBy(destinations: Destinations): (address: string) => string
   };
 }
 
-/** The first few hosts for a person to read, and how many more exist. */
+/** Lists the first few hosts for a person, and how many more there are. */
 export function writeHosts(destinations: Destinations): string {
   const more = destinations.length - mostShown;
   const shown = destinations.slice(0, mostShown).join(", ");

@@ -3,26 +3,26 @@ import { encodePath, decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * The addresses of links: the service's link origin with the project's subdomain, such as
+ * The origins of links: the link origin with the project's subdomain, such as
  * `https://{subdomain}.links.example`, or a custom domain.
  */
 
 const placeholder = "{subdomain}";
 
-/** The link origin on a machine that has no domain for links. */
+/** The default link origin, for a machine without a domain for links. */
 export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }
 
 /**
- * Writes the address of a path. Remote servers may store paths with a leading slash, encoded, or
- * with half a surrogate pair.
+ * Builds the URL of a path. A remote server's paths may have a leading slash, percent-encoding, or
+ * an unpaired surrogate.
  */
 export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
 }
 
-/** Whether each project has a host of its own. Otherwise only one project can exist. */
+/** Whether each project has its own host. Otherwise only one project's links can be served. */
 export function hasSubdomains(linkOrigin: string): boolean {
   return linkOrigin.includes(placeholder);
 }
@@ -32,7 +32,7 @@ export function isSharedLinkHost(linkOrigin: string, hostname: string): boolean 
   return !hasSubdomains(linkOrigin) && readHostname(linkOrigin) === hostname.toLowerCase();
 }
 
-/** The subdomain in a host name under the link origin, or undefined for other hosts. */
+/** Returns a host name's subdomain under the link origin, or undefined for other hosts. */
 export function matchLinkHost(linkOrigin: string, hostname: string): string | undefined {
   if (!hasSubdomains(linkOrigin)) return undefined;
   const pattern = readHostname(linkOrigin);
@@ -45,7 +45,9 @@ export function matchLinkHost(linkOrigin: string, hostname: string): string | un
   return /^[a-z0-9-]+$/.test(subdomain) ? subdomain : undefined;
 }
 
-/** The origin of a project's links: its custom domain once that is verified. */
+/**
+ * Returns the origin of a project's links: the custom domain if it is verified, else the subdomain.
+ */
 export function fillLinkOrigin(
   linkOrigin: string,
   project: Pick<Project, "subdomain" | "custom_domain" | "custom_domain_verified">,
@@ -55,22 +57,18 @@ export function fillLinkOrigin(
   return fillSubdomain(linkOrigin, project);
 }
 
-/** Whether an address is on the host of the project's links. An unknown host matches nothing. */
+/** Whether a URL is on the host of the project's links. An unknown host matches nothing. */
 function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
-/**
- * Whether an address may be a link's. A short path for such an address never redirects to another
- * host.
- */
+/** Whether a URL may be one of the project's links. A short path to it never leaves the host. */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);
   return pathname !== "/" && username + password === "";
 }
 
-/** Whether this is the project's host name under the link origin. */
 export function isLinkHostOf(
   linkOrigin: string,
   project: Pick<Project, "subdomain">,
@@ -79,19 +77,22 @@ export function isLinkHostOf(
   return readUrl(fillSubdomain(linkOrigin, project))?.hostname === hostname;
 }
 
-/** The project's origin under the link origin, even if it also has a custom domain. */
+/** Returns the project's subdomain origin, even if it has a custom domain. */
 export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subdomain">): string {
   return origin.replace(placeholder, subdomain);
 }
 
-/** Whether a host name could belong to a project under both link origins. */
+/** Whether some host name would belong to a project under both link origins. */
 export function haveCommonHosts(one: string, other: string): boolean {
   const [labels, others] = [one, other].map((origin) => readHostname(origin).split("."));
   if (labels === undefined || others === undefined || labels.length !== others.length) return false;
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
 
-/** Whether two labels can match. A subdomain is a whole label or a part of one, and never empty. */
+/**
+ * Whether some subdomain makes two labels equal. It fills a label or a part of one, and is never
+ * empty.
+ */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);
@@ -108,9 +109,7 @@ function isPart(label: string, before: string, after: string): boolean {
   return isLonger && label.startsWith(before) && label.endsWith(after);
 }
 
-/**
- * A link origin must contain {subdomain} once, in the host, so that projects are distinguishable.
- */
+/** Whether the host contains {subdomain} once, so that each project has its own host. */
 export function isLinkOrigin(text: string): boolean {
   const [before = "", after = "", ...more] = text.split(placeholder);
   const example = `${before}example${after}`;
@@ -118,7 +117,7 @@ export function isLinkOrigin(text: string): boolean {
   return new URL(example).hostname.includes("example");
 }
 
-/** Accepts a scheme, a host and a port, and rejects anything that a URL parser would repair. */
+/** Accepts a scheme, a host and a port. Rejects anything that a URL parser would repair. */
 export function isOrigin(text: string): boolean {
   const url = /[@?#\\\s]/.test(text) ? undefined : readUrl(text);
   if (url === undefined || url.hostname.endsWith(".")) return false;

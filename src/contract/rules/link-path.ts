@@ -2,21 +2,20 @@ import { limits } from "../limits.ts";
 import { hasControls, isStorable, isBlank } from "../text.ts";
 
 /**
- * The rules for link paths and short paths. Each address has one normal form, so stored, searched
- * and visited paths can be compared exactly, including case.
+ * The rules for link paths and short paths. Each path has one normal form, so stored, searched and
+ * visited paths can be compared exactly, including case.
  */
 
 /**
- * The normal form of a whole path: decoded, without trailing slashes. The link host serves
- * `spring/` with the link `spring`, so no other link may have that path. Returns undefined for
- * invalid percent-encoding.
+ * Normalizes a whole path: decoded, without trailing slashes. Visits to `spring/` open the link
+ * `spring`, so both are the same path. Returns undefined for invalid percent-encoding.
  */
 export function normalizePath(path: string): string | undefined {
   const decoded = decodePath(path);
   return decoded === undefined ? undefined : dropEndSlashes(decoded);
 }
 
-/** A loop, because a regular expression is slow on long rows of slashes. */
+/** A loop, because a regular expression is slow on many slashes. */
 export function dropEndSlashes(path: string): string {
   let { length } = path;
   while (path[length - 1] === "/") length -= 1;
@@ -33,13 +32,13 @@ export function decodePath(path: string): string | undefined {
   }
 }
 
-/** Like `normalizePath`, but keeps a text that cannot be decoded; for searching. */
+/** Like `normalizePath`, but keeps text that cannot be decoded, for searches. */
 export function normalizeForSearch(path: string): string {
   return normalizePath(path) ?? path.normalize("NFC");
 }
 
 /**
- * Like `decodePath`, but keeps a text that cannot be decoded. Trailing slashes stay, because remote
+ * Like `decodePath`, but keeps text that cannot be decoded. Trailing slashes stay, because remote
  * servers may distinguish `spring/` from `spring`.
  */
 export function decodeForSearch(path: string): string {
@@ -47,16 +46,16 @@ export function decodeForSearch(path: string): string {
 }
 
 /**
- * The fault of a normalized path, as the end of a sentence ("Path is reserved"), or undefined. An
- * accepted path must survive being written into an address and read back. So percent signs, a
- * second leading slash and dot segments are rejected.
+ * Returns the fault of a normalized path as the end of a sentence ("Path is reserved"), or
+ * undefined. A valid path survives encoding into a URL and decoding, so percent signs, a second
+ * leading slash and dot segments are rejected.
  */
 export function findPathFault(path: string): string | undefined {
   if (!isStorable(path) || hasControls(path)) return "contains control characters";
   if (path.startsWith("/")) return "can't begin with more than one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";
-  // In an address, everything after these signs belongs to the visit.
+  // In a visited URL, they start the query or the fragment.
   if (/[?#]/.test(path)) {
     return "can't contain a question mark or a hash sign: add parameters to the link's address";
   }
@@ -70,8 +69,8 @@ export function findPathFault(path: string): string | undefined {
 }
 
 /**
- * Whether a path is in fact a whole address. The path would be valid, but the caller means the link
- * at that address.
+ * Whether a path is a complete URL. It would be a valid path, but the caller means the link at that
+ * URL.
  */
 export function isWholeAddress(path: string): boolean {
   return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path);
@@ -80,13 +79,12 @@ export function isWholeAddress(path: string): boolean {
 export const wholeAddressFault =
   "is a whole address; pass only the part after the host, such as spring";
 
-/** The path as it appears in an address. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
 /**
- * The paths that the link host serves itself, in any case: association files, QR codes, its own
+ * Paths that the link host itself serves, in any case: association files, QR codes and its own
  * files.
  */
 const reservedFiles = new Set([
@@ -105,12 +103,12 @@ export function isReservedPath(path: string): boolean {
   return reservedFiles.has(lower) || reservedFolders.includes(folder) || lower.endsWith(".qr");
 }
 
-/** The most browser paths in an association file, where each path takes an entry of its own. */
+/** The maximum number of browser paths in an association file, where each path is an entry. */
 export const mostBrowserPaths = 200;
 
 /**
- * The pattern for the path of a link without an app. Patterns cannot escape a star, so a path with
- * a star would match other links and keep them out of their apps. It gets no pattern.
+ * Returns the association file's pattern for a link without an app. A path with a star gets none:
+ * the star cannot be escaped, so the pattern would also keep other links out of their apps.
  */
 export function readBrowserPath(path: string): string | undefined {
   if (isBlank(path) || path.includes("*")) return undefined;

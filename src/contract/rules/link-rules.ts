@@ -6,7 +6,7 @@ import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { findAddressFault } from "./store-address.ts";
 
-/** The rules for the fields of a link, used by the service and when planning writes. */
+/** The validation rules for link fields, used by the service and when planning writes. */
 
 export const addressFields = [
   "url",
@@ -31,7 +31,7 @@ export function isStoreToken(field: string): boolean {
 
 const flagFields = ["enable_forced_redirect", "ios_deferred_deep_linking_enabled"] as const;
 
-/** The plain values of a link in their normal form, as they are stored. */
+/** The scalar values of a link, normalized for storage. */
 export type LinkValues = { readonly path: string } & {
   readonly [Field in (typeof textFields | typeof addressFields)[number]]: string | null;
 } & { readonly [Field in (typeof flagFields)[number]]: boolean };
@@ -39,8 +39,8 @@ export type LinkValues = { readonly path: string } & {
 type WriteKind = "create" | "update";
 
 /**
- * Checks and normalizes the sent fields and collects every problem. The values contain only sent
- * fields, without a blank path on creation.
+ * Validates and normalizes the given fields and collects every error. The result contains only the
+ * given fields. On creation, a blank path is left out.
  */
 export function checkLink(
   fields: LinkFields,
@@ -65,7 +65,7 @@ export function checkLink(
   return { values, problems };
 }
 
-/** The Pro-only fields that a request sets. Cleared fields are not included. */
+/** The Pro-only fields that a request sets. Clearing a field does not count. */
 export function findProFields(fields: LinkFields, write: WriteKind): readonly string[] {
   const proFields: string[] = proLinkFields.filter(
     (field) => ![undefined, null, false, ""].includes(fields[field]),
@@ -101,7 +101,7 @@ function checkStoreTokens(fields: LinkFields): FieldProblem[] {
   return [faultOf(alone, `must be sent together with ${humanize(other).toLowerCase()}`)];
 }
 
-/** A link must name an app by exactly one of its two identifiers. */
+/** A link must identify an app by exactly one of its two identifiers. */
 function checkAppChoices({ ios_app, android_app }: LinkFields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (ios_app && isBlank(ios_app.id) === isBlank(ios_app.bundle_id)) {

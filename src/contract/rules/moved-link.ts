@@ -6,9 +6,9 @@ import { normalizeForSearch } from "./link-path.ts";
 import { isStoreAddress } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
-/** Decides which changes of an existing link redirect its visitors to another place. */
+/** Decides which changes send an existing link's visitors to another destination. */
 
-/** Each system's app and fallback. Without either, visitors of that system go to `url`. */
+/** The app and fallback per platform. Without either, visitors on that platform go to `url`. */
 const systems = [
   { app: "ios_app", fallback: "ios_fallback_url" },
   { app: "android_app", fallback: "android_fallback_url" },
@@ -16,8 +16,8 @@ const systems = [
 
 /**
  * Whether a change redirects visitors to another host or app, or removes their destination.
- * Removing is included, because a second call could then set another destination. The first
- * destination of visitors is not included. A value that cannot be read is treated as changed.
+ * Removing counts, because a second call could then set another destination. Setting a first
+ * destination does not count. An unknown old value counts as changed.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
   const { url } = fields;
@@ -35,13 +35,13 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
     const state = { id, hasDestination: !isBlank(web) };
     if (choice !== undefined && movesApp(state, choice)) return true;
     if (address === undefined) return false;
-    // Until now, visitors without the app went to its store.
+    // Before, visitors without the app went to its store page.
     if (isBlank(before[fallback]) && hasApp && !isBlank(address)) return true;
     return isBlank(before[fallback]) && isBlank(address) ? false : isMoved(web, address);
   });
 }
 
-/** Whether the link's address changes. A link that cannot be read is treated as changed. */
+/** Whether the link's path changes. An unknown old path counts as changed. */
 export function movesPath(before: JsonObject | undefined, { path }: LinkFields): boolean {
   if (path === undefined) return false;
   return normalizeForSearch(path ?? "") !== before?.["path"];
@@ -58,13 +58,10 @@ function movesApp(
   return hasDestination && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
-/**
- * Setting a first destination is not a move. An old value that cannot be read is treated as another
- * host.
- */
+/** Setting a first destination is not a move. An unreadable old value counts as another host. */
 function isMoved(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
-  // All apps of a store share the store's host, so equal hosts prove nothing.
+  // All apps of a store share the store's host, so equal hosts do not mean the same app.
   if ([String(from), to ?? ""].some(isStoreAddress)) return true;
   const host = readUrl(String(from))?.host;
   return host === undefined || readUrl(to ?? "")?.host !== host;

@@ -3,17 +3,16 @@ import { writeAddress } from "./link-address.ts";
 import { decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
-/** Finds the links, apps or projects that a person names with a text. */
+/** Finds the links, apps or projects that a person's input refers to. */
 
 export type NamedLink = {
   /**
-   * The text as written, and its path if it is an address. The first path that belongs to a link is
-   * used.
+   * The input as written, and its path if it is a URL. The first path that belongs to a link wins.
    */
   readonly exact: readonly string[];
   /** The path without its query, with and without a trailing slash. */
   readonly loose: readonly string[];
-  /** Set if the text is an address. */
+  /** Set if the input is a URL. */
   readonly address?: NamedAddress;
 };
 
@@ -21,7 +20,7 @@ export type NamedAddress = {
   readonly host: string;
   /** Undefined if the hosts of the project's links are unknown. */
   readonly isOurs: boolean | undefined;
-  /** The address with its scheme. */
+  /** The URL with its scheme. */
   readonly text: string;
   readonly path: string;
 };
@@ -39,22 +38,21 @@ export function placeHere(
   return { host: new URL(linkHost).host, place, ...(link && { there }) };
 }
 
-/** Every path that the text can mean. */
+/** Lists every path that the input can mean. */
 export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {
   const elsewhere = address !== undefined && address.isOurs !== true ? [address.path] : [];
   return [...new Set([...exact, ...loose, ...elsewhere])].filter((path) => path !== "");
 }
 
-/** The paths of a link, as any server may return them. */
 type LinkPaths = { readonly path?: unknown; readonly shortened_path?: unknown };
 
-/** The links that the text names. More than one means that the text is ambiguous. */
+/** Returns the links that the input refers to. Several links mean that it is ambiguous. */
 export function pickNamedLinks<Link extends LinkPaths>(
   { exact, loose }: NamedLink,
   links: readonly Link[],
 ): readonly Link[] {
   for (const path of exact) {
-    // An address opens the link with that path, otherwise the link with that short path.
+    // A visited URL opens the link with that path, or else the link with that short path.
     for (const read of [readPathOf, readShortPathOf]) {
       const found = links.filter((link) => read(link) === path);
       if (found.length > 0) return found;
@@ -67,7 +65,7 @@ export function isReachedBy(link: LinkPaths, path: string): boolean {
   return readPathOf(link) === path || readShortPathOf(link) === path;
 }
 
-/** Remote servers may store paths with a leading slash or encoded. */
+/** A remote server's paths may have a leading slash or percent-encoding. */
 export function readPathOf({ path }: LinkPaths): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }
@@ -76,12 +74,12 @@ function readShortPathOf({ shortened_path: path }: LinkPaths): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }
 
-/** `hosts` are origins, but ports are ignored, because a server's port may change. */
+/** `hosts` are origins. Their ports are ignored, because a server's port may change. */
 export function readNamedLink(given: string, hosts: readonly string[]): NamedLink {
   const written = decodeForSearch(given);
   const address = readNamedAddress(given, hosts);
   if (address !== undefined) {
-    // For an address on another host, only the text itself can be a link's path.
+    // The URL's path belongs to another host, so only the whole input can be a link's path.
     if (address.isOurs !== true) return { exact: [written], loose: [], address };
     const { path } = address;
     return { exact: dropBlanks([written, path]), loose: dropBlanks([toggleSlash(path)]), address };
@@ -101,7 +99,7 @@ function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress
   if (url === undefined || url.username + url.password !== "") return undefined;
   const { hostname, pathname } = url;
   const isOurs = ours.includes(hostname);
-  // Without a scheme, a text that looks like a host may be the start of a path.
+  // Without a scheme, input that looks like a host may be the start of a path.
   if (!hasScheme && !isOurs && !looksLikeHost(text)) return undefined;
   return {
     host: url.host,
@@ -111,7 +109,7 @@ function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress
   };
 }
 
-/** A name that ends like a domain, followed by a path. */
+/** Whether the input starts like a domain, followed by a path. */
 function looksLikeHost(text: string): boolean {
   return /^[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}(:\d+)?\/./i.test(text);
 }
@@ -126,14 +124,14 @@ function dropBlanks(paths: readonly string[]): readonly string[] {
 }
 
 type NamingFields<Row> = {
-  /** A value that is unique among the rows, such as a bundle ID. */
+  /** A value that is unique per row, such as a bundle ID. */
   readonly unique: (row: Row) => string;
   readonly name: (row: Row) => string;
 };
 
 /**
- * Finds the apps or projects. Tries the unique value, then the name, then either without case; the
- * first match decides.
+ * Finds apps or projects by the unique value, then by name, then by either ignoring case. The first
+ * match wins.
  */
 export function pickNamed<Row>(
   rows: readonly Row[],

@@ -7,8 +7,8 @@ import { findAddressFault } from "./store-address.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * The rules for the fields of projects. The specification does not say that name and subdomain are
- * required; Waypost requires them.
+ * The validation rules for project fields. Waypost requires name and subdomain; the specification
+ * does not say whether to.
  */
 
 export type ProjectValues = {
@@ -17,21 +17,20 @@ export type ProjectValues = {
   readonly custom_domain: string | null;
 };
 
-/** Where the root of the project's host and an unknown address redirect to; null means nowhere. */
+/** The redirects for the root of the project's host and for unknown paths; null means none. */
 export type ProjectPages = Readonly<Record<(typeof pageFields)[number], string | null>>;
 
 const pageFields = ["home_url", "not_found_url"] as const;
 
-/** More rules for the addresses of a project's pages. */
 type PageRules = {
   readonly destinations: Destinations | undefined;
-  /** Whether the project's own links are on this host name. */
+  /** Whether this host name serves the project's own links. */
   readonly isOwnHost: (hostname: string) => boolean;
 };
 
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Checks a whole project. For an update, this is the stored project with the changes applied. */
+/** Validates a whole project. For an update, pass the stored project with the changes applied. */
 export function checkProject(fields: ProjectFields): CheckedValues<ProjectValues> {
   const values: ProjectValues = {
     name: fields.name ?? "",
@@ -53,7 +52,7 @@ export function checkProject(fields: ProjectFields): CheckedValues<ProjectValues
   return { values, problems };
 }
 
-/** Checks the given addresses like the url of a link. */
+/** Validates these URLs like a link's `url`. */
 export function checkProjectPages(
   pages: Partial<ProjectPages>,
   rules: PageRules,
@@ -62,7 +61,7 @@ export function checkProjectPages(
     const address = pages[field];
     const fault = address && findPageFault(field, address, rules);
     if (!fault) return [];
-    // "Not found url" would read like the reason of a 404.
+    // The default name, "Not found url", would read as if the URL was not found.
     if (field === "not_found_url") return [{ field, message: `404 page ${fault}` }];
     return [faultOf(field, fault)];
   });

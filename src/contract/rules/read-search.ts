@@ -5,8 +5,8 @@ import { decodeForSearch, dropEndSlashes } from "./link-path.ts";
 import { readNamedLink } from "./named-records.ts";
 
 /**
- * Turns a search text into filters. Each word must occur in one of the fields by which people name
- * a link. A link's address, short or long, finds that link.
+ * Turns a search text into filters. Each word must occur in one of the searched fields. A link's
+ * full or short URL finds that link.
  */
 
 const searchFields = {
@@ -17,13 +17,10 @@ const searchFields = {
   social_title: "text",
 } as const satisfies FilterFields;
 
-/** Matches any path of a link, also short paths. Callers cannot filter by it. */
+/** Matches any path of a link, including short paths. Callers cannot filter by it. */
 export const addressField = "address";
 
-/**
- * `origins` are those of the project's links. If they are unknown, any whole address may be a
- * link's.
- */
+/** `origins` are those of the project's links. If undefined, any URL may be a link's. */
 export function readSearch(
   text: string,
   origins: readonly string[] | undefined,
@@ -34,7 +31,7 @@ export function readSearch(
   });
 }
 
-/** The fault of a search text as the end of a sentence, or undefined. */
+/** Returns the fault of a search text as the end of a sentence, or undefined. */
 export function findSearchFault(text: string): string | undefined {
   const { length } = splitWords(text);
   if (length === 0) return "must not be empty";
@@ -54,7 +51,7 @@ function findWord(word: string): readonly Test[] {
   );
 }
 
-/** Another link may have this link's address as its destination. */
+/** Also finds links that redirect to this link's URL. */
 function findAddress(word: string, paths: readonly string[]): readonly Test[] {
   return [makeTest(addressField, "path", "in", paths), makeTest("url", "text", "cont", word)];
 }
@@ -68,7 +65,7 @@ function makeTest(
   return { field, kind, condition, value };
 }
 
-/** Undefined if the word is not an address of a link. */
+/** Returns undefined if the word is not a link's URL. */
 function listPaths(
   word: string,
   origins: readonly string[] | undefined,

@@ -1,19 +1,19 @@
 import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "./web-address.ts";
 
 /**
- * Addresses that open an app store directly. Only the fallback of that platform may use one,
- * because other visitors' browsers cannot open it.
+ * URL schemes that open an app store directly. Only that platform's fallback may use one, because
+ * other browsers cannot open it.
  */
 type StoreScheme = {
   readonly field: "android_fallback_url" | "ios_fallback_url";
   readonly kind: "play_store" | "app_store";
-  /** The host of the store's web pages. Lists of allowed hosts use it to name the store. */
+  /** The store's web host, which represents the store in lists of allowed hosts. */
   readonly host: string;
-  /** How the store's addresses start, for messages. */
+  /** How the store's URLs start, for messages. */
   readonly name: string;
   readonly scheme: RegExp;
   readonly pattern: RegExp;
-  /** What the store's addresses are called, for messages. */
+  /** What the store's URLs are called, for messages. */
   readonly page: string;
 };
 
@@ -33,19 +33,19 @@ const stores: readonly StoreScheme[] = [
     host: "apps.apple.com",
     name: "itms-apps:",
     scheme: /^itms-appss?:/i,
-    // The store app opens any host in the address, so the host must be Apple's.
+    // The store app opens any host, so the host must be Apple's.
     pattern: /^itms-appss?:\/\/(?:[a-z0-9-]+\.)*apple\.com(?:[/?]|$)/i,
     page: "an App Store address",
   },
 ];
 
-/** The store that an address opens directly, or undefined for other addresses. */
+/** Returns the store whose custom scheme a URL uses, or undefined. */
 export function readStore(address: string): StoreScheme | undefined {
   const store = findStoreOf(address);
   return store !== undefined && findStoreFault(address, store) === undefined ? store : undefined;
 }
 
-/** The fault of an address in a field of a link, as the end of a sentence, or undefined. */
+/** Returns the fault of a link field's URL as the end of a sentence, or undefined. */
 export function findAddressFault(field: string, address: string): string | undefined {
   const store = findStoreOf(address);
   if (store === undefined) return findWebAddressFault(address);
@@ -53,17 +53,20 @@ export function findAddressFault(field: string, address: string): string | undef
   return `must be an http or https address (${store.name} is for ${store.field})`;
 }
 
-/** The host and port that visitors are redirected to. For a store, this is its web host. */
+/**
+ * Returns the host and port of a redirect's destination. For a store scheme, this is the store's
+ * web host.
+ */
 export function readDestinationHost(address: string): string | undefined {
   return readPlainHost(address) ?? readStore(address)?.host ?? readUrl(address)?.host;
 }
 
-/** Whether an address opens a store, directly or through its web page. */
+/** Whether a URL opens a store, directly or through its web page. */
 export function isStoreAddress(address: string): boolean {
   return findStoreKind(address) !== undefined;
 }
 
-/** The store that an address opens, directly or through its web page; else undefined. */
+/** Returns the store that a URL opens, directly or through its web page, or undefined. */
 export function findStoreKind(address: string): StoreScheme["kind"] | undefined {
   return kindsByHost.get(readDestinationHost(address) ?? "");
 }

@@ -2,8 +2,8 @@ import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
 /**
- * The fault of a web address for visitors, as the end of a sentence, or undefined. Addresses are
- * stored as written, so anything that a browser would silently repair is rejected.
+ * Returns the fault of a visitor's URL as the end of a sentence, or undefined. URLs are stored as
+ * written, so anything that a browser would silently repair is rejected.
  */
 export function findWebAddressFault(address: string): string | undefined {
   if (readPlainHost(address) !== undefined) return undefined;
@@ -28,8 +28,8 @@ const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
- * The host of an address that is obviously valid, otherwise undefined. Most addresses are, and
- * parsing one takes as long as looking up its link.
+ * Returns the host of an obviously valid URL, otherwise undefined. Saves parsing most URLs, which
+ * would take as long as looking up the link.
  */
 export function readPlainHost(address: string): string | undefined {
   if (address.length > limits.web_address_characters) return undefined;
@@ -37,7 +37,7 @@ export function readPlainHost(address: string): string | undefined {
   return host !== undefined && host.length <= longestHost ? host : undefined;
 }
 
-/** Faults that can occur in addresses of any scheme. */
+/** Finds faults that are possible in URLs of any scheme. */
 export function findAddressDamage(address: string): string | undefined {
   return findBrokenText(address) ?? findAmbiguity(address);
 }
@@ -57,14 +57,14 @@ function findAmbiguity(address: string): string | undefined {
   return undefined;
 }
 
-/** A valid address for a header: unchanged if it is ASCII, else encoded. */
+/** Encodes a valid URL for a header. An ASCII URL stays unchanged. */
 export function writeForHeader(address: string): string {
   return /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
 }
 
 /**
- * An address for strict readers of RFC 3986, such as iOS before 17, which reject any other.
- * Characters that are not allowed after the host are percent-encoded.
+ * Encodes a URL for strict RFC 3986 parsers, such as iOS before 17. Characters that are not allowed
+ * after the host are percent-encoded.
  */
 export function writeForStrictReader(address: string): string {
   const isAscii = /^[\x21-\x7e]*$/.test(address);
@@ -77,13 +77,13 @@ export function writeForStrictReader(address: string): string {
 
 const strayCharacter = /[^\w.~:/?#@!$&'()*+,;=%-]|%(?![\dA-Fa-f]{2})/gu;
 
-/** Everything before an @ in the host's place is a user name and password, even if empty. */
+/** Everything before an @ in the authority is a user name and password, even if empty. */
 export function hasLogin(address: string): boolean {
   return /^https?:\/\/[^/?#]*@/i.test(address);
 }
 
 /**
- * Does not use `URL.canParse`. Once V8 has optimized it, Node 20 and 22 reject host names such as
+ * Avoids `URL.canParse`. Once V8 has optimized it, Node 20 and 22 reject host names such as
  * müller.example.
  */
 export function readUrl(text: string): URL | undefined {

@@ -5,18 +5,18 @@ import { unwrap } from "../fields.ts";
 
 /** Writes a record back as it was read, so that undo can restore it. */
 
-/** The members of a record that a call can change. The service sets the others. */
+/** Lists the members of a record that a call can change. The service sets the others. */
 export function listWritable(endpoint: Endpoint, record: JsonObject): readonly string[] {
   const fields = endpoint.body?.shape ?? {};
   return Object.keys(record).filter((name) => nameField(endpoint, name) in fields);
 }
 
-/** A link returns the id of its app, but takes an object. */
+/** A response has the id of a link's app, but a request takes an object. */
 export function nameField({ body }: Endpoint, member: string): string {
   return member in (body?.shape ?? {}) ? member : member.replace(/_id$/, "");
 }
 
-/** The members that differ. Null and missing are the same. */
+/** The members that differ. Null counts as missing. */
 export function listEdited(
   endpoint: Endpoint,
   before: JsonObject,
@@ -30,8 +30,8 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 /**
- * The fields of a call that restores these members. An empty text clears a field, and a switch that
- * was never set becomes false.
+ * Builds the fields of a call that restores these members. An empty string clears a field, and an
+ * unset boolean becomes false.
  */
 export function writeBack(
   endpoint: Endpoint,
@@ -52,7 +52,7 @@ function describeUnset({ body }: Endpoint, field: string): false | "" {
   return schema !== undefined && unwrap(schema) instanceof z.ZodBoolean ? false : "";
 }
 
-/** Like `writeBack`, for a new record, which needs only the members that had a value. */
+/** Like `writeBack`, for a new record. Only members that had a value are needed. */
 export function writeAnew(endpoint: Endpoint, record: JsonObject): JsonObject {
   const filled = listWritable(endpoint, record).filter((name) => (record[name] ?? "") !== "");
   return writeBack(endpoint, record, filled);
