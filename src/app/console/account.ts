@@ -32,7 +32,7 @@ import { approve, listWaiting, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
-/** Lets a signed-in user call the tools of their key and answer approvals. */
+/** The account of a signed-in user, who can call tools and approve requests. */
 export function createAccount(parts: AccountContext): Account {
   const { keyContext, toolbox } = parts;
   const { known } = keyContext;
@@ -69,7 +69,10 @@ export function createAccount(parts: AccountContext): Account {
   };
 }
 
-/** Marks visits by QR code. Only the embedded link host knows the mark and removes it. */
+/**
+ * Marks the URLs in QR codes, so that scans are counted separately. Only the embedded link host
+ * removes the mark.
+ */
 const ownPictures: Account["qr"] = {
   drawSvg: (address) => drawSvg(addScanMark(address)),
   drawPng: (address) => drawPng(addScanMark(address)),
@@ -88,7 +91,7 @@ async function carryOut<Result>(
   }
 }
 
-/** Plans with the assistants' tool, so the same rules and size limits apply. */
+/** Calls the assistants' tool, so the same rules and size limits apply. */
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
   parts: AccountContext,
@@ -104,7 +107,6 @@ async function listRows(jobId: string, wanted: RowFilter, keyContext: KeyContext
   const job = await bulk.findJob(jobId, keyContext);
   if (job === undefined) return undefined;
   const rows: readonly unknown[] = (await bulk.listReceipts(job, wanted)).map(presentReceipt);
-  // `presentReceipt` writes the rows in this form.
   return rows as readonly JobRow[];
 }
 
@@ -124,11 +126,11 @@ async function call<Result>(
   const result = await callTool(tool, args, {
     keyContext: separatePreviews(keyContext),
     requireApproval,
-    // A user makes these changes one at a time, so overwriting needs no approval.
+    // A user overwrites one record at a time, so this needs no approval.
     approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...noPerson, client: consoleName },
     leaving: nobodyLeaves,
-    // A page shows the progress of a job, so no form waits for the job to end.
+    // The console shows a job's progress on a page of its own, so the call returns no task.
     answerWithTask: () => undefined,
     tellProgress: () => undefined,
     report,
@@ -136,20 +138,20 @@ async function call<Result>(
   });
   const { structuredContent: content } = result;
   const body = isJsonObject(content) ? content : {};
-  // The tools' output schemas declare the type of the result.
+  // The tools' output schemas define the result's type.
   if (result.isError !== true) return { kind: "done", result: body as Result };
   const { error } = body;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
   return explain(error, parts);
 }
 
-/** Calls a tool that needs no approval. */
+/** For tools that never need approval. */
 async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<CallResult<Result>> {
   const answer = await calling;
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
-/** Typing makes many previews, which must not replace the previews of assistants. */
+/** Typing creates many previews, which must not evict the previews of assistants. */
 function separatePreviews(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();
@@ -159,7 +161,7 @@ function separatePreviews(keyContext: KeyContext): KeyContext {
 }
 
 async function explain(failure: ToolError, parts: AccountContext): Promise<ChangeResult<never>> {
-  // The console's own `openPage` returns the question's ID in place of an address.
+  // The console's own `openPage` returns the question's ID instead of a URL.
   const questionId = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = questionId === undefined ? undefined : await readQuestion(questionId, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
@@ -169,7 +171,7 @@ type ToolError = CallError & {
   readonly approval?: { readonly url?: string | undefined } | undefined;
 };
 
-/** Recognizes an error that `answerFailure` wrote. */
+/** Whether an error has the shape that `answerFailure` writes. */
 function isFailure(error: unknown): error is ToolError {
   return isJsonObject(error) && typeof error["message"] === "string";
 }
@@ -195,7 +197,7 @@ async function readRecord<Kind extends RecordKind>(
   const endpoint = shows[kind];
   try {
     const body: unknown = await ask<Endpoint>(endpoint, { id });
-    // The client has checked the body with the endpoint's schema.
+    // The client has validated the body against the endpoint's schema.
     return isJsonObject(body) ? { kind: "done", result: body as Records[Kind] } : undefined;
   } catch (error) {
     if (error instanceof Problem && error.status === notFoundStatus) return undefined;

@@ -4,7 +4,7 @@ import { openGatewayToken } from "../process/gateway-token.ts";
 import type { LazyState } from "../process/lazy-state.ts";
 import { readApiKey } from "../data/secrets.ts";
 
-/** Creates a one-time address that signs the user of this terminal in to the console. */
+/** Creates a one-time URL that signs the user of this terminal in to the console. */
 export async function makeConsoleAddress(
   config: Config,
   state: Pick<LazyState, "open">,
@@ -20,7 +20,10 @@ export async function makeConsoleAddress(
 
 type AddressOptions = { readonly config: Config; readonly report: (error: unknown) => unknown };
 
-/** Returns undefined if the console is off or this machine has no key. The server still starts. */
+/**
+ * Like `makeConsoleAddress`, but returns undefined if the console is off or no key is set, so that
+ * the server still starts.
+ */
 export async function tryConsoleAddress(
   { config, report }: AddressOptions,
   state: Pick<LazyState, "open">,
@@ -35,7 +38,7 @@ export async function tryConsoleAddress(
   }
 }
 
-/** Reads the key of the folder, or the token of the gateway. */
+/** Reads the API key, or for a gateway its access token. */
 function readSecret(config: Config): string {
   if (config.base_url !== undefined) return openGatewayToken(config);
   const key = readApiKey(config);

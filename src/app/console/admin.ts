@@ -45,9 +45,9 @@ import { consoleName, isOperator, mayChange, tryApiKey, type AccountContext } fr
 import { describeSettings } from "./settings.ts";
 import { clock, random, setAlarm } from "../process/embedded.ts";
 
-/** Administration in the console, limited by the rights of the key that signed in. */
+/** Administration in the console, limited to the permissions of the signed-in key. */
 
-/** A key that can create keys also manages webhooks, which report changes in the project. */
+/** Keys that can create keys can also manage webhooks, which report changes in the project. */
 const rights = {
   list_keys: managesKeys,
   change_keys: (context: AccountContext) => managesKeys(context) && mayChange(context),
@@ -67,7 +67,7 @@ export function listRights(context: AccountContext): readonly string[] {
   return all.flatMap(([name, isGranted]) => (isGranted(context) ? [name] : []));
 }
 
-/** `answer` turns the result or error of an action into what a page shows. */
+/** `answer` runs an action and wraps its result or error for a page. */
 export function createAdministration(
   context: AccountContext,
   answer: <Result>(work: () => Promise<Result>) => Promise<ChangeResult<Result>>,
@@ -111,7 +111,7 @@ export function createAdministration(
 
 type Gate = ReturnType<typeof createGate>;
 
-/** Rejects actions without the right as if the server did not offer them. */
+/** Rejects an action without permission as if the server did not support it. */
 function createGate(context: AccountContext, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,
@@ -164,7 +164,7 @@ function administerWebhooks(
     listWebhooks: allow("list_keys", async ({ operator }) => {
       const project_id = readProject(context);
       const webhooks = await listWebhooks(operator.store.db, { project_id });
-      // A process without an MCP address uses stdio, which delivers no webhooks.
+      // A stdio process has no MCP URL, and it delivers no webhooks.
       return { delivers: context.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
     }),
     showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
@@ -195,9 +195,8 @@ function administerWebhooks(
   };
 }
 
-/** The maximum number of failed events on a webhook's page. */
+/** The maximum number of failed events that a webhook's page lists. */
 const mostDead = 100;
-/** The number of deleted links and apps on each page. */
 const perPage = 25;
 
 type OwnServer = { readonly operator: Operator; readonly tenant: Tenant };
@@ -239,7 +238,7 @@ function actAsOwn(context: AccountContext): OwnServer {
 function managesKeys({ config, deployment, keyContext }: AccountContext): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
-  // If the operator limits scopes, no key can be created here.
+  // A server that limits scopes for all keys cannot create keys here.
   if (config.scopes !== undefined || facts.kind !== "project") return false;
   return canMakeKeys(facts);
 }
@@ -271,7 +270,7 @@ async function requireProject({ store }: Operator, id: string): Promise<StoredPr
   return project;
 }
 
-/** Returns the ID of this machine's own key; undefined if it has no key of this database. */
+/** Returns the ID of the key that this machine uses; undefined if the database lacks it. */
 async function findKeptKey(
   context: AccountContext,
   { db }: Operator["store"],
@@ -292,7 +291,7 @@ async function listAllKeys({ operator: { store, person }, tenant }: OwnServer): 
   return { keys: listed, client_keys };
 }
 
-/** A webhook of another project is treated as missing. */
+/** Throws "not found" for a webhook of another project, too. */
 async function requireWebhook(context: AccountContext, db: Db, id: string): Promise<ListedWebhook> {
   const [webhook] = await listWebhooks(db, { project_id: readProject(context), id });
   if (webhook === undefined) throw webhookNotFound();
@@ -305,7 +304,9 @@ function addFix(webhook: Webhook): ListedWebhook {
 
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
-/** Lists the kinds of deleted items that the key may see: those that it may list undeleted. */
+/**
+ * Lists the kinds of deleted records that the key may see: those whose live records it may list.
+ */
 function listVisibleKinds({ deployment, keyContext }: AccountContext): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
   return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));
@@ -317,10 +318,10 @@ function mayRestore(kind: BinKind, context: AccountContext): boolean {
   return mayChange(context) && isActAllowed(create) && access.read(restore).state === "granted";
 }
 
-/** A page of the list has fewer items than this. */
+/** More than a page of the list holds. */
 const mostAtOnce = 100;
 
-/** Restores the other items even if one of them cannot be restored. */
+/** Continues with the other items if one cannot be restored. */
 async function restoreAll(
   own: OwnServer,
   items: readonly string[],
@@ -335,7 +336,7 @@ async function restoreAll(
   return { restored: restored.length - failed.length, failed };
 }
 
-/** Returns undefined if the item was restored. */
+/** Returns why the item was not restored, or undefined. */
 async function restoreOne({ operator, tenant }: OwnServer, item: string, context: AccountContext) {
   const [, given, id = ""] = /^(\w+):([^]+)$/.exec(item) ?? [];
   const kind = listVisibleKinds(context).find((each) => each === given);
@@ -345,7 +346,7 @@ async function restoreOne({ operator, tenant }: OwnServer, item: string, context
   const { row, name } = deleted;
   const { keyContext } = context;
   try {
-    // The operator may have shortened the list of allowed hosts since the deletion.
+    // The operator may have removed hosts from the allowed list since the deletion.
     const problems = kind === "link" ? keyContext.checkDestinations(row, {}) : [];
     if (problems.length > 0) throw validationFailed(problems);
     const { restore } = binEndpoints[kind];
@@ -353,7 +354,7 @@ async function restoreOne({ operator, tenant }: OwnServer, item: string, context
       operator,
       { tool: restore.tool, realm: keyContext.realm, kind, id, name, isRestore: true },
       () => keyContext.call<Endpoint>(restore, { id }),
-      // Each of these endpoints returns the restored record.
+      // Each restore endpoint returns the restored record.
       (after) => ({ id, name, before: null, after: after as unknown as JsonObject }),
     );
     return undefined;

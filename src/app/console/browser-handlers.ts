@@ -24,9 +24,7 @@ export type BrowserParts = ConsoleParts &
     readonly trustedProxies: TrustedProxies | undefined;
   };
 
-/**
- * Creates the handlers that `serve` and stdio processes share: links, approval pages and console.
- */
+/** Creates the handlers that HTTP and stdio processes share: links, approval pages and console. */
 export function createBrowserHandlers(parts: BrowserParts) {
   const { deployment, config, report, hostnames, assistant, trustedProxies } = parts;
   const { own } = deployment;

@@ -7,7 +7,7 @@ import type { Account } from "../../console/account.ts";
 import { isOperator, isOwnKey, type AccountContext } from "./parts.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 
-/** What the console shows about its process. None of it is secret. */
+/** What the console shows about its process. Nothing here is secret. */
 
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants cannot change anything",
@@ -33,8 +33,8 @@ export function describeConsole(context: AccountContext): Pick<Account, "facts" 
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  // With a database, a new process would need its address, which may contain a password. A new
-  // process uses the folder's key, even if another key signed in here.
+  // A command that starts a new MCP process is shown only if it would use the same data and key. It
+  // must not contain a database URL, which may include a password.
   const isByFolder = isOwn && isInFolder && isOwnKey(context);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
@@ -47,7 +47,7 @@ export function describeConsole(context: AccountContext): Pick<Account, "facts" 
   };
 }
 
-/** Shortens a path in the user's home folder, such as `~/.local/share/waypost`. */
+/** Shortens a path in the home folder to `~/…`. */
 function shortenHome(path: string): string {
   const home = homedir();
   return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;

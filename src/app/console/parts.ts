@@ -10,7 +10,7 @@ import type { ServedBy } from "../http/watch-proxies.ts";
 import type { Assistant, Caller } from "../process/assistant.ts";
 import type { Deployment } from "../process/deployment.ts";
 
-/** The parts that make up the console of a process. */
+/** What a process provides to its console. */
 
 export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly config: Config;
@@ -18,12 +18,12 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
   readonly assistant: Pick<Assistant, "createKeyContext">;
-  /** Finds the caller that a secret belongs to, as for MCP. */
+  /** Finds the caller to whom a secret belongs, as for MCP. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
   readonly readServedBy: () => ServedBy;
   readonly addresses: Pick<Addresses, "url"> & { readonly mcp: string | undefined };
-  /** The command as the user types it. */
+  /** The command that opens the console, as the user types it. */
   readonly consoleCommand: string;
   readonly program: string;
   readonly report: (error: unknown) => string;
@@ -38,18 +38,18 @@ export type AccountContext = ConsoleParts & {
   readonly address: string | undefined;
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
-  /** Reads the hash of the operator's PIN, if one is set. */
+  /** Reads the hash of the operator's PIN; undefined if no PIN is set. */
   readonly readPin: () => Promise<string | undefined>;
 };
 
-/** Read-only mode also applies to users of the console. */
+/** Read-only mode applies to the console's users, too. */
 export function mayChange({ config }: AccountContext): boolean {
   return config.mode !== "read-only";
 }
 
 /**
- * Only operators see folders, hosts and proxies. An operator has this process's own key, a master
- * key or the gateway's token.
+ * Whether the user is an operator, who may see folders, hosts and proxies. Operators sign in with
+ * this process's own key, a master key or the gateway's token.
  */
 export function isOperator(context: AccountContext): boolean {
   const { deployment, keyContext } = context;
@@ -57,7 +57,7 @@ export function isOperator(context: AccountContext): boolean {
   return keyContext.known.facts?.kind === "master" || isOwnKey(context);
 }
 
-/** Whether the user signed in with the key that this machine's commands use. */
+/** Whether the user signed in with the key that commands on this machine use. */
 export function isOwnKey(context: AccountContext): boolean {
   const token = tryApiKey(context);
   return token !== undefined && printKey(token) === context.keyContext.key_print;
@@ -67,7 +67,7 @@ export function tryApiKey({ config }: Pick<AccountContext, "config">): string | 
   try {
     return readApiKey(config);
   } catch {
-    // If the key file cannot be read, no key matches.
+    // If the key file is unreadable, no key matches.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import { renderQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import type { Deployment } from "../process/deployment.ts";
 
-/** Shows a plan like the approval page does, before approval is requested. */
+/** Shows a plan as the approval page does, before approval is requested. */
 
 type PlanParts = {
   readonly keyContext: KeyContext;
@@ -25,7 +25,7 @@ export async function readPlan(
 ): Promise<ShownPlan | undefined> {
   const { bulk, origin } = parts.keyContext;
   const plan = await bulk.findPlan(id, parts.keyContext);
-  // A plan for another deployment changes links that do not exist here.
+  // A plan for another server's links cannot be applied here.
   if (plan?.origin !== origin) return undefined;
   const { jobs } = await parts.deployment.state.open();
   const job = await jobs.findOfPlan(plan.id);
@@ -57,7 +57,7 @@ export async function readPlan(
   };
 }
 
-/** Counts the rows that the user can still approve. While a job runs, none are left. */
+/** Counts the rows that still need approval: none while a job runs. */
 function countLeft({ counts }: Plan, job: Job | undefined): number {
   if (job === undefined) return countPlannedWrites(counts);
   const canGoOn = job.state === "interrupted" || job.state === "cancelled";

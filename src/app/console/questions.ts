@@ -16,7 +16,7 @@ import type { AccountContext } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
-/** Approval questions: those of the console's own pages, and a list of those of assistants. */
+/** Approval questions: those for changes in the console, and a list of those from assistants. */
 
 type QuestionContext = Pick<
   AccountContext,
@@ -40,7 +40,7 @@ export async function approve(
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Returns undefined for questions of other keys and of assistants. */
+/** Finds only questions for changes that this key made in the console. */
 async function find(
   id: string,
   { keyContext, deployment: { state } }: QuestionContext,
@@ -51,7 +51,10 @@ async function find(
   return readStored(approval).isByHand ? approval : undefined;
 }
 
-/** Until the question expires, the same action gets the same question again. */
+/**
+ * Shown when a question is blocked: repeating the action returns the same question until it
+ * expires.
+ */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(

@@ -20,7 +20,7 @@ export function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
 
 const mostBlanks = 1000;
 
-/** Decodes CSV. Some spreadsheets start it with a byte order mark, which names the encoding. */
+/** Decodes CSV. Spreadsheets may start it with a byte order mark that names the encoding. */
 function readCsv(bytes: Uint8Array): ReadFile {
   try {
     return { csv: new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes) };

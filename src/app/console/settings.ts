@@ -26,7 +26,8 @@ import { readDatabaseUrl } from "../data/secrets.ts";
 import { readTimeZone } from "../process/time-zone.ts";
 
 /**
- * Describes the settings of this process and their sources. Secrets are only "set" or "not set".
+ * Describes the settings of this process and where each was set. Secrets appear only as "set" or
+ * "not set".
  */
 export async function describeSettings(context: AccountContext): Promise<ServerSettings> {
   const { config, version, addresses } = context;
@@ -50,7 +51,7 @@ async function describeStore({ deployment, config }: AccountContext) {
   return ["Database", await nameEngine(own.store.db)] as const;
 }
 
-/** Runs the checks of `waypost doctor` that work in a running process. */
+/** Runs the checks of `waypost doctor` that are possible in a running process. */
 async function listFindings(context: AccountContext): Promise<readonly Finding[]> {
   const { config, readServedBy } = context;
   const store = context.deployment.own?.store;
@@ -69,7 +70,7 @@ function listGroups(config: Config): ServerSettings["groups"] {
     name,
     rows: entries
       .filter(([, { group }]) => group === name)
-      // Object.entries loses the type of the names.
+      // `Object.entries` loses the key type.
       .map(([key, setting]) => describeSetting(key as SettingName, setting, config)),
   }));
 }
@@ -93,7 +94,7 @@ function isSecret(name: SettingName): name is SecretName {
   return "secret" in settings[name];
 }
 
-/** The text of each setting's value, if it has one. */
+/** Formats the values of settings; settings that are not set have none. */
 const values: Readonly<
   Record<Exclude<SettingName, SecretName>, (config: Config) => string | undefined>
 > = {

@@ -33,7 +33,10 @@ export function prepareDataFolder(folder: string, uid = process.getuid?.()): voi
   requireComplete(folder);
 }
 
-/** Like `prepareDataFolder`, for a command that fills the folder. */
+/**
+ * Like `prepareDataFolder`, but also accepts a folder with an incomplete copy, which the command
+ * fills.
+ */
 export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     makeFolder(resolve(folder));
@@ -75,11 +78,11 @@ function requireUsable(folder: string): void {
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
-/** The owner of a folder can read and replace everything in it. Windows has no user IDs. */
+/** A folder's owner can read and replace everything in it. Windows has no user IDs. */
 export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
   const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || uid === undefined || owner === 0 || owner === uid) return;
-  // The service that owns the folder could not open files that root creates in it.
+  // Files that root creates would be unreadable for the service that owns the folder.
   const advice =
     uid === 0
       ? `run this command as that user, with sudo -u '#${owner}'`
@@ -87,25 +90,27 @@ export function requireTrustedOwner(folder: string, uid = process.getuid?.()): v
   throw new UsageFault(`the data folder ${folder} belongs to another user; ${advice}`);
 }
 
-/** Creates one folder at a time: Node's recursive mkdir never returns in places such as /proc. */
+/** Creates one folder at a time: Node's recursive mkdir hangs in places such as /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created the folder meanwhile.
+    // Another process may have created the folder in the meantime.
     if (readCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** Lists the files that prevent a copy. The compile cache and `lost+found` do not. */
+/**
+ * Lists the files that prevent a copy into the folder. The compile cache and `lost+found` do not.
+ */
 export function listData(folder: string): readonly string[] {
   const emptyNames = /^(?:compiled-.*|lost\+found)$/;
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
 }
 
-/** The folder inside the data folder that holds a copy until all of its files are complete. */
+/** Holds the files of a copy inside the data folder until all of them are complete. */
 export function findIncomplete(folder: string): string {
   return join(folder, "incomplete");
 }
@@ -122,7 +127,7 @@ export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }
 
-/** A new store would accept the old store's key, and no one would notice the lost links. */
+/** A new, empty store would accept the existing key, and no one would notice the lost links. */
 export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
   if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
@@ -153,8 +158,8 @@ export function keepToken(path: string, token: string): string {
 }
 
 /**
- * Writes a text to a new file, or returns the text of the existing file. The file appears complete
- * and only once, so concurrent first starts use the same text.
+ * Writes a string to a new file, or returns the existing file's content. Creates the file
+ * atomically, so concurrent first starts use the same string.
  */
 export function keepText(path: string, text: string): string {
   const draft = `${path}.${randomUUID()}`;
@@ -169,19 +174,22 @@ export function keepText(path: string, text: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/** Throws unless the file contains a token that Waypost made. */
+/** Throws unless the file contains a token from Waypost. */
 export function checkToken(path: string, kept: string): string {
   if (/^waypost_\w{40}$/.test(kept)) return kept;
   throw new UsageFault(`${path} contains no key; move the file away and start Waypost again`);
 }
 
-/** For disks without hard links. The file appears only once, but it may be incomplete at first. */
+/** For file systems without hard links. Another process may briefly read an incomplete file. */
 function copyWhole(text: string, path: string): void {
   if (existsSync(path)) return;
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** Throws if the folder has other files, because its mode must not be changed then. */
+/**
+ * Whether other users can open the folder. Throws if it also holds other files, because then its
+ * mode must not change.
+ */
 function isOpenToOthers(folder: string): boolean {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;
   if (!isOpen) return false;

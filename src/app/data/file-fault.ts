@@ -1,6 +1,6 @@
 import { isFull, isIoFault } from "../../sql/faults.ts";
 
-/** Explains errors of the file system to the user of a command. */
+/** Explains file system errors to the user of a command. */
 
 const causes: Readonly<Record<string, string>> = {
   ENOENT: "it does not exist",
@@ -21,7 +21,10 @@ export function explainFileFault(error: unknown): string {
   return causes[code] ?? code;
 }
 
-/** Why a file could not be written. A missing file would have been created. */
+/**
+ * Like `explainFileFault`, for writes. Only a missing folder causes ENOENT, because a missing file
+ * is created.
+ */
 export function explainWriteFault(error: unknown): string {
   return readCode(error) === "ENOENT" ? "its folder does not exist" : explainFileFault(error);
 }

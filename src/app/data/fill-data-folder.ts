@@ -23,9 +23,9 @@ const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 const lockFile = "lock.db";
 
 /**
- * Fills an empty data folder with all files of a copy, or none. `fill` writes into a folder inside,
- * and no process starts while that folder exists. The data folder may be the root of a volume, so
- * it cannot be renamed into place.
+ * Fills an empty data folder with all files of a copy, or none. `fill` writes to a subfolder, and
+ * no process starts while it exists. The data folder itself may be a volume's root, so it cannot be
+ * renamed into place.
  */
 export async function fillDataFolder(
   folder: string,
@@ -62,7 +62,7 @@ export async function fillDataFolder(
   await flushFolder(folder);
 }
 
-/** On a full disk, SQLite may leave rows in a separate log file, which is not moved. */
+/** On a full disk, SQLite may leave rows in its write-ahead log, which is not moved. */
 function requireMerged(incomplete: string): void {
   const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));
   const sizes = logs.map((log) => statSync(log, { throwIfNoEntry: false })?.size ?? 0);

@@ -12,11 +12,11 @@ import type { Store } from "../../store/store.ts";
 import type { Db } from "../../store/tables.ts";
 import { keepToken } from "./data-folder.ts";
 
-/** Creates the project `default` and its owner's key on the very first start. */
+/** Creates the project `default` and its owner's key on the first start. */
 
 type FirstStartOptions = {
   readonly store: Store;
-  /** Set if a shared database holds the state. Several machines may start with it at once. */
+  /** Set if the state is in the shared database. Several machines may then start at once. */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly given: ClockAndRandom;
@@ -28,7 +28,7 @@ export async function prepareFirstStart(starting: FirstStartOptions): Promise<bo
   const made = createToken(given.random);
   const token = keepToken(keyFile, made);
   const make = async (db: Db) => {
-    // Another process may have created the project meanwhile.
+    // Another process may have created the project in the meantime.
     if (!(await isUntouched(db))) return false;
     const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
     await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
@@ -43,12 +43,11 @@ export async function prepareFirstStart(starting: FirstStartOptions): Promise<bo
   return isFirst;
 }
 
-/** The owner's key, as stored in the data folder. */
 export type OwnerKey = {
   readonly file: string;
-  /** A wrong key was revoked, belongs to another store or cannot be read. */
+  /** `wrong`: the key was revoked, belongs to another store or is unreadable. */
   readonly state: "opens" | "wrong" | "none";
-  /** The machine and path of the valid key, if another folder has it. */
+  /** The machine and path of the valid key, if another data folder has it. */
   readonly elsewhere: string | undefined;
 };
 
@@ -72,7 +71,7 @@ async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
   return (await isKnown(db, token)) ? "opens" : "wrong";
 }
 
-/** Describes where the valid key is and how to create one with the command `makeKey`. */
+/** Explains where the valid key is and how to create one with the command `makeKey`. */
 export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: string): string {
   if (state === "opens") return `key: ${file}`;
   const start =

@@ -5,17 +5,17 @@ import { UsageFault, type Config } from "../../config.ts";
 import { isSameSecret } from "../../text/secrets.ts";
 
 /**
- * The PIN of the approval page. The operator writes it into a file. The first start replaces it by
- * its hash, so that reading the file later does not reveal the PIN.
+ * The PIN for the approval page. The operator writes it to a file, and the first start replaces it
+ * with its hash, so that reading the file later does not reveal the PIN.
  */
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
-/** Slow enough that trying all short PINs on a stolen file takes long. */
+/** Slow enough to make guessing short PINs from a stolen hash expensive. */
 const cost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const hashBytes = 32;
 const minLength = 6;
 
-/** Returns the hash of the operator's PIN; undefined if none is set. */
+/** Returns the hash of the operator's PIN; undefined if no PIN is set. */
 export function openOwnPin({ secrets }: Pick<Config, "secrets">): Promise<string | undefined> {
   const { approval_pin_file: file } = secrets;
   return file === undefined ? Promise.resolve(undefined) : openPin(file);
@@ -26,7 +26,6 @@ export async function openPin(path: string): Promise<string> {
   return isHash(text) ? text : replaceByHash(path, text);
 }
 
-/** Whether the PIN matches the hash. */
 export async function checkPin(pin: string, stored: string): Promise<boolean> {
   const [, salt = "", expected = ""] = stored.split("$");
   const given = await hash(pin, Buffer.from(salt, "base64url"));
@@ -38,7 +37,7 @@ export function checkPinFile(path: string): void {
   readPin(path);
 }
 
-/** Reads the file's text: a PIN or its hash. */
+/** Reads a PIN or its hash from the file. */
 function readPin(path: string): string {
   const text = readText(path);
   if (isHash(text) || text.length >= minLength) return text;
@@ -68,7 +67,7 @@ async function replaceByHash(path: string, text: string): Promise<string> {
   return stored;
 }
 
-/** A keyboard may add a blank, or write an accent as two characters. */
+/** Keyboards may append a space, or write an accented letter as two characters. */
 function hash(pin: string, salt: Buffer): Promise<Buffer> {
   return derive(pin.trim().normalize("NFC"), salt, hashBytes, cost);
 }

@@ -6,14 +6,14 @@ import { isPlainPath } from "../../text/escape.ts";
 import { findOwnerKeyFile } from "./data-folder.ts";
 import { explainFileFault } from "./file-fault.ts";
 
-/** Secrets come from a variable, a file that a variable names, or a file in the data folder. */
+/** Reads secrets from an environment variable, a file that a variable names, or the data folder. */
 
-/** Where the data is: in a database if one is named, and otherwise in the data folder. */
+/** Where the data is: in the database if a database URL is set, otherwise in the data folder. */
 export type DataPlace = Pick<Config, "data"> & {
   readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
 };
 
-/** Reads the key for API calls. The embedded service's key is never sent to a remote server. */
+/** Reads the API key. The embedded service's key is never sent to a remote server. */
 export function readApiKey(config: Config): string | undefined {
   const { data, base_url } = config;
   const own = () => (base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined);
@@ -26,7 +26,7 @@ export function requireKey(config: Config): string {
   throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
-/** Reads a secret that the operator set in a variable, or in a file that a variable names. */
+/** Reads a secret from its environment variable, or from the file that a variable names. */
 export function readGivenSecret(
   { secrets }: Pick<Config, "secrets">,
   name: "api_key" | "http_token" | "metrics_token",
@@ -38,7 +38,7 @@ export function readGivenSecret(
 }
 
 /**
- * Returns the address of the database, with its password; undefined if all data is in the folder.
+ * Returns the database URL, including the password, or undefined if all data is in the data folder.
  */
 export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   const { database_url, database_url_file } = secrets ?? {};
@@ -68,14 +68,14 @@ function readSecretFile(path: string, name: string): string {
   }
 }
 
-/** A variable may contain the secret itself instead of a path, so most messages do not show it. */
+/** The variable may hold the secret itself instead of a path, so most messages omit its value. */
 function nameFile(path: string, name: string): string {
   if (name === path) return path;
   const isShown = name === "WAYPOST_DATABASE_URL_FILE" && isPlainPath(path);
   return isShown ? `${resolve(path)} (${name})` : `the file named in ${name}`;
 }
 
-/** Checks that a secret fits into a header. The message does not show the secret. */
+/** Checks that a secret is valid in an HTTP header. The message does not show the secret. */
 function checkSecret(secret: string, name: string): string {
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;
   throw new UsageFault(`${name} must contain one word of ASCII characters, without spaces`);

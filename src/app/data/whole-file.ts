@@ -5,12 +5,14 @@ import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { readCode } from "./file-fault.ts";
 
-/** Links name campaigns, partners and unpublished pages, so only the owner may read the file. */
+/**
+ * Exports reveal campaigns, partners and unpublished pages, so only the owner may read the file.
+ */
 const ownerOnly = 0o600;
 
 /**
- * Writes a file that appears complete or not at all, and waits until it is on the disk. If the file
- * exists and may not be replaced, the file system's error is thrown.
+ * Writes a file atomically and flushes it to disk. If the file exists and must not be replaced,
+ * throws the file system's error.
  */
 export async function writeWholeFile(
   file: string,
@@ -30,12 +32,12 @@ export async function writeWholeFile(
   }
 }
 
-/** Does not replace a file that another process has created meanwhile. */
+/** Never replaces a file that another process created in the meantime. */
 async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
-    // The disk may not support hard links.
+    // The file system may not support hard links.
     const isThere = await lstat(file).then(
       () => true,
       () => false,
@@ -46,7 +48,7 @@ async function placeNew(draft: string, file: string): Promise<void> {
 }
 
 /**
- * Writes the folder to the disk, so that a new file's name is kept. Some systems cannot open
+ * Flushes the folder to disk, so that a new file's name survives a crash. Some systems cannot open
  * folders.
  */
 export async function flushFolder(folder: string): Promise<void> {

@@ -3,12 +3,12 @@ import { apiPrefix } from "../../contract/index.ts";
 import { writeLocalOrigin } from "../../contract/rules/link-address.ts";
 import { isLoopbackHost } from "../../network/ip-address.ts";
 
-/** The addresses of a serving process. */
+/** The URLs of a serving process. */
 export type Addresses = {
   readonly url: string;
   readonly mcp: string;
   readonly api: string;
-  /** The origin of links; null for a remote server if the operator does not set it. */
+  /** The origin of links; null for a remote server unless the operator sets it. */
   readonly links: string | null;
 };
 
@@ -25,7 +25,7 @@ export function describeAddresses(config: Config, port: number): Addresses {
   };
 }
 
-/** Whether other machines can reach this server only over plain HTTP. */
+/** Whether other machines can reach this server, but only over plain HTTP. */
 export function isOpenToOthers({ host, public_url }: Config): boolean {
   return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
 }
@@ -37,20 +37,19 @@ export function listLinkOrigins({ link_origin, second_origin }: Config): readonl
   );
 }
 
-/** Returns the origin of the embedded service's links. */
 export function describeLinkOrigin({ link_origin }: Config, port: number): string {
   return link_origin ?? writeLocalOrigin(port);
 }
 
-/** Whether browsers open the embedded service's links at a loopback address. */
+/** Whether the embedded service's links are on `localhost`, so browsers use a loopback address. */
 export function hasLocalLinks(config: Config): boolean {
   const isOwn = config.base_url === undefined;
   return isOwn && listLinkOrigins(config).some((origin) => /\.localhost(:\d+)?$/.test(origin));
 }
 
 /**
- * Lists this process's host names, apart from link hosts. Requests with other names are rejected,
- * because any website can point its name at this machine.
+ * Lists this process's own host names, without link hosts. Other names are rejected, because any
+ * website can point its name at this machine (DNS rebinding).
  */
 export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {
   const { hostname } = new URL(url);

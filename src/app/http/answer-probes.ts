@@ -4,12 +4,15 @@ import type { SetAlarm } from "../../contract/clock.ts";
 import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
-/** Answers load balancers: whether the process is alive, and whether it is ready for requests. */
+/**
+ * Answers the probes of load balancers: whether the process is alive, and whether it is ready for
+ * requests.
+ */
 
-/** Returns why the process is not ready, without secret details; undefined if it is ready. */
+/** Returns why the process is not ready, without secrets; undefined if it is ready. */
 export type ReadUnready = () => Promise<string | undefined>;
 
-/** Set by the build. Unbuilt source has no version. */
+/** Set by the build; undefined when running from source. */
 declare const WAYPOST_VERSION: string;
 const version = typeof WAYPOST_VERSION === "undefined" ? "source" : WAYPOST_VERSION;
 
@@ -37,8 +40,8 @@ async function answerReady(response: ServerResponse, readUnready: ReadUnready): 
 }
 
 /**
- * A load balancer reaches each process by its IP address, which is never a link host. These probes
- * skip the lookup of the host, because the store may be down.
+ * Load balancers probe each process by its IP address, which is never a link host. Such probes skip
+ * the host lookup, because the store may be down.
  */
 export function isProbeOfAddress(url: string | undefined, host: string): boolean {
   return isProbePath(url) && isIP(host.replace(/^\[|\]$/g, "")) !== 0;
@@ -54,10 +57,10 @@ type Readiness = {
   readonly stop: () => void;
 };
 
-/** The process is not ready if the store takes longer to respond. */
+/** If the store takes longer to respond, the process is not ready. */
 const answerWithin_ms = 1000;
 
-/** The process is ready if the tables of each store have this program's version. */
+/** The process is ready if each store responds and its tables have this program's version. */
 export function createReadiness(
   stores: readonly { readonly isCurrent: () => Promise<boolean> }[],
   setAlarm: SetAlarm,

@@ -6,8 +6,8 @@ import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
- * Answers a proxy that checks a host name before it requests a certificate, such as Caddy with
- * on-demand TLS. Without this check, anyone could make the proxy request certificates for any name.
+ * Tells a proxy with on-demand TLS, such as Caddy, whether to request a certificate for a host
+ * name. Otherwise anyone could make the proxy request certificates for any name.
  */
 
 export const tlsAskPath = "/tls/ask";
@@ -15,9 +15,9 @@ export const tlsAskPath = "/tls/ask";
 export type AnswerTlsAsk = (request: IncomingMessage, response: ServerResponse) => void;
 
 type TlsAskOptions = {
-  /** The address of the console, the API and MCP. */
+  /** The URL of the console, the API and MCP. */
   readonly publicUrl: string | undefined;
-  /** Undefined if a remote server has the links. */
+  /** Undefined if a remote server serves the links. */
   readonly host: Pick<LinkHost, "isServed"> | undefined;
   readonly report: (error: unknown) => unknown;
 };
@@ -48,7 +48,7 @@ export function createTlsAsk({ publicUrl, host, report }: TlsAskOptions): Answer
 
 const isHostname = /^[a-z0-9.-]{1,253}$/;
 
-/** Accepts only the proxy itself: a private address, without headers of a forwarded request. */
+/** Accepts only the proxy itself: a private IP address, and no headers of a forwarded request. */
 function isFromProxy(request: IncomingMessage): boolean {
   const address = normalizeAddress(request.socket.remoteAddress ?? "");
   return address !== undefined && isPrivate(address) && !isForwardedMessage(request);

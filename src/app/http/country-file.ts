@@ -21,15 +21,15 @@ type FollowOptions = {
 
 /** Operators replace the file about once a week, and checking it is cheap. */
 const lookEvery_ms = 60_000;
-/** A usable file has a country among its first networks, so the search ends here. */
+/** A valid file has a country among its first networks, so the check stops here. */
 const mostNetworks = 2000;
 
-/** Finds countries in a file, which is read again within a minute after it was replaced. */
+/** Looks up countries in a file, and reloads it within a minute after it is replaced. */
 export async function followCountryFile(
   path: string,
   { clock, warn }: FollowOptions,
 ): Promise<CountryFile["find"]> {
-  // Reads the mark first, so that a replacement during the first read is noticed later.
+  // Reads the file's version first, so that a replacement while loading is noticed later.
   let mark = await readMark(path);
   let file = await openCountryFile(path);
   let looksAt = clock.monotonic() + lookEvery_ms;
@@ -66,12 +66,12 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
       const [record, prefix] = reader.getWithPrefixLength(address);
       return { country: readRecord(record), prefix };
     } catch {
-      // This part of the file is damaged, so the address has no country.
+      // This part of the file is damaged, so the IP address has no country.
       return { prefix: 128 };
     }
   };
   const find = (address: string) => lookUp(address).country;
-  // Vendors name their file types differently, so the content decides whether it has countries.
+  // Vendors name their file types differently, so this checks whether some network has a country.
   let at = 0;
   for (let count = 0; count < mostNetworks && at < 2 ** 32; count += 1) {
     const { country, prefix } = lookUp(writeAddress(at));
@@ -82,7 +82,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   throw refuse(path, `(${kind}) has no countries; use a country or city database`);
 }
 
-/** Writes the IPv4 address with this number. */
+/** Formats a number as an IPv4 address. */
 function writeAddress(at: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(at / 2 ** shift) % 256).join(".");
 }
@@ -106,9 +106,9 @@ function refuse(path: string, fault: string, cause?: unknown): UsageFault {
 }
 
 /**
- * Finds the country code in a record. MaxMind and DB-IP put it inside `country`. IPinfo and others
- * put it in `country` or `country_code`. The country of registration is ignored, because the
- * network may be used in another country.
+ * Finds the country code in a record: inside `country` for MaxMind and DB-IP, in `country` or
+ * `country_code` for IPinfo and others. Ignores the country of registration, because the network
+ * may be used elsewhere.
  */
 function readRecord(record: unknown): string | undefined {
   if (!isJsonObject(record)) return undefined;
@@ -121,7 +121,7 @@ function readRecord(record: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns a mark that changes when the file is replaced; empty if the file does not exist. */
+/** Returns a string that changes when the file is replaced; empty if the file does not exist. */
 async function readMark(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs } = await stat(path);

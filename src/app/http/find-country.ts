@@ -10,13 +10,13 @@ type FindCountry = (request: IncomingMessage) => string | undefined;
 type CountryOptions = {
   readonly config: Pick<Config, "country_header" | "geoip_file" | "trusted_proxies">;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Warns the operator of something to fix. */
+  /** Logs a warning that the operator should act on. */
   readonly warn: (facts: object, message: string) => unknown;
 };
 
 /**
- * Finds a visitor's country in the proxy's header, or else in the operator's file. The header has
- * priority, because the proxy sees the visitor itself. Returns undefined if neither is set.
+ * Finds a visitor's country by the proxy's header, or else by the operator's file. The header wins,
+ * because the proxy connects to the visitor directly. Returns undefined if neither is set.
  */
 export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;
@@ -28,15 +28,16 @@ export async function openFindCountry(options: CountryOptions): Promise<FindCoun
   return (request) => {
     const said = findSaid?.(request);
     if (said !== undefined) return said;
-    // Behind an untrusted proxy, the country would be that of the proxy.
+    // Behind an untrusted proxy, this would find the proxy's country.
     const address = findOwnAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
   };
 }
 
 /**
- * Reads the country header. If trusted proxies are set, only their header is read, because others
- * could write any country. A stdio process needs no country file: only this machine visits it.
+ * Reads the country from the header. If trusted proxies are set, only they may send it, because
+ * anyone else could claim any country. This is enough for a stdio process: its only visitors are on
+ * this machine.
  */
 export function createReadSaid({
   country_header: header,

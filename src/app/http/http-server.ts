@@ -28,83 +28,83 @@ import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
- * The HTTP server of a data folder. All parts share one port: the Host header and the path decide
- * which part answers. The limits below cut off slow and oversized requests.
+ * The HTTP server of a data folder. All parts share one port; the Host header and the path select
+ * the handler. The limits below cut off slow and oversized requests.
  */
 
 const serverLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
-  // Most proxies keep connections for a minute. The proxy must close them first, or its next
-  // request may reach a connection that is being closed.
+  // Most proxies keep idle connections for a minute. The proxy must close them first, or its next
+  // request may use a connection that this server is closing.
   keepAliveTimeout: 65_000,
 } as const;
 
 const socketOptions = {
   noDelay: true,
-  // A client that vanishes must not be counted as a listener forever.
+  // Detects clients that vanish, so that they do not count as connected forever.
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
 } as const;
 
-/** How long running requests may take to finish after the server is stopped. */
+/** How long requests may continue after the server stops listening. */
 const finish_ms = 1500;
 const closeIdleEvery_ms = 20;
-/** How long to wait for requests that were sent before the stop. */
+/** How long to wait for requests that were sent before the server stopped listening. */
 const quiet_ms = 100;
 
 export type HttpServer = Server & {
-  /** Servers that accept connections for this server at the loopback addresses. */
+  /** Listeners on the loopback addresses that pass their connections to this server. */
   readonly twins: readonly NetServer[];
-  /** Connections that have not sent a request yet. Browsers open some in advance. */
+  /** Connections without a request so far. Browsers open some in advance. */
   readonly unused: Set<Socket>;
   answer: AnswerRequest;
 };
 
-/** `address` is the client's, and `incoming` is Node's message. */
+/** `address` is the client's IP address, and `incoming` is Node's message. */
 export type HttpFetch = (
   request: Request,
   address: string | undefined,
   incoming: Incoming,
 ) => Promise<Response>;
 
-/** Answers a request from another process of the data folder; returns false for any other. */
+/** Answers requests from other processes of the data folder; returns false for all others. */
 export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type RequestHandlers = {
   /** The REST API; undefined if this process does not serve it. */
   readonly api: AnswerHttp | undefined;
-  /** Undefined in a process that speaks MCP over stdio. */
+  /** Undefined in a process that uses MCP over stdio. */
   readonly mcp: { readonly fetch: HttpFetch } | undefined;
-  /** Observes the messages of MCP clients, except for streams that only listen. */
+  /** Observes requests of MCP clients, except for streams that only listen. */
   readonly watchMcp?: WatchHttp | undefined;
-  /** The pages for users, by the start of their paths, such as `/approve/`. */
+  /** The pages for users, by path prefix, such as `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
-  /** The console, which answers all other paths; undefined if it is off. */
+  /** The console, which handles all other paths; undefined if it is off. */
   readonly console?: HttpFetch | undefined;
-  /** Undefined if the links are on a remote server. */
+  /** Undefined if a remote server serves the links. */
   readonly links: LinkHost | undefined;
-  /** Observes what the link host answers. */
+  /** Observes the requests to link hosts. */
   readonly watchVisit?: WatchHttp | undefined;
-  /** This server's own names, which are never link hosts. */
+  /** This server's own host names, which are never link hosts. */
   readonly hostnames: readonly string[];
   readonly readUnready: ReadUnready;
   /** Undefined if no token for metrics is set. */
   readonly answerScrape?: AnswerScrape | undefined;
-  /** Undefined if the process has no proxy in front of it. */
+  /** Undefined if no proxy is in front of the process. */
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
-  /** The proxies whose headers with clients' addresses are trusted. */
+  /** The proxies whose headers with client IP addresses are trusted. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Inspects the first request of each connection. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
   readonly answerProcess?: AnswerProcess | undefined;
 };
 
-/** Creates the server. Until its handlers are set, it asks clients to try again. */
+/** Creates the server. Until its handlers are set, it returns 503. */
 export function createHttpServer(): HttpServer {
   const unused = new Set<Socket>();
-  // A client may close its side and still read the response, as with Node's HTTP server.
+  // A client may half-close its connection and still read the response, as with Node's HTTP server.
   const open = () => createNetServer({ ...socketOptions, allowHalfOpen: true });
   const twins = [open(), open()];
   const own = { unused, twins, answer: answerStarting };
@@ -123,7 +123,7 @@ export function createHttpServer(): HttpServer {
   return server;
 }
 
-/** Returns the port. The system chooses one if the requested port is 0. */
+/** Returns the port, which the system chooses if the requested port is 0. */
 export async function listenAt(
   server: NetServer,
   place: { readonly host: string; readonly port: number },
@@ -140,7 +140,7 @@ export function closeListener(server: NetServer): Promise<unknown> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
-/** Stops at once, without waiting for clients. It is used after a failed start. */
+/** Closes the server and all connections at once. For a failed start. */
 export function endHttpServer(server: HttpServer): void {
   for (const each of [server, ...server.twins]) each.close();
   server.closeAllConnections();
@@ -149,15 +149,14 @@ export function endHttpServer(server: HttpServer): void {
 const apiStart = `${apiPrefix}/`;
 
 type CloseOptions = {
-  /** Other work to wait for. */
   readonly otherWork?: Promise<unknown> | undefined;
   readonly most_ms?: number;
 };
 
 /**
  * Stops listening. Requests that were already sent get a response that closes their connection.
- * Idle connections are closed after a moment without requests, and busy ones after their response
- * or a timeout.
+ * Idle connections are closed after a moment without requests, busy ones after their response or a
+ * timeout.
  */
 export async function closeHttpServer(
   server: HttpServer,
@@ -168,9 +167,10 @@ export async function closeHttpServer(
     askedAt = performance.now();
     response.shouldKeepAlive = false;
   });
-  // The close method of HTTP servers also ends idle connections, even if a request is on its way.
+  // An HTTP server's own close method would also end idle connections while a request is on its
+  // way.
   const closed = Promise.all([server, ...server.twins].map(closeListener));
-  // A connection becomes idle after its last response, but Node closes idle connections only once.
+  // Repeated, because Node closes only those connections that are idle at the time.
   const closing = setInterval(() => {
     if (performance.now() - askedAt < quiet_ms) return;
     server.closeIdleConnections();
@@ -183,7 +183,6 @@ export async function closeHttpServer(
   clearTimeout(timer);
 }
 
-/** Replaces `answerStarting` by the actual handlers. */
 export function setRequestHandlers(server: HttpServer, handlers: RequestHandlers): void {
   server.answer = createListener(handlers, server.unused);
 }
@@ -229,7 +228,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   function answerOwn(request: IncomingMessage, response: ServerResponse): void {
     if (handlers.answerProcess?.(request, response) === true) return;
     const { url = "" } = request;
-    // Most requests are for the API, whose paths have a unique start.
+    // Checked first, because most requests are for the API.
     if (answerApi !== undefined && url.startsWith(apiStart)) {
       answerApi(request, response);
       return;
@@ -265,7 +264,7 @@ async function answerLlmsText(request: IncomingMessage, response: ServerResponse
   response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : text);
 }
 
-/** Whether the client is a browser that requests a page. Programs accept JSON, or any type. */
+/** Whether the client is a browser requesting a page. Programs accept JSON or any type. */
 function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string): boolean {
   return accept.includes("text/html") || path.startsWith(assetPath);
 }
@@ -283,7 +282,7 @@ function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerR
   rawHeaders.push(requestIdHeader, requestId);
 }
 
-/** Reads the host name without its port. A dot at the end of the name is ignored. */
+/** Returns the host name without its port and without a trailing dot. */
 function readHostname({ headers: { host = "" } }: IncomingMessage): string {
   return host.replace(/\.?(:\d+)?$/, "").toLowerCase();
 }

@@ -4,7 +4,9 @@ import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
 const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
 
-/** Browsers open `localhost` at either loopback address, so the server needs its port at both. */
+/**
+ * Browsers open `localhost` at either loopback address, so the server needs the same port on both.
+ */
 const covered: Readonly<Record<string, readonly string[]>> = {
   "127.0.0.1": ["127.0.0.1"],
   "0.0.0.0": ["127.0.0.1"],
@@ -12,17 +14,17 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   "::": loopbacks,
 };
 
-/** A port that is free at one address may be taken at the other. */
+/** A port that is free on one address may be taken on the other. */
 const mostTries = 20;
 
 export type ListenPlace = {
   readonly host: string;
   readonly port: number;
-  /** Browsers open local links at the loopback addresses, whatever `host` is. */
+  /** Whether to listen on the loopback addresses too, because browsers open local links there. */
   readonly hasLocalLinks: boolean;
 };
 
-/** Listens at the host, and at the loopback addresses that browsers need. */
+/** Listens on the host, and on the loopback addresses that browsers need. */
 export async function listenOnBoth(
   server: HttpServer,
   place: ListenPlace,

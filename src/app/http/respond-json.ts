@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Sends a response of the HTTP server itself, not of the API or another part. */
+/** Sends a JSON response from the HTTP server itself, for example while it starts. */
 export function respondJson(response: ServerResponse, status: number, body: object): void {
   response
     .writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })

@@ -3,9 +3,9 @@ import type { Clock } from "../../contract/clock.ts";
 import { normalizeAddress, isPublicAddress } from "../../network/ip-address.ts";
 import { createTrust, type TrustedProxies } from "../../network/client-address.ts";
 
-/** Detects whether requests come through an untrusted proxy. No address is stored. */
+/** Detects whether requests come through an untrusted proxy. Stores no IP addresses. */
 export type ProxyWatch = {
-  /** Checks the first request of a connection. A proxy forwards the rest in the same way. */
+  /** Checks the first request of a connection. A proxy forwards the others in the same way. */
   readonly look: (request: Pick<IncomingMessage, "headers" | "socket">) => void;
   /** Whether a request came through an untrusted proxy within the last day. */
   readonly hasMet: () => boolean;
@@ -13,9 +13,9 @@ export type ProxyWatch = {
 
 /** How the serving process describes itself and the proxies in front of it. */
 export type ServedBy = {
-  /** A stdio process gives up its port when `serve` requests it. */
+  /** A stdio process releases its port when `serve` asks for it. */
   readonly kind: "serve" | "stdio";
-  /** Whether `serve` lately got a request through a proxy that it does not trust. */
+  /** Whether a request came to `serve` through an untrusted proxy within the last day. */
   readonly hasMetProxy?: boolean;
 };
 

@@ -18,42 +18,47 @@ import type { ServedBy } from "../http/watch-proxies.ts";
 import { clock, random } from "../process/embedded.ts";
 
 /**
- * Processes of one data folder find out over HTTP which of them listens on a port. They sign
- * requests with the folder's secret, which is never sent.
+ * Processes of a data folder ask over HTTP which of them listens on a port. They sign the requests
+ * with the folder's secret, which is never sent.
  */
 
 const purposes = ["ask", "leave"] as const;
-/** With `leave`, `serve` asks a stdio process to give up the port. */
+/**
+ * `ask` requests a description of the listening process. With `leave`, `serve` also asks a stdio
+ * process to release the port.
+ */
 type Purpose = (typeof purposes)[number];
 
-/** How the listening process describes itself. */
 export type Statement = Listening & ServedBy;
 
-/** The current addresses of a data folder's links and pages, whichever process serves them. */
+/** The current URLs of a data folder's links and pages, whichever process serves them. */
 export type Listening = {
-  /** The origin of pages for users, such as approvals, without a slash at its end. */
+  /** The origin of pages for users, such as approvals, without a trailing slash. */
   readonly url: string;
-  /** The origin of links, with `{subdomain}`; null if the links are on a remote server. */
+  /** The origin of links, with `{subdomain}`; null if a remote server serves the links. */
   readonly links: string | null;
-  /** Whether the configured port was taken, so that the next start may use another port. */
+  /** Whether the configured port was taken, so that the next start may use another one. */
   readonly isTemporary: boolean;
 };
 
 type ListenerAddress = { readonly host: string; readonly port: number };
 
-/** While a port changes from one process to another, no process may be listening yet. */
+/**
+ * `changing`: a process of the folder may be starting or stopping on the port. `foreign`: another
+ * program uses it.
+ */
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
-/** Keeps a program that had the port earlier from replaying a request. */
+/** Prevents replays by a program that used the port earlier. */
 const validFor_ms = 10_000;
 /** Waypost responds quickly unless the machine is very busy. Other programs may never respond. */
 const answerWithin_ms = 3000;
 const mostCharacters = 4096;
 
-/** The address for reaching a server on this machine that listens at all addresses. */
+/** The loopback address for a server that listens on all addresses. */
 const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 async function askListener(
@@ -79,16 +84,17 @@ async function askListener(
     }
     const { said, proof } = JSON.parse(text);
     const isOurs = isSameSecret(String(proof), sign("answer", port, nonce, said));
-    // The signature proves that `createAnswerProcess` in another process wrote the text.
+    // The signature proves that a process of this data folder wrote the text in
+    // `createAnswerProcess`.
     return isOurs ? (JSON.parse(said) as Statement) : "foreign";
   } catch (error) {
-    // A listener that is shutting down may reset the connection.
+    // A process that is shutting down may reset the connection.
     const isGone = ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(readCode(error));
     return isGone ? "changing" : "foreign";
   }
 }
 
-/** Returns the statement of the process that serves the folder, if one exists. */
+/** Returns the description of the process that serves the data folder, if one exists. */
 export async function findStatement(config: Config): Promise<Statement | undefined> {
   for (const place of [readServedPlace(config.data), config]) {
     const found = place && (await askListener("ask", place, config.data));
@@ -97,12 +103,15 @@ export async function findStatement(config: Config): Promise<Statement | undefin
   return undefined;
 }
 
-/** Notes where `serve` listens, because later commands may not have the same --port. */
+/** Saves where `serve` listens, because later commands may run without its --port. */
 export function noteServedPlace(data: string, place: ListenerAddress): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
-/** The note may be outdated. Only a signed response proves that a process of the folder listens. */
+/**
+ * The saved place may be outdated. Only a signed response proves that a process of the folder
+ * listens.
+ */
 function readServedPlace(data: string): ListenerAddress | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
@@ -111,7 +120,10 @@ function readServedPlace(data: string): ListenerAddress | undefined {
   }
 }
 
-/** `leave` gives the port to `serve`. `serve` itself omits it and keeps its port. */
+/**
+ * `leave` releases the port when `serve` asks for it. `serve` itself passes no `leave` and keeps
+ * its port.
+ */
 export function createAnswerProcess(
   { data, port }: Pick<Config, "data" | "port">,
   readStatement: () => Statement,
@@ -132,10 +144,10 @@ export function createAnswerProcess(
   };
 }
 
-/** A signature is valid for one purpose at one port. */
+/** A signature is valid for one purpose on one port. */
 type Sign = (purpose: Purpose | "answer", ...signed: readonly unknown[]) => string;
 
-/** Opens the folder's secret. Creates it if no process has listened before. */
+/** Opens the folder's secret, and creates it if no process has listened before. */
 export function openSign(folder: string): Sign {
   return (
     findSign(folder) ?? createSign(keepToken(findListenerKeyFile(folder), createToken(random)))
@@ -156,10 +168,10 @@ function createSign(secret: string): Sign {
 }
 
 const tryEvery_ms = 25;
-/** How long to wait for a process that is starting on the port or giving it up. */
+/** How long to wait for a process that is starting on the port or releasing it. */
 const changeWithin_ms = 3000;
 
-/** Listens on a port, or returns the statement of the folder's process that keeps it. */
+/** Listens on a port, or returns the description of the folder's process that keeps the port. */
 export async function takePort(
   server: HttpServer,
   place: ListenPlace,
@@ -172,29 +184,29 @@ export async function takePort(
     try {
       return await listenOnBoth(server, place);
     } catch (error) {
-      // If this user may not use the port, no process of the folder has it either.
+      // A port that this user may not use cannot belong to a process of the folder.
       if (readCode(error) !== "EADDRINUSE") throw error;
       const asked = { host: findHost(error, place.host), port: place.port };
       const holder = await askListener(purpose, asked, data);
       const leaves = purpose === "leave" && typeof holder === "object" && holder.kind === "stdio";
       if (typeof holder === "object" && !leaves) return holder;
-      // Another program may respond forever like a Waypost process that is starting.
+      // Another program may send the same 503 as a starting Waypost process, but forever.
       if (holder === "foreign" || isStopped() || clock.monotonic() > until) throw error;
       await setTimeout(tryEvery_ms);
     }
   }
 }
 
-/** Node's errors contain the address: the host, or the other loopback address. */
+/** Node's error contains the address that is in use: the host, or the other loopback address. */
 function findHost(error: unknown, host: string): string {
   return error instanceof Error && "address" in error ? String(error.address) : host;
 }
 
-/** Listens for `serve`, and asks a stdio process of the folder to give up the port. */
+/** Listens for `serve`, and asks a stdio process of the folder to release the port. */
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { base_url, data, port } = config;
   const place = { ...config, hasLocalLinks: hasLocalLinks(config) };
-  // A gateway serves no links of the folder, so it does not take the port of a process that does.
+  // A gateway serves no links of the folder, so it leaves the port to a process that does.
   const take = () =>
     base_url === undefined ? takePort(server, place, "leave", data) : listenOnBoth(server, place);
   const taken = await take().catch((error: unknown) => error);

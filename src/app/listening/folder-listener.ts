@@ -28,7 +28,7 @@ type ListenerState = FolderListenerOptions & {
   isClosed: boolean;
   makeHandlers?: MakeHandlers;
   held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
-  /** The address of the other process that listens, if one exists. */
+  /** Where the folder's other process listens, if there is one. */
   other?: Listening | undefined;
   /** Why no listening process was found. */
   fault?: string | undefined;
@@ -37,12 +37,12 @@ type ListenerState = FolderListenerOptions & {
 };
 
 const loopback = "127.0.0.1";
-/** A process that gave up its port to `serve` waits this long before it tries again. */
+/** A process that released its port to `serve` waits this long before it tries again. */
 const tryEvery_ms = 2000;
 
 /**
- * The part of a stdio process that serves links and pages. The first process of a folder that gets
- * the port serves them. The others try again every few seconds.
+ * Serves links and pages in a stdio process. Of a folder's processes, the first one to get the port
+ * does this, and the others retry every few seconds.
  */
 export function createFolderListener(options: FolderListenerOptions) {
   const { config, serveCommand } = options;
@@ -51,21 +51,21 @@ export function createFolderListener(options: FolderListenerOptions) {
   const isRemote = config.base_url !== undefined;
   const readCurrent = () => state.held?.listening ?? state.other;
   return {
-    /** Sets what this process serves. Until then it only looks for another listening process. */
+    /** Sets the request handlers. Before, this process only looks for another listening process. */
     setHandlers: (makeHandlers: MakeHandlers) => {
       state.makeHandlers = makeHandlers;
     },
-    /** Returns where the folder is served. If no process listens, this one starts to. */
+    /** Returns where the folder's links are served. If no process listens, this one starts to. */
     read: async (): Promise<Listening | undefined> => {
       if (readCurrent() === undefined && !isRemote && !state.isClosed) await settle(state);
       return readCurrent();
     },
-    /** The origin of links, with `{subdomain}`, as far as it is known. */
+    /** Returns the origin of links, with `{subdomain}`, as far as it is known. */
     readLinkOrigin: (): string =>
       config.link_origin ?? readCurrent()?.links ?? describeLinkOrigin(config, config.port),
-    /** Returns a note for results with link addresses, if those do not open or may change. */
+    /** Returns a note to show with link URLs if they do not open or may change. */
     describeAddresses: (): string | undefined => {
-      // The operator or the remote server serves the links, so their addresses are not temporary.
+      // The operator or the remote server serves the links, so their URLs are not temporary.
       if (config.link_origin !== undefined || isRemote) return undefined;
       const listening = readCurrent();
       if (listening?.isTemporary === true) {
@@ -116,7 +116,8 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
     state.other = await findStatement(config);
     return;
   }
-  // Fails if the folder's secret is invalid. A new secret lets other processes respond.
+  // Throws if the folder's secret is invalid. Creates a missing one, so that others can find this
+  // process.
   openSign(data);
   const server = createHttpServer();
   const place = { host: loopback, port: config.port, hasLocalLinks: true };

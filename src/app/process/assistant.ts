@@ -55,7 +55,7 @@ export type Caller = {
   readonly via?: Via | undefined;
 };
 
-/** What stdio and HTTP share: tools, approvals and the tools that each key sees. */
+/** What stdio and HTTP share: tools, approvals, and which tools each key can see. */
 export type Assistant = {
   readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
@@ -66,16 +66,16 @@ export type Assistant = {
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
-  /** Opens the pages at `previewPath`, which show what `preview_template` rendered. */
+  /** Opens the pages at `previewPath`, which show the results of `preview_template`. */
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Finds the jobs that earlier processes left unfinished, before the first client connects. */
   readonly loadUnfinished: () => Promise<void>;
-  /** Resumes jobs that an earlier process left a short time ago. */
+  /** Resumes jobs whose process ended recently. */
   readonly resumeRecent: () => void;
   readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
-  /** Stops working on jobs and waiting for approvals. Another process can continue both. */
+  /** Stops working on jobs and waiting for approvals. Another process can resume both. */
   readonly stop: () => void;
-  /** Waits until rows of jobs that are being written are finished, for a limited time. */
+  /** Waits, for a limited time, until the rows that jobs are writing are finished. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -87,14 +87,14 @@ type AssistantOptions = {
   readonly deployment: Deployment;
   readonly version: string;
   readonly readListening: KeyContext["readListening"];
-  /** Opens an approval's page if no process listens, and returns the page's address. */
+  /** Opens an approval's page if no process listens, and returns the page's URL. */
   readonly openPage?: (id: string) => Promise<string>;
-  /** Only set for a client on this machine. */
+  /** Set only for a client on this machine. */
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: LogError;
   readonly watchCall?: WatchCall | undefined;
-  /** Whether nothing may be created or written. */
+  /** Whether the data must exist already and must not change. */
   readonly mustExist?: boolean;
 };
 
@@ -116,7 +116,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
     createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
-      // A PIN that cannot be read must stop the start, instead of failing the first approval.
+      // An unreadable PIN must fail the start instead of the first approval.
       await readPin();
       return createApprovalPages({ ...wanted, openState, checkPin, clock, report });
     },
@@ -124,14 +124,14 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       if (!state.exists()) return;
       await bulk.loadUnfinished().catch((error: unknown) => {
-        // Only the operator can fix this. Without the error, a later write would not be recorded.
+        // Only the operator can fix this. Without the error, later changes would not be recorded.
         if (isUnusable(error)) throw error;
-        // Clients can be served without old jobs.
+        // The server is usable without old jobs.
         report(error);
       });
     },
     resumeRecent: () => {
-      // Without state there are no jobs, and looking for them must not create the state.
+      // Without state there are no jobs, and the search must not create the state.
       if (state.exists()) bulk.resumeRecent(createFindOwner(options, bulk, createContext));
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
@@ -146,7 +146,9 @@ export function createAssistant(options: AssistantOptions): Assistant {
   };
 }
 
-/** Prepares the tools that each key sees and how calls are sent. `life` ends all calls. */
+/**
+ * Returns a function that creates a key's context: its tools and its client. `life` ends all calls.
+ */
 function prepareContexts(
   options: AssistantOptions,
   life: AbortSignal,
@@ -182,7 +184,7 @@ function prepareContexts(
       describeAddresses: options.describeAddresses,
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
-      // The embedded service knows what its keys may do, so nothing has to be learned.
+      // The embedded service knows its keys' permissions, so none must be remembered.
       openMemory: hasMemory && key !== undefined ? openMemory : undefined,
       timeZone,
       clock,
@@ -192,7 +194,7 @@ function prepareContexts(
     });
 }
 
-/** Prepares how users are asked for approval, and what is recorded about it. */
+/** Sets up approval requests and the record kept of each one. */
 function prepareAsking(
   { config: { mode }, deployment, readListening, openPage = refuse }: AssistantOptions,
   readPin: () => Promise<string | undefined>,
@@ -212,7 +214,7 @@ function prepareAsking(
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
-    // The call ends as after a timeout. A later process reads the decision.
+    // When the process stops, waiting ends like a timeout. A later process reads the decision.
     awaitDecision: endWhen(awaitDecision, stopping.signal),
     endWaiting: () => stopping.abort(),
     clients: createClientMemory({ clock, openState }),
@@ -225,7 +227,7 @@ function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDeci
     awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
 }
 
-/** If the store cannot be read, the key's facts stay unknown. The call itself fails later. */
+/** If the store cannot be read, the key's permissions stay unknown. The call itself fails later. */
 function createLookUp(
   { followKey, own }: Deployment,
   key: string | undefined,
@@ -237,7 +239,7 @@ function createLookUp(
     try {
       return (await look()) ?? describeRefused(own, key);
     } catch (error) {
-      // The call itself reports a store that does not respond.
+      // An unresponsive store is reported by the call itself.
       if (explainStoreFault(error) === undefined) report(error);
       return undefined;
     }
@@ -260,18 +262,18 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   });
   const known = await readKnownKey(config, deployment, key);
   const keyContext = assistant.createKeyContext({ key, known }, noListeners);
-  // Explores the current access, because the remembered access may be outdated.
+  // Checks the current permissions, because the remembered ones may be outdated.
   await keyContext.explore(0);
   await assistant.close();
   return { toolbox, keyContext };
 }
 
-/** Never called: listing the tools calls none of them, and `serve` always listens. */
+/** Never called: commands that list tools call none of them, and `serve` always listens. */
 function refuse(): never {
   throw new Error("nothing listens here");
 }
 
-/** Returns the facts about the configured key, or about the key that a caller sent. */
+/** Returns what is known about the configured key, or about the key that a caller sent. */
 export async function readKnownKey(
   { base_url, link_origin }: Pick<Config, "base_url" | "link_origin">,
   { followKey, own }: Pick<Deployment, "followKey"> & Partial<Pick<Deployment, "own">>,
@@ -284,7 +286,10 @@ export async function readKnownKey(
   return known ?? { facts: undefined, linkHost, hasSecondHost: false };
 }
 
-/** Chooses the tools. It runs first, so that an invalid choice opens and creates nothing. */
+/**
+ * Selects the tools. Runs first, so an invalid selection fails before anything is opened or
+ * created.
+ */
 export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   try {
     return createToolbox({ mode, selection });
@@ -294,7 +299,7 @@ export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   }
 }
 
-/** The facts about a key that the embedded service rejects. */
+/** A key that the embedded service rejects. */
 const invalidKey: KnownKey = {
   facts: undefined,
   refusal: messages.key_invalid,
@@ -303,16 +308,16 @@ const invalidKey: KnownKey = {
 };
 const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here };
 
-/** Describes a key that the embedded service does not know. A remote server checks keys itself. */
+/** Describes a key that the embedded service does not know. A remote server checks its own keys. */
 function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
   if (own === undefined) return undefined;
   return isClientToken(key) ? clientKey : invalidKey;
 }
 
 /**
- * Finds the owner of a job that an earlier process began. With a remote server, all calls use the
- * configured key. The embedded service accepts the key's ID from its own process: each call checks
- * whether the key still exists, and what it may do.
+ * Finds who owns a job that an earlier process started, and so which key to resume it with. For a
+ * remote server, this is the configured key. The embedded service lends its own process a token by
+ * the key's ID, and each call checks the key's current permissions.
  */
 function createFindOwner(
   { config, deployment, toolbox }: AssistantOptions,
@@ -323,12 +328,12 @@ function createFindOwner(
   return async (plan, job, key_id) => {
     if (plan.origin !== origin) return undefined;
     const key = own === undefined ? readApiKey(config) : own.lendToken(key_id);
-    // The operator may have changed the key since.
+    // The operator may have changed the key since then.
     const isOther = own === undefined && printKey(key) !== job.key_print;
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
     const { access, call, linkHost } = createContext({ key, known }, noListeners);
-    // No record contains the ID of the request that applied the plan.
+    // The ID of the request that applied the plan was not saved.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
     // The job itself reports a key that no longer exists.

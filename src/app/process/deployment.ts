@@ -29,11 +29,11 @@ import { describeLinkOrigin } from "../http/addresses.ts";
 import { readDatabaseUrl } from "../data/secrets.ts";
 import { watchClock } from "./watch-clock.ts";
 
-/** The API's implementation: a remote server, or the embedded service in this process. */
+/** Where API calls go: to a remote server, or to the embedded service in this process. */
 export type Deployment = {
   readonly origin: string;
   readonly send: Send;
-  /** Reads the facts about a key without a request. A remote deployment returns nothing. */
+  /** Looks up a key without a request. Returns undefined for a remote server. */
   readonly followKey: Service["followKey"];
   /** Waypost's own state, which is closed with the deployment. */
   readonly state: LazyState;
@@ -49,23 +49,24 @@ export type Deployment = {
   readonly close: () => Promise<void>;
 };
 
-/** With `mustExist`, the embedded store is not changed. */
+/** With `mustExist`, a missing embedded store is an error, and nothing is written to it. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
-  /** Reads the origin of the embedded service's links. By default it uses the configured port. */
+  /**
+   * Returns the origin of the embedded service's links. Defaults to one with the configured port.
+   */
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
-  /** Whether to open a read-only database too, for commands that only list. */
+  /** Whether a read-only database is acceptable, for commands that only list. */
   readonly mayBeReadOnly?: boolean;
   readonly watchRequest?: WatchRequest | undefined;
-  /** Warns the operator of something to fix. */
+  /** Logs a warning that the operator should act on. */
   readonly warn?: ((facts: object, message: string) => unknown) | undefined;
 };
 
-/** Requests to this name are answered in this process, so it is never looked up. */
+/** Requests to this host are handled in this process, so DNS never looks it up. */
 const embeddedOrigin = "http://waypost.invalid";
 
-/** Opens the configured deployment, and closes it even after an error. */
 export async function withDeployment<Result>(
   options: DeploymentOptions,
   work: (deployment: Deployment) => Promise<Result>,
@@ -102,7 +103,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const writing = { store, setAlarm, report: warnOfOutages(report, warn) };
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
-  // Commands that only read leave no trace.
+  // Commands that only read do not count as key use.
   const keyUses = mustExist ? undefined : createKeyUses({ store, clock, setAlarm });
   const state = createLazyState(config, { ...options, tables: embedded.stateTables });
   const service = createService({
@@ -150,7 +151,7 @@ async function watchDatabase(
   const fault = await findWriteFault(db);
   const place = describeDatabase(readDatabaseUrl(config) ?? "");
   if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
-  // The statement names no table.
+  // The query uses no table.
   return watchClock(db as unknown as Kysely<unknown>, options);
 }
 
@@ -196,7 +197,7 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   };
 }
 
-/** Asks the caller to retry while the store, which has the keys, does not respond. */
+/** The keys are in the store, so while it does not respond, callers are asked to retry. */
 function refuseForNow(error: unknown): never {
   throw explainStoreFault(error) ?? error;
 }

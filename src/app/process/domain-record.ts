@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { getServers, promises } from "node:dns";
 
-/** The TXT record that proves that a project may use a domain. */
+/** The DNS TXT record that proves that a project may use a domain. */
 export type DomainRecord = { readonly name: string; readonly value: string };
 
 /**
- * Writes the record for one project, so that another project cannot use it. The DNS is public, so
- * the record contains no secret, and it stays valid after a restore.
+ * Builds the record of one project; another project cannot use it. DNS is public, so the record
+ * holds no secret. It stays valid after a restore from a backup.
  */
 export function writeDomainRecord(projectId: string, domain: string): DomainRecord {
   const digest = createHash("sha256")
@@ -15,11 +15,11 @@ export function writeDomainRecord(projectId: string, domain: string): DomainReco
   return { name: `_waypost.${domain}`, value: `waypost-verification=${digest.slice(0, 40)}` };
 }
 
-/** Returns why the record proves nothing, as the end of a sentence; undefined if it is valid. */
+/** Returns what is wrong with the record as the end of a sentence; undefined if it is valid. */
 export async function findRecordFault({ name, value }: DomainRecord): Promise<string | undefined> {
   try {
     const records = await createResolver().resolveTxt(name);
-    // DNS splits a long text into several strings.
+    // DNS splits long text into several strings.
     if (records.some((strings) => strings.join("").trim() === value)) return undefined;
     return "has a different value";
   } catch (error) {
@@ -29,7 +29,7 @@ export async function findRecordFault({ name, value }: DomainRecord): Promise<st
   }
 }
 
-/** A silent name server must not delay a command for as long as Node would wait. */
+/** Limits the wait for a name server that does not respond. Node would wait much longer. */
 function createResolver(): promises.Resolver {
   const resolver = new promises.Resolver({ timeout: 2000, tries: 2 });
   resolver.setServers(getServers());

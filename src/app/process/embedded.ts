@@ -29,8 +29,7 @@ import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 export type Embedded = {
   readonly store: Store;
   /**
-   * The state's tables, if the store's database contains them. Otherwise the state has its own
-   * file.
+   * The state's tables, if they are in the store's database. Otherwise, the state has its own file.
    */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
@@ -45,9 +44,9 @@ export const setAlarm: SetAlarm = (milliseconds, ring) => {
 export const random: Random = { bytes: randomBytes };
 
 export type EmbeddedOptions = {
-  /** Requires an existing store, and does not change it. */
+  /** A missing store is an error, and an existing one is not changed. */
   readonly mustExist?: boolean | undefined;
-  /** Checks the whole file first, however long that takes. */
+  /** Checks the integrity of the whole file first, which may take long. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -61,12 +60,12 @@ export async function openEmbedded(
   else prepareDataFolder(data);
   const sql = await openTables(place, options);
   const store = await openStore(sql, setAlarm, mustExist);
-  // The same connections can read the state's tables.
+  // The state's tables can be in the same database, so they share its connections.
   const own = sql as unknown as Sql<StateTables>;
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
   try {
-    // The state's tables record which folder has the owner's key.
+    // The state's tables record which data folder has the owner's key.
     if (stateTables !== undefined && !mustExist) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
     const isFirstStart = !mustExist && (await prepareFirstStart(starting));
@@ -93,12 +92,12 @@ async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Pro
   return openSqlite(join(place.data, file), { applicationId, checksAll });
 }
 
-/** Throws if another version wrote a file of the folder. The files stay as they are. */
+/** Throws if another version of Waypost wrote a file in the folder. Does not change the files. */
 export function refuseOtherVersions({ data }: DataPlace): void {
   const files = [storeDatabase, stateDatabase].map(({ file, ...known }) => {
     return { path: join(data, file), ...known };
   });
-  // Without a write-ahead log, opening a file changes nothing and rejects other versions too.
+  // Without a write-ahead log, opening a file changes nothing and rejects other versions, too.
   if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
   for (const { path, applicationId, migrations } of files) {
     if (!existsSync(path) || isEmptied(path)) continue;
@@ -106,13 +105,13 @@ export function refuseOtherVersions({ data }: DataPlace): void {
     try {
       refuseOtherVersion(path, migrations);
     } catch (error) {
-      // Opening the file reports any other problem.
+      // Other problems are reported when the file is opened.
       if (error instanceof StoreUnusable) throw error;
     }
   }
 }
 
-/** Rejects commands that change the embedded store, because a remote server does not use it. */
+/** Rejects commands that change the embedded store if a remote server is configured. */
 export function requireOwn({ base_url }: Pick<Config, "base_url">): void {
   if (base_url === undefined) return;
   throw new UsageFault(

@@ -2,7 +2,7 @@ import { messages } from "../../contract/messages.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
 import { readOutage } from "../../sql/faults.ts";
 
-/** Returns the message for a store that does not respond; undefined for any other error. */
+/** Returns the message for an unresponsive store; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
   // The service has already explained this error.
   if (error instanceof Problem && isOutage(error)) return error;
@@ -16,7 +16,7 @@ function isOutage({ status, message }: Problem): boolean {
 
 export type Warn = (facts: object, message: string) => unknown;
 
-/** Warns instead of reporting if the store does not respond, because outages are not bugs. */
+/** Logs an unresponsive store as a warning, because outages are not bugs. Reports other errors. */
 export function warnOfOutages(report: (error: unknown) => unknown, warn: Warn = () => undefined) {
   return (error: unknown): unknown => {
     if (explainStoreFault(error) === undefined) return report(error);

@@ -2,9 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-/**
- * Saves exports as private files for clients on this machine. The files are removed after an hour.
- */
+/** Saves exports as private files for clients on this machine. Removes them after an hour. */
 
 const lasts_ms = 60 * 60_000;
 
@@ -29,7 +27,7 @@ export async function saveExportFile(
   return path;
 }
 
-/** Removes only the files of this module, because users may keep others in the folder. */
+/** Removes only files that this module created, because users may keep others in the folder. */
 export async function removeEndedFiles(data: string, now: number): Promise<void> {
   const folder = findFolder(data);
   const names = await readdir(folder).catch(() => []);
@@ -41,7 +39,7 @@ export async function removeEndedFiles(data: string, now: number): Promise<void>
 const ourName = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.(?:csv|json)$/;
 
 async function removeIfEnded(path: string, now: number): Promise<void> {
-  // Another process of the folder may have removed the file meanwhile.
+  // Another process of the folder may have removed the file in the meantime.
   const file = await lstat(path).catch(() => undefined);
   if (file?.isFile() === true && file.mtimeMs <= now - lasts_ms) await rm(path, { force: true });
 }

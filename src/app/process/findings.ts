@@ -16,7 +16,7 @@ import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
 import { readTimeZone } from "./time-zone.ts";
 import type { ServedBy } from "../http/watch-proxies.ts";
 
-/** A line of `waypost doctor`: a check, with a fault, a warning or plain information. */
+/** A line of `waypost doctor`: what was checked, and a fault, a warning or plain information. */
 export type Finding = {
   readonly about: string;
   readonly fault?: string;
@@ -27,7 +27,7 @@ export type Finding = {
 export type Note = (finding: Finding) => void;
 
 /**
- * Runs a check. An error that the operator can fix is noted as a fault, and undefined is returned.
+ * Runs a check. Notes an error that the operator can fix as a fault, and then returns undefined.
  */
 export async function attempt<Result>(
   about: string,
@@ -43,9 +43,9 @@ export async function attempt<Result>(
   }
 }
 
-/** Lists consequences of the settings that the operator may not expect, and how to avoid them. */
+/** Lists effects of the settings that the operator may not expect, and how to avoid them. */
 export function listSettingNotes({ base_url, trusted_proxies }: Config): readonly string[] {
-  // Without WAYPOST_ALLOW_HTTP, such an address has already been rejected.
+  // Without WAYPOST_ALLOW_HTTP, such a URL has already been rejected.
   const isOpen = base_url !== undefined && isOpenHttp(base_url);
   return [
     ...(isOpen ? ["the key is sent unencrypted: use https in WAYPOST_BASE_URL"] : []),
@@ -55,7 +55,6 @@ export function listSettingNotes({ base_url, trusted_proxies }: Config): readonl
   ];
 }
 
-/** Notes whether the country file can be read, and its date. */
 export async function noteCountries(
   { geoip_file, country_header }: Config,
   note: Note,
@@ -104,11 +103,11 @@ type InspectionInput = {
   readonly config: Config;
   /** Undefined for a remote server, and before the first start. */
   readonly store: Pick<Store, "db"> | undefined;
-  /** The process that serves the folder, if one exists. */
+  /** The process that serves the data folder, if there is one. */
   readonly listener: ServedBy | undefined;
 };
 
-/** Warns of a proxy in front of Waypost that the settings do not list. */
+/** Warns of a proxy in front of Waypost that is missing from the settings. */
 export async function noteProxies(looked: InspectionInput, note: Note): Promise<void> {
   const { listener } = looked;
   // A stdio process serves only this machine, so it needs no proxy.
@@ -119,7 +118,7 @@ export async function noteProxies(looked: InspectionInput, note: Note): Promise<
 
 const met = "Requests arrive through a proxy that WAYPOST_TRUSTED_PROXIES does not name.";
 
-/** Waypost does not terminate TLS, so an https address needs a proxy that does. */
+/** Waypost does not terminate TLS, so an https URL implies a proxy. */
 async function findUnnamed({ config, store }: InspectionInput): Promise<string | undefined> {
   if (config.trusted_proxies !== undefined) return undefined;
   const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store)));
@@ -142,7 +141,7 @@ const hiddenAddresses =
   "can be matched to the link that was tapped. Set WAYPOST_TRUSTED_PROXIES to the proxy's " +
   "network (loopback if the proxy runs on this machine), then restart waypost serve";
 
-/** Notes problems with the open database: whether it can be written, its clock and its webhooks. */
+/** Notes whether the open database is writable, and problems with its clock and webhooks. */
 export async function noteStore(
   { db }: Pick<Store, "db">,
   config: Config,
@@ -160,12 +159,12 @@ export async function noteStore(
 /** SQLite has no clock of its own, so only PostgreSQL is checked. */
 async function noteClock(db: Store["db"], note: Note): Promise<void> {
   if (readEngine(db) === "sqlite") return;
-  // The statement names no table.
+  // The query uses no table.
   const fault = await findClockFault(db as unknown as Kysely<unknown>);
   note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }
 
-/** Short outages end without help, and a server that has just started has to catch up. */
+/** Short outages resolve themselves, and a server that has just started needs time to catch up. */
 const patience_ms = 5 * 60_000;
 /** `waypost webhooks list` shows the rest. */
 const mostFindings = 20;
@@ -198,9 +197,9 @@ async function noteWebhooks(
 }
 
 type OverdueEvents = {
-  /** When the oldest event that has been due for minutes was created. */
+  /** The creation time of the oldest overdue event. */
   readonly overdue: number | undefined;
-  /** Events since this time may still be delivered without help. */
+  /** Events after this time are not overdue yet. */
   readonly recent: number;
   readonly writeTime: (time: number) => string;
 };
@@ -210,7 +209,7 @@ function listFindings(
   { overdue, recent, writeTime }: OverdueEvents,
 ): readonly Omit<Finding, "about">[] {
   const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
-  // The full address may be a secret of the receiver.
+  // The full URL may contain the receiver's secret.
   const name = `${new URL(url).host} (${id})`;
   const found: Omit<Finding, "about">[] = [];
   if (overdue !== undefined && Math.max(overdue, last_at ?? 0) <= recent) {

@@ -4,7 +4,7 @@ import { findHttpTokenFile, keepToken, prepareDataFolder } from "../data/data-fo
 import { readGivenSecret, readIfThere } from "../data/secrets.ts";
 import { random } from "./embedded.ts";
 
-/** Reads the token that callers of a gateway send: the operator's, or else the folder's. */
+/** Reads the token that a gateway's callers send: the operator's, or else the data folder's. */
 export function openGatewayToken(config: Config): string {
   prepareDataFolder(config.data);
   const path = findHttpTokenFile(config.data);

@@ -12,29 +12,29 @@ import { removeEndedFiles } from "./export-files.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
 /**
- * The state, which is only opened when it is needed: most sessions need none and leave no file. It
- * is in the data folder, or in the store's database.
+ * The state, which is opened on first use: most sessions need none and leave no file. It is in the
+ * data folder or in the store's database.
  */
 export type LazyState = {
-  /** Whether the state may contain something, because its file exists. */
+  /** Whether the state's file or database exists. */
   readonly exists: () => boolean;
   readonly open: () => Promise<State>;
   /** Whether the state's tables have this program's version. True if the state is not open. */
   readonly isCurrent: () => Promise<boolean>;
-  /** Returns undefined if the state is not open. */
+  /** Returns the state only if it is open. */
   readonly peek: () => State | undefined;
   readonly close: () => Promise<void>;
 };
 
-/** Expired rows are removed soon, or after the next start. */
+/** How often to remove expired rows. */
 const removeEvery_ms = 60_000;
 
 type LazyOptions = {
-  /** The state's tables, if the store's database has them. `close` leaves it open. */
+  /** The state's tables, if the store's database has them. `close` does not close that database. */
   readonly tables?: Sql<StateTables> | undefined;
-  /** Creates no file and no tables. */
+  /** Prevents creating files and tables. */
   readonly mustExist?: boolean | undefined;
-  /** Checks the whole file first, however long that takes. */
+  /** Checks the integrity of the whole file first, which may take long. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -53,7 +53,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     opened = state;
     if (mustExist) return state;
     const remove = () => {
-      // A later run removes what cannot be removed now, for example because the disk is full.
+      // The next run retries, for example after the disk was full.
       removeEnded(state, data).catch(() => undefined);
     };
     remove();
@@ -76,7 +76,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     exists: () => readDatabaseUrl(place) !== undefined || existsSync(file),
     open: () => {
       opening ??= open().catch((error: unknown) => {
-        // The next call tries to open the state again.
+        // The next call retries.
         opening = undefined;
         throw error;
       });
@@ -91,9 +91,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   };
 }
 
-/**
- * Throws if the file was emptied, because the loss of approvals and jobs must not stay unnoticed.
- */
+/** Throws if the file was emptied, so that the loss of approvals and jobs is noticed. */
 function requireNotEmptied(file: string): void {
   if (!isEmptied(file)) return;
   throw new StoreUnusable(

@@ -14,8 +14,8 @@ export type Log = {
 };
 
 /**
- * Writes JSON lines to stderr synchronously, so that a crash loses none. The log is opened for its
- * first line, because most sessions log nothing.
+ * Writes JSON lines to stderr synchronously, so that a crash loses none. Opened on the first line,
+ * because most sessions log nothing.
  */
 export function createLog({ log }: Pick<Config, "log">): Log {
   const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));
@@ -27,7 +27,7 @@ export function createLog({ log }: Pick<Config, "log">): Log {
   };
 }
 
-/** Logs an unexpected error, and returns a reference to the log line. */
+/** Logs an unexpected error and returns a reference to its log line. */
 export function createReport(log: Log): Report {
   return (error, request, traceparent) => {
     const reference = randomUUID().slice(0, 8);
@@ -37,7 +37,7 @@ export function createReport(log: Log): Report {
   };
 }
 
-/** Describes an error by its name, message and stack, without the content of a request. */
+/** Describes an error by name, message and stack, without the content of a request. */
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

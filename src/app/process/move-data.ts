@@ -26,8 +26,8 @@ export type Source = { readonly known: KnownDatabase; readonly db: Kysely<unknow
 type MoveWork<Result> = (sources: readonly Source[]) => Promise<Result>;
 
 /**
- * Runs `work` while no other process can write to the source, and marks the source as moved. If
- * `work` fails or the process is killed, the source is unchanged.
+ * Runs `work` while no other process can write to the source, then marks the source as moved. If
+ * `work` fails or the process is killed, the source stays unchanged.
  */
 export async function lockSource<Result>(
   place: DataPlace,
@@ -65,21 +65,21 @@ async function lockPostgres<Result>(
   if (other !== undefined) throw refuseProcess(other);
   const lockAndWork = async (db: Kysely<unknown>) => {
     await stopWrites(db, present, target);
-    // A transaction that begins after locking sees everything that was written before.
+    // A transaction that starts after the lock sees all earlier writes.
     const read = (db: Kysely<unknown>) => work(present.map((known) => ({ known, db })));
     return store.readLong(read, { signal: staying, line: "migrate" });
   };
   return store.write(lockAndWork, { isLong: true });
 }
 
-/** The copy itself notices when the user stops the command. */
+/** Never cancels, because the copy itself notices when the user stops the command. */
 const staying = { hasLeft: () => false, onAbort: () => undefined };
 
 type OpenProcess = { readonly host: string; readonly pid: number };
 
 /**
- * Lists other processes that use a database. A pooler may keep the connection of a process that has
- * ended, so idle connections are ignored. Running processes query the clock regularly
+ * Lists other processes that use a database. Ignores idle connections, which a pooler may keep
+ * after their process ended. A running process is not idle: it queries the clock regularly
  * (`watch-clock.ts`).
  */
 async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
@@ -100,7 +100,7 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
 
 type CopySource = {
   readonly sources: readonly Source[];
-  /** The source of the data, whose folder has the keys. */
+  /** Where the data comes from. Its data folder has the keys. */
   readonly from: DataPlace;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
@@ -114,7 +114,9 @@ export async function fillTarget(
   return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
 }
 
-/** Returns the counts of a complete copy, if a command stopped before it marked the source. */
+/**
+ * Returns the row counts of a complete copy, if an earlier run stopped before marking the source.
+ */
 async function findCopies(
   place: DataPlace,
   { sources, from }: CopySource,
@@ -137,7 +139,7 @@ async function findCopies(
   return counts.length === 0 ? undefined : counts;
 }
 
-/** Returns nothing if the file does not exist or is not one of Waypost's. */
+/** Returns an empty list if the file is missing or not Waypost's. */
 function readFileMarks(path: string, table: string): readonly string[] {
   try {
     return readUnchanged(path, "name", table);

@@ -28,7 +28,9 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   return createClient({ target, send, clock, random, sleep, life, ledger, setTimer });
 }
 
-/** Opens a client that retries at once and counts no budget, because a user waits for it. */
+/**
+ * Opens a client that retries without waiting and skips rate limits, because a user waits for it.
+ */
 export function openProbe({ origin, send, own }: Deployment, key: string | undefined): Client {
   const target = { origin, key, checksConditions: own !== undefined };
   return createClient({ target, send, clock, random, sleep: () => Promise.resolve() });
@@ -46,9 +48,9 @@ type LedgerOptions = {
 };
 
 /**
- * Processes on this machine that use the same key at a remote server share its rate limits. The
- * shared count uses the time of day, which may jump, so each process also counts for itself. If the
- * data folder cannot be written, only that own count applies.
+ * Shares a remote server's rate limits between processes on this machine that use the same key. The
+ * shared count depends on the system clock, which may jump, so each process also keeps its own
+ * count. If the data folder is not writable, only that one applies.
  */
 export function shareBudgets(
   clock: Pick<Clock, "monotonic">,

@@ -11,11 +11,11 @@ import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import { readGivenSecret } from "../data/secrets.ts";
 
-/** Opens the metrics, which callers read with a token. Returns undefined if no token is set. */
+/** Opens the metrics, which need a token to read. Returns undefined if no token is set. */
 export async function openMetrics(config: Config) {
   const token = readGivenSecret(config, "metrics_token");
   if (token === undefined) return undefined;
-  // Most processes have no metrics, so they do not load this code.
+  // Loaded on demand, because most processes have no metrics.
   const { createMetrics } = await import("../../metrics/metrics.ts");
   const { createScrapeAnswers } = await import("../../metrics/answer-scrape.ts");
   const { contentType, write, ...counts } = createMetrics();

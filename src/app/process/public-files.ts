@@ -6,7 +6,10 @@ import { setAlarm } from "./embedded.ts";
 
 const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
 
-/** Fetches a file from a project's host, or from a host that keeps copies of such files. */
+/**
+ * Fetches a public file, such as an association file, from a project's host or from a CDN that
+ * caches it.
+ */
 export const fetchPublicFile: FetchFile = async (asked, signal) => {
   const { createFetchFile } = await import("../../network/hosts/fetch-file.ts");
   return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);

@@ -3,21 +3,21 @@ import type { Config } from "../../config.ts";
 import { nameOffset, openTimeZone, utc, type TimeZone } from "../../contract/local-time.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
 
-/** Returns the zone for displayed times: the operator's choice, or else the machine's. */
+/** Returns the time zone for displayed times: the operator's choice, or else the machine's. */
 export function readTimeZone(config: Pick<Config, "time_zone" | "machine_zone">): TimeZone {
   const { time_zone, machine_zone } = config;
   return time_zone === undefined ? findMachineZone(machine_zone) : openTimeZone(time_zone);
 }
 
 const machineLink = "/etc/localtime";
-/** The form of most names. Intl resolves other names, such as EST5EDT. */
+/** The format of most zone names. Intl resolves others, such as EST5EDT. */
 const usualName = /^(?!Etc\/)[A-Z]\w+(?:\/[A-Z][\w+-]*)+$/;
-/** In most zones, one of these times has summer time. */
+/** In most zones with daylight saving time, one of these dates has it. */
 const halfYears = [Date.UTC(2026, 0), Date.UTC(2026, 6)] as const;
 
 /**
- * Finds the machine's zone without Intl if possible, because Intl takes longer than the whole
- * start. The name is read from the same place as in the runtime, and the offsets come from Date.
+ * Finds the machine's zone, without Intl if possible, because Intl takes longer than the rest of
+ * the start. The name comes from the same place as in the runtime, and the offsets come from Date.
  */
 function findMachineZone(setting: string | undefined): TimeZone {
   // As in other programs, a leading colon is ignored.
@@ -25,10 +25,10 @@ function findMachineZone(setting: string | undefined): TimeZone {
   const isPath = given.startsWith("/");
   const found = isPath ? readLink(given) : given;
   const name = found !== undefined && usualName.test(found) ? found : undefined;
-  // For a path in the setting, Date knows the offset but not the summer time.
+  // For a path in the setting, Date knows the offset but not daylight saving time.
   const isOdd = isPath && setting !== undefined;
   if (isOdd && name !== undefined && isTimeZone(name)) return openTimeZone(name);
-  // If Date does not know the name or finds no file, it uses UTC all year.
+  // For an unknown name or a missing file, Date uses UTC all year.
   const isUtc = halfYears.every((time) => readMachineOffset(time) === 0);
   if (isUtc && name === undefined) return utc;
   return { name: isUtc || name === undefined ? askName() : name, readOffset: readMachineOffset };

@@ -13,7 +13,7 @@ type ClockWatchOptions = {
 /** Shorter than the timeout of idle connections. Each query also shows that this process runs. */
 const lookEvery_ms = 10_000;
 
-/** Compares the clocks until it is stopped. */
+/** Compares the clocks at intervals until the returned function is called. */
 export async function watchClock(
   db: Kysely<unknown>,
   { warn, report }: ClockWatchOptions,
@@ -25,7 +25,7 @@ export async function watchClock(
       if (fault !== undefined && !isWarned) warn({}, fault);
       isWarned = fault !== undefined;
     } catch (error) {
-      // Whatever else needs the database reports that it does not respond.
+      // Other database queries report that the database does not respond.
       if (explainStoreFault(error) === undefined) report(error);
     }
   };
@@ -34,10 +34,10 @@ export async function watchClock(
   return () => clearInterval(timer);
 }
 
-/** The clocks of two machines within this limit never differ by too much. */
+/** If two machines stay within this limit, their clocks differ by no more than `mostSkew_ms`. */
 const most_ms = mostSkew_ms / 2;
 
-/** Describes the problem with this machine's clock, if there is one. */
+/** Describes what is wrong with this machine's clock, or returns undefined. */
 export async function findClockFault(db: Kysely<unknown>): Promise<string | undefined> {
   const ahead_ms = await compareClocks(db);
   if (Math.abs(ahead_ms) <= most_ms) return undefined;
@@ -49,7 +49,7 @@ export async function findClockFault(db: Kysely<unknown>): Promise<string | unde
   );
 }
 
-/** Returns by how much this clock is ahead for certain, however long the query took. */
+/** Returns how far this clock is certainly ahead, however long the query took. */
 async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
   const { rows } = await selectTime.execute(db);

@@ -13,7 +13,7 @@ export type Watches = {
 };
 
 /**
- * Counts requests, tool calls, visits and MCP messages, and logs them at the level debug. The log
+ * Counts requests, tool calls, visits and MCP messages, and logs them at debug level. The log
  * contains no text from visitors or assistants.
  */
 export function watchWork(

@@ -22,7 +22,7 @@ export function openDeliverer(store: Store, { config, state, report }: Deliverin
 }
 
 /**
- * Moves notices of jobs and approvals into the queue of webhook events. If the process is killed
+ * Moves notices about jobs and approvals to the queue of webhook events. If the process is killed
  * between the two writes, the notice is queued again with the same ID.
  */
 export function createForwarder(

@@ -15,7 +15,7 @@ type OperatorOptions = {
   readonly mayCreate?: boolean;
 };
 
-/** Runs a command as the operator, whose changes are recorded in the history. */
+/** Runs a command as the operator, and records its changes in the history. */
 export async function withOperator<Result>(
   config: Config,
   work: (operator: Operator) => Promise<Result>,
@@ -39,7 +39,7 @@ export async function withOperator<Result>(
   });
 }
 
-/** Finds a project by ID or subdomain. If only one exists, the name may be omitted. */
+/** Finds a project by ID or subdomain. The name is optional if only one project exists. */
 export async function requireProject(db: Db, name: string | undefined): Promise<StoredProject> {
   const found = name === undefined ? await findOnlyProject(db) : await findNamed(db, name);
   if (found !== undefined) return found;
