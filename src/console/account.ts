@@ -17,14 +17,14 @@ import type {
 /** What a signed-in user can see and do. */
 export type Account = {
   readonly projectName: string | undefined;
-  /** The link host, or the remote server's address if the link host is unknown. */
+  /** The link host, or the remote server's URL if the link host is unknown. */
   readonly host: string | undefined;
   readonly facts: readonly (readonly [name: string, text: string])[];
   readonly connection: Connection;
   /** Whether the key, the operator's settings and the mode allow a tool. */
   readonly mayUse: (tool: string) => boolean;
   /**
-   * Calls a tool that needs no approval, with the same checks as for an assistant. `more` holds
+   * Calls a tool that needs no approval, with the same checks as for assistants. `more` holds
    * arguments that assistants cannot pass.
    */
   readonly call: <Name extends ToolName>(
@@ -37,26 +37,26 @@ export type Account = {
     tool: Name,
     args: JsonObject,
   ) => Promise<ToolResults[Name] | undefined>;
-  /** Calls a tool that changes something and may need approval. */
+  /** Calls a tool that changes data and may need approval. */
   readonly act: (tool: string, args: JsonObject) => Promise<ChangeResult<ChangedRecord>>;
   readonly timeZone: TimeZone;
-  /** Today's date in the time zone of statistics. */
+  /** Today's date in the time zone of the statistics. */
   readonly readToday: () => string;
-  /** Whether this process stores the links, and not a remote server. */
+  /** Whether this process stores the links, rather than a remote server. */
   readonly isOwn: boolean;
   /** Returns undefined if the key has no such record. */
   readonly readRecord: <Kind extends RecordKind>(
     kind: Kind,
     id: string,
   ) => Promise<CallResult<Records[Kind]> | undefined>;
-  /** Both functions return undefined if the address is too long for a QR code. */
+  /** Both functions return undefined if the URL is too long for a QR code. */
   readonly qr: {
     readonly drawSvg: (address: string) => Promise<string | undefined>;
     readonly drawPng: (address: string) => Promise<Uint8Array | undefined>;
   };
-  /** Returns a page that `preview_template` rendered, by the token in its address. */
+  /** Finds a page that `preview_template` rendered, by the token in its URL. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
-  /** Approves a question. Returns a rejection if the approval is not accepted. */
+  /** Approves a question. Returns why the approval was rejected, or undefined. */
   readonly approve: (
     questionId: string,
     typed: TypedApproval,
@@ -73,11 +73,11 @@ type ToolName = keyof ToolResults;
 type ToolAnswer<Name extends ToolName> = Promise<CallResult<ToolResults[Name]>>;
 
 /**
- * Administrative actions that the API does not offer. `mayUse` says which of them the key may use.
+ * Administrative actions that the API does not offer. `mayUse` returns which ones the key may use.
  */
 export type Administration = {
   readonly listKeys: () => Promise<ChangeResult<KeyList>>;
-  /** `once` is unique to the form, so submitting the form twice creates one key. */
+  /** `once` is unique per form, so submitting it twice creates only one key. */
   readonly createKey: (
     request: Once & { readonly role: Role; readonly scopes: readonly Scope[] },
   ) => Promise<ChangeResult<IssuedKey>>;
@@ -85,11 +85,11 @@ export type Administration = {
   /** `isOwn` is true if the user signed in with the revoked key. */
   readonly revokeKey: (id: string) => Promise<ChangeResult<{ readonly isOwn: boolean }>>;
   readonly revokeClientKey: (id: string) => Promise<ChangeResult<void>>;
-  /** `delivers` says whether this process delivers events. */
+  /** `delivers`: whether this process delivers events. */
   readonly listWebhooks: () => Promise<
     ChangeResult<{ readonly delivers: boolean; readonly webhooks: readonly ListedWebhook[] }>
   >;
-  /** `dead` holds the latest events that Waypost stopped retrying. */
+  /** `dead`: the latest events that Waypost stopped retrying. */
   readonly showWebhook: (
     id: string,
   ) => Promise<
@@ -100,7 +100,7 @@ export type Administration = {
   ) => Promise<ChangeResult<NewWebhook>>;
   readonly revokeWebhook: (id: string) => Promise<ChangeResult<void>>;
   readonly testWebhook: (id: string) => Promise<ChangeResult<WebhookTest>>;
-  /** Resends one failed event, or all failed events of the webhook if `eventId` is empty. */
+  /** Resends a failed event, or all failed events of the webhook if `eventId` is empty. */
   readonly resendEvents: (id: string, eventId: string) => Promise<ChangeResult<number>>;
   readonly readProjectSettings: (id: string) => Promise<ChangeResult>;
   readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<ChangeResult<void>>;
@@ -109,7 +109,7 @@ export type Administration = {
     readonly search: string;
     readonly kind: string | undefined;
   }) => Promise<ChangeResult<DeletedPage>>;
-  /** Each item is written as `kind:id`. */
+  /** Each item has the form `kind:id`. */
   readonly restoreDeleted: (items: readonly string[]) => Promise<ChangeResult<RestoredItems>>;
   readonly readSettings: () => Promise<ChangeResult<ServerSettings>>;
 };
@@ -152,11 +152,14 @@ export type ShownSetting = {
 
 /** How to connect an assistant to the same links. */
 export type Connection = {
-  /** The arguments of `node` for a stdio server; undefined if that server would use another key. */
+  /**
+   * The arguments for `node` to start a stdio server; undefined if that server would use another
+   * key.
+   */
   readonly command: readonly string[] | undefined;
-  /** The address for MCP clients; undefined if this process does not serve MCP over HTTP. */
+  /** The URL for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;
-  /** What MCP clients send as the bearer token, in words. */
+  /** A description of the bearer token for MCP clients. */
   readonly secret: string;
 };
 
@@ -173,38 +176,38 @@ export type CallError = {
   readonly problems?: readonly ShownProblem[] | undefined;
 };
 
-/** A change that needs the user's approval, with markup from the approval page. */
+/** A change that needs the user's approval, with the approval page's markup. */
 export type ConsoleQuestion = {
   readonly id: string;
   readonly title: string;
   readonly button: string;
   readonly destroys: boolean;
   readonly facts: string;
-  /** Markup of link pages before and after the change; may be empty. */
+  /** HTML of the link's page before and after the change; may be empty. */
   readonly frames: string;
-  /** Markup of one page of the plan's rows; may be empty. */
+  /** HTML of one page of the plan's rows; may be empty. */
   readonly rows: string;
-  /** The number of links that the user has to type; undefined if only a few links change. */
+  /** The number of links, which the user must type; undefined for small changes. */
   readonly count: number | undefined;
-  /** The remaining PIN attempts, after a wrong PIN. Undefined if no PIN is needed. */
+  /** The remaining attempts after a wrong PIN. Undefined if no PIN is needed. */
   readonly pin: { readonly left: number | undefined } | undefined;
   readonly blocked: string | undefined;
 };
 
-/** Why an approval is rejected: the question has expired, or the input is wrong. */
+/** Why an approval was rejected: the question has expired, or the input is wrong. */
 export type ApprovalRejection =
   { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
 export type TypedApproval = { readonly pin: string; readonly count: string };
 
-/** A pending approval of an assistant, as the start page lists it. */
+/** An assistant's pending approval, as listed on the start page. */
 export type ListedQuestion = {
-  /** The address of the approval page. */
+  /** The URL of the approval page. */
   readonly address: string;
   readonly title: string;
-  /** Which assistant asks, by the name that it reported, in quotes. */
+  /** The assistant that requests approval, by its self-reported name in quotes. */
   readonly lead: string;
-  /** The server of the links, the key and the time of the request. */
+  /** The links' server, the key and the time of the request. */
   readonly origin: string;
   readonly term: string;
 };
@@ -218,13 +221,13 @@ export type LinksFile = {
 
 export type PlanPosition = {
   readonly page: number;
-  /** If set, only this row is shown, with its full text. */
+  /** If set, shows only this row, in full. */
   readonly row: number | undefined;
   readonly conflicts: number;
 };
 
 export type ShownPlan = {
-  /** The number of rows for each action. */
+  /** The number of rows per action. */
   readonly counts: Readonly<Record<string, number>>;
   /** Undefined if nothing is left to apply. */
   readonly question: ConsoleQuestion | undefined;

@@ -7,14 +7,14 @@ import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
 
 /**
- * Runs what a form does. If the change needs approval, a page shows the change and the same form
- * again. Sending that form approves only what the page showed. If the change has become a different
- * one, the page shows the new change.
+ * Runs a form's action. If the change needs approval, a page shows it together with the same form.
+ * Submitting that form approves only the change that was shown. If the change is different by then,
+ * the page shows the new one.
  */
 
 type ConsoleAct<Result, Done> = {
   readonly run: () => Promise<ChangeResult<Result>>;
-  /** The page that Cancel opens. If omitted, Cancel shows the form again as it was sent. */
+  /** Where Cancel goes. If omitted, Cancel returns to the form with its input. */
   readonly back?: string;
   readonly done: (result: Result) => Done | Promise<Done>;
   readonly failed: (failure: CallError) => Reply | Promise<Reply>;
@@ -30,7 +30,7 @@ export async function act<Result, Done = Reply>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // The page showed exactly this question, so sending its form approves it.
+  // The page showed exactly this question, so submitting its form approves it.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);
@@ -39,7 +39,7 @@ export async function act<Result, Done = Reply>(
   if (answer.kind === "done") return done(answer.result);
   if (answer.kind === "failed") return failed(answer.failure);
   const { question } = answer;
-  // A different question means that the change is no longer the one that the page showed.
+  // A different question means that the change differs from the one on the page.
   const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
   const why = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
   const no = back === undefined ? leave : { to: back };
@@ -56,14 +56,14 @@ export async function act<Result, Done = Reply>(
 }
 
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
-  /** The page that Cancel opens. Opening the address directly redirects there too. */
+  /** Where Cancel goes. A GET request to the page's URL also redirects there. */
   readonly back: (visit: Visit) => string;
   readonly run: (visit: Visit, form: Form) => Promise<ChangeResult<Result>>;
   readonly done: (result: Result, visit: Visit) => Reply;
   readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
 };
 
-/** Creates the page behind a button, which only asks for approval if the change needs it. */
+/** Creates the page behind a button. It asks for approval only if the change needs it. */
 export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {
@@ -88,10 +88,10 @@ function describeFault(fault: ApprovalRejection | undefined): string | undefined
   return fault?.kind === "over" ? expired : fault?.text;
 }
 
-/** The name of the Cancel button that returns to the typed form. */
+/** The name of the Cancel button that returns to the form with its input. */
 export const leave = "leave";
 
-/** Hashes a question, so that a form can state which question its page showed. */
+/** Hashes a question, so that a form can state which question the user saw. */
 export function printQuestion({ title, facts, count }: ConsoleQuestion): string {
   const text = JSON.stringify([title, facts, count]);
   return createHash("sha256").update(text).digest("base64url");
@@ -101,11 +101,11 @@ type QuestionView = {
   readonly question: ConsoleQuestion;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
-  /** How the user cancels: by opening another page, or by returning to the form. */
+  /** Where Cancel goes: to another page, or back to the form. */
   readonly no: { readonly to: string } | "leave";
   readonly noLabel?: string;
   readonly fault?: string | undefined;
-  /** Whether leaving the page loses input. */
+  /** Whether leaving the page discards input. */
   readonly isTyped?: boolean;
 };
 

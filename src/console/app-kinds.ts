@@ -102,17 +102,14 @@ export const appKinds: readonly AppKind[] = [
 export type AppChoices = {
   readonly kind: AppKind;
   readonly choices: readonly Choice[];
-  /** How many apps the choices leave out. */
+  /** The number of apps that are not among the choices. */
   readonly more: number;
 };
 
 const mostListed = 25;
 const mostOfName = 80;
 
-/**
- * Leaves out kinds that the key may not list. `chosen` holds the ID of the selected app of each
- * kind.
- */
+/** Lists the kinds of apps that the key may list. `chosen` holds the selected app's ID per kind. */
 export async function listAppChoices(
   account: Account,
   chosen: Readonly<Record<string, string>>,
@@ -135,7 +132,10 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/** Names the field for an app that is not listed. Its text takes precedence over the choice. */
+/**
+ * Names the input for the ID of an app that is not among the choices. The input overrides the
+ * choice.
+ */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

@@ -1,5 +1,5 @@
 /**
- * The path of styles and scripts. Signed-out visitors need them too, so it is below the sign-in
- * page.
+ * The path of styles and scripts. It is below the sign-in page, because signed-out visitors need
+ * them too.
  */
 export const assetPath = "/sign-in/files/";

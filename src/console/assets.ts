@@ -6,8 +6,7 @@ import { canUnpack } from "../network/pack-page.ts";
 import { assetPath } from "./asset-path.ts";
 
 /**
- * Styles and scripts, bundled by the build. Their addresses change with their contents, so browsers
- * cache them.
+ * Styles and scripts, bundled by the build. Their URLs contain a hash, so browsers can cache them.
  */
 
 type SentAsset = {
@@ -28,7 +27,7 @@ export function isAsset(path: string): boolean {
   return path.startsWith(assetPath);
 }
 
-/** Assets contain no data of a request, so compressing them leaks no secrets. */
+/** Compression is safe here, because assets contain no data from a request. */
 export function findAsset(path: string, request: Request): SentAsset | undefined {
   const file = files.map(readAsset).find(({ address }) => address === path);
   if (file === undefined) return undefined;

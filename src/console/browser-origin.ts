@@ -4,17 +4,17 @@ import { readCookies, type CookieAccess } from "./cookies.ts";
 
 /** The origin that a browser uses, and whether secrets may be sent there. */
 export type BrowserOrigin = {
-  /** The origin as the browser writes it. */
+  /** The origin, as the browser sends it. */
   readonly origin: string;
   readonly isSecure: boolean;
-  /** The base path of the console, without a slash at its end. */
+  /** The console's base path, without a trailing slash. */
   readonly base: string;
   readonly cookies: CookieAccess;
 };
 
 type ConsolePlace = {
   readonly publicUrl: string | undefined;
-  /** The base path, without a slash at its end. */
+  /** The console's base path, without a trailing slash. */
   readonly base: string;
 };
 
@@ -25,8 +25,8 @@ type BrowserRequest = {
 };
 
 /**
- * Returns undefined if the page would cross a network unencrypted: plain HTTP is only allowed on
- * this machine. Behind a proxy that terminates TLS, the operator sets the public address.
+ * Returns undefined if the page would cross a network unencrypted: plain HTTP is allowed only on
+ * this machine. Behind a proxy that terminates TLS, the operator sets the public URL.
  */
 export function readBrowserOrigin(
   received: BrowserRequest,
@@ -42,13 +42,14 @@ export function readBrowserOrigin(
   return { origin, isSecure, base, cookies: readCookies(request, { host, isSecure, base }) };
 }
 
-/** Whether the browser runs on this machine. With HTTPS it may run anywhere. */
+/** Whether the browser must be on this machine. With HTTPS, it may be anywhere. */
 export function isLocal({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
 
 /**
- * Checks the client's IP address, because the Host header does not show where a request comes from.
+ * Checks the client's IP address, because the Host header does not prove where a request comes
+ * from.
  */
 function isFromThisMachine({ request, address }: BrowserRequest): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);

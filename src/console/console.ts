@@ -27,7 +27,7 @@ import {
   type SignInOptions,
 } from "./sign-in.ts";
 
-/** The console: the pages for managing links in a browser. */
+/** The console: the web pages for managing links. */
 
 type Console = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
@@ -37,12 +37,11 @@ export type ConsoleOptions = SignInOptions & {
   readonly openRows: () => Promise<SessionRows>;
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
-  /** The base path, without a slash at its end. Throws if a random path cannot be saved. */
+  /** The base path, without a trailing slash. Throws if a random path cannot be saved. */
   readonly openBase: () => string;
   readonly clock: Clock;
-  /** Returns the message for a store that does not respond, and undefined for any other error. */
+  /** Returns the message for an unresponsive store; undefined for any other error. */
   readonly explainStoreFault: (error: unknown) => Problem | undefined;
-  /** Logs an unexpected error, and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 
@@ -74,15 +73,15 @@ export function createConsole(options: ConsoleOptions): Console {
 }
 
 /**
- * Sends styles and scripts, and rejects requests that no session allows. Returns undefined for all
- * other requests.
+ * Sends styles and scripts, and rejects requests that are invalid for every session. Returns
+ * undefined for all other requests.
  */
 function sendAssetOrRefuse(
   request: Request,
   url: URL,
   options: ConsoleOptions,
 ): Response | undefined {
-  // Another site can point its own name at this server, so unknown names are rejected.
+  // Another site can point its own domain at this server, so unknown hosts are rejected.
   if (!options.hostnames.includes(url.hostname)) {
     return respondText(403, "Wrong host name", explainHost(options.publicUrl));
   }
@@ -94,7 +93,7 @@ function sendAssetOrRefuse(
     if (file === undefined) return respondText(404, "Not found", "This file does not exist.");
     return respondFile(file.type, file.body, file.headers);
   }
-  // A client key cannot open the console, so its caller gets an error instead of the sign-in page.
+  // Client keys cannot open the console, so API clients get an error instead of the sign-in page.
   const header = request.headers.get("authorization") ?? "";
   if (!isClientToken(readHeaderKey(header) ?? header)) return undefined;
   const asks = [["www-authenticate", "Bearer"]] as const;
@@ -117,7 +116,8 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   if (typeof form === "string") return showRejection(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
-    // A form from an earlier session changes nothing. The page shows it for the user to resend.
+    // A form from an earlier session changes nothing. The page shows its input for the user to
+    // resend.
     if (!isOurs) return showPage(session, url, { kept: form });
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });
@@ -127,7 +127,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
 }
 
-/** Returns the page's address without the base path, or undefined outside the console. */
+/** Returns the URL without the base path, or undefined outside the console. */
 function findOwn(url: URL, { base }: BrowserOrigin): URL | undefined {
   const path = isSignIn(url.pathname) ? undefined : removeBase(url.pathname, base);
   if (path === undefined) return undefined;
@@ -142,7 +142,7 @@ function isSignOut({ pathname }: URL): boolean {
   return pathname === signOut;
 }
 
-/** Uploads are read into memory, so only a signed-in user may send one. */
+/** Uploads are read into memory, so only signed-in users may send them. */
 async function readSent(
   arrival: Arrival,
   url: URL,
@@ -153,12 +153,12 @@ async function readSent(
   return page?.takesFile === true ? readUpload(arrival) : "foreign";
 }
 
-/** Anyone can send these forms, so they must be short and only a few are read at a time. */
+/** Anyone can send these forms, so their size and number at a time are limited. */
 async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Response> {
   const { request, url, address, place } = arrival;
   let form: Form | undefined;
   if (request.method === "POST") {
-    // Signing out works below any path, so that the response does not reveal the base path.
+    // Accepts sign-out below any path, so that the response does not reveal the base path.
     if (url.pathname.endsWith(signOut)) return respondGo("/sign-in");
     if (isUpload(request)) return renderUploadAgain(arrival);
     const sent = await readForm(arrival, (message) => read(message, address));
@@ -200,7 +200,7 @@ const insecure =
   "Your key would travel unencrypted. Open the console on the machine that runs Waypost, or use " +
   "HTTPS: put a TLS proxy in front of Waypost, and pass its address with --public-url.";
 
-/** A proxy that replaces the Host header is a common cause. */
+/** A common cause is a proxy that replaces the Host header. */
 function explainHost(publicUrl: string | undefined): string {
   const advice =
     publicUrl === undefined
@@ -263,7 +263,7 @@ const nothingThere: Reply = {
     <p><a class="button" href="/">Go to Start</a></p>`,
 };
 
-/** A form may have changed something before the store failed. */
+/** The submitted form may have changed something before the store failed. */
 function showOutage(problem: Problem, { method }: Request): Response {
   const { message, status, headers } = problem;
   const code = readOutageCode(problem);

@@ -1,6 +1,6 @@
 import { html, type Html } from "./html.ts";
 
-/** A preview of a link's page inside a drawn phone or screen. */
+/** Previews a link's page inside a drawn phone or screen. */
 
 export const platforms = ["ios", "android", "desktop"] as const;
 export type DevicePlatform = (typeof platforms)[number];
@@ -39,7 +39,7 @@ export function renderDevice({ platform, look, source, host }: DeviceView): Html
   </div>`;
 }
 
-/** Replaces the page where visitors do not see one. */
+/** Shown instead of a page on devices whose visitors see none. */
 export function renderLeave(platform: DevicePlatform, text: Html): Html {
   return html`<div class="device ${platform}">
     <p class="bar" aria-hidden="true"></p>
@@ -47,7 +47,7 @@ export function renderLeave(platform: DevicePlatform, text: Html): Html {
   </div>`;
 }
 
-/** Renders the choice of a device. The style sheet shows only the chosen device. */
+/** Renders radio buttons for the device. The style sheet shows only the selected one. */
 export function renderPlatforms(chosen: DevicePlatform, form?: string): Html {
   return renderChoice({ name: "platform", legend: "Device", labels: platformNames, chosen, form });
 }
@@ -61,7 +61,7 @@ type RadioGroup = {
   readonly legend: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly chosen: string;
-  /** The ID of the form, if the buttons are outside of it. */
+  /** The ID of the form, if the radio buttons are outside of it. */
   readonly form: string | undefined;
 };
 
@@ -91,14 +91,14 @@ const meta = /<meta name="color-scheme" content="[^"]*">/i;
 const declared = /(?<![-\w])color-scheme\s*:\s*[a-z][a-z ]*/gi;
 
 /**
- * Prepares a page for its frame. A frame cannot choose its color scheme, so media queries are
- * replaced. Links open a new window, which the frame's policy blocks.
+ * Prepares a page for a frame. Media queries are replaced, because a frame cannot choose its color
+ * scheme. Links open a new window, which the frame's policy blocks.
  */
 export function writeFramed(page: string, look: Look): string {
   const [start = ""] = doctype.exec(page) ?? [];
   const rest = page
     .slice(start.length)
-    // The first query always matches, the second never does.
+    // Replaces the query with one that always matches, or with one that never does.
     .replace(query, (_, scheme: string) =>
       scheme.toLowerCase() === look ? "(min-width:0)" : "(max-width:0)",
     )

@@ -7,20 +7,19 @@ import { html, type Html, type Part } from "./html.ts";
 import type { Form } from "./page.ts";
 import { renderFault, renderHidden, renderOption } from "./parts.ts";
 
-/** Form fields: their values, their problems and what the user changed. */
+/** Form fields: their values, their errors and what the user changed. */
 
 export type Field = {
   readonly name: string;
-  /** `lines` is a list of texts, each on its own line; `checks` is a list of texts to tick. */
+  /** `lines` is a list with one entry per line; `checks` is a list of checkboxes. */
   readonly kind: "text" | "area" | "lines" | "check" | "choice" | "checks";
-  /** If omitted, the label is derived from the name. */
+  /** Defaults to a label derived from the name. */
   readonly label?: string;
   readonly hint?: string;
-  /** Whether the field takes the full width. */
   readonly isBroad?: boolean;
-  /** Whether keyboards must not correct the text, because a machine reads it. */
+  /** Turns off autocorrection, because a machine reads the text. */
   readonly isExact?: boolean;
-  /** The property of the record, if its name differs from the field's name. */
+  /** The property of the record, if it differs from the field's name. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
   readonly groups?: readonly (Choice & { readonly choices: readonly Choice[] })[];
@@ -47,17 +46,17 @@ export function readTyped(fields: readonly Field[], form: Form): Values {
   });
 }
 
-/** Reads the values that the form was shown with, or their digests. */
+/** Reads the original values of the form, or their hashes. */
 export function readShown(fields: readonly Field[], form: Form): Values {
   return collect(fields, ({ name }) => unifyLines(form.read(writeShownName(name))));
 }
 
-/** Hidden fields with the original values, which are compared with the current ones on submit. */
+/** Renders the original values as hidden fields, to detect concurrent changes on submit. */
 export function renderShown(fields: readonly Field[], shown: Values): readonly Html[] {
   return fields.map(({ name }) => renderHidden(writeShownName(name), printValue(shown[name])));
 }
 
-/** Replaces a long value by its digest, because the form already contains the value. */
+/** Hashes a long value, because the form already contains it once. */
 export function printValue(value = ""): string {
   return value.length > longestPrint ? digestOf([value]) : value;
 }
@@ -78,7 +77,7 @@ function writeCheck(isOn: boolean): string {
   return isOn ? on : "";
 }
 
-/** Browsers send CRLF line ends. */
+/** Browsers send CRLF line endings. */
 function unifyLines(text: string): string {
   return text.replaceAll("\r\n", "\n");
 }
@@ -93,7 +92,7 @@ export function listChanged(
   );
 }
 
-/** Writes the arguments of a call that sets these fields to the typed values. */
+/** Builds the arguments of a call that sets these fields to the typed values. */
 export function writeFields(
   fields: readonly Field[],
   typed: Values,
@@ -115,8 +114,8 @@ export function splitLines(text = ""): readonly string[] {
 }
 
 /**
- * Makes the browser warn before unsaved changes are lost. With `isTyped`, the form contains unsaved
- * changes from the start.
+ * Makes the browser warn before unsaved changes are lost. `isTyped`: the form already contains
+ * some.
  */
 export function renderGuard(isTyped: boolean): Html {
   return html` data-guard="${isTyped ? "typed" : ""}"`;
@@ -131,7 +130,7 @@ export function renderOthers(fields: readonly Field[], failure: CallError | unde
   );
 }
 
-/** A problem with `ios_app.team_id` or `ios_app_id` belongs to the field `ios_app`. */
+/** An error of `ios_app.team_id` or `ios_app_id` belongs to the field `ios_app`. */
 function isAbout({ name, member = name }: Field, problem: ShownProblem): boolean {
   const [field] = (problem.field ?? "").split(".");
   return field === name || field === member;
@@ -203,7 +202,7 @@ function renderInput(
   const exact = isExact && html` spellcheck="false" autocapitalize="off"`;
   const given = html`id="${name}" name="${name}" dir="auto" ${exact} ${about}`;
   if (kind === "area" || kind === "lines") {
-    // Browsers drop a line break at the start of a text area, so one is added.
+    // Browsers drop a line break at the start of a textarea, so one is added.
     return html`<textarea ${given}>${`\n${value}`}</textarea>`;
   }
   return html`<input ${given} value="${value}" autocomplete="off" />`;

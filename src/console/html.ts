@@ -1,9 +1,9 @@
 import { html as writeHtml, raw } from "hono/html";
 
-/** Markup with escaped values. */
+/** HTML with escaped values. */
 export type Html = ReturnType<typeof raw>;
 
-/** What markup may contain: false, null and undefined render nothing. */
+/** What HTML may contain. False, null and undefined render nothing. */
 export type Part = Html | string | number | false | null | undefined | readonly Part[];
 
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
@@ -17,7 +17,7 @@ function shorten(strings: TemplateStringsArray): TemplateStringsArray {
   return Object.assign(texts, { raw: strings.raw });
 }
 
-/** Marks markup as safe because other code has already escaped it. */
+/** Marks a string as safe HTML that other code has already escaped. */
 export function trust(markup: string): Html {
   return raw(markup);
 }

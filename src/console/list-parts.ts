@@ -7,7 +7,7 @@ import { renderBox, renderFault, renderOption, renderTable, type RowColumn } fro
 
 /** Parts of list pages: rows, search, filters and paging. */
 
-/** Redirects to the last page if the requested one does not exist. Items may have been deleted. */
+/** Redirects to the last page if the requested page no longer exists. */
 export function goToLast(
   { pathname, searchParams }: URL,
   answer: ChangeResult<{ readonly meta?: ReceivedMeta }>,
@@ -100,12 +100,14 @@ export function writeListAddress(
   return `${address}?${String(new URLSearchParams([...narrowed, ...Object.entries(more)]))}`;
 }
 
-/** Links to the pages of a list. The page number is appended to `address`. */
+/**
+ * Links to the pages of a list. `address` is the start of their URLs; the page number is appended.
+ */
 export function renderPaging(
   meta: ReceivedMeta | undefined,
   things: string,
   address: string,
-  /** The shown range of the total. If omitted, the page number is shown. */
+  /** Replaces the page number, for example with "21–40 of 95". */
   range?: string,
 ): Part {
   const [page, last] = [meta?.page ?? 0, meta?.last ?? 0];
@@ -127,7 +129,7 @@ export function createPickColumn<Row>(describe: (row: Row) => Box | undefined): 
   return {
     name: "Select",
     look: "pick",
-    // Selecting all rows needs the script.
+    // Selecting all rows needs JavaScript.
     head: html`<label class="pick"
       ><input type="checkbox" data-all aria-label="Select all on this page"
     /></label>`,

@@ -22,7 +22,7 @@ import { templateFramePage } from "./pages/template-preview.ts";
 import { templatePage } from "./pages/template.ts";
 import { webhookPages } from "./pages/webhooks.ts";
 
-/** Every page of the console, in the order of their entries in the menu. */
+/** Every page of the console, in the order of the menu. */
 export const pages: readonly Page[] = [
   startPage,
   linksPage,

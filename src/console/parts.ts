@@ -1,7 +1,7 @@
 import { html, type Html, type Part } from "./html.ts";
 import type { ParentPage, PageReply, Reply, Visit } from "./page.ts";
 
-/** Parts that several pages share. */
+/** Parts of pages that several pages share. */
 
 export function goToPlan({ plan }: { readonly plan: { readonly id: string } }): Reply {
   return { kind: "go", to: `/plans/${encodeURIComponent(plan.id)}` };
@@ -15,12 +15,12 @@ export function addToAddress(address: string, name: string, value: string): stri
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${value}`;
 }
 
-/** Renders why something failed. Empty text renders nothing. */
+/** Renders why something failed; nothing if the text is empty. */
 export function renderFault(text: Part): Part {
   return text && html`<p class="fault" role="alert">${text}</p>`;
 }
 
-/** Replaces a page that does not exist, with a link to the list of its kind. */
+/** Shown for a missing record, with a link to the list of its kind. */
 export function showMissing(thing: string, why: string, { name, address }: ParentPage): PageReply {
   return {
     kind: "page",
@@ -33,13 +33,12 @@ export function showMissing(thing: string, why: string, { name, address }: Paren
 }
 
 type Card = {
-  /** Content with space around it. */
+  /** Content with padding. */
   readonly inside?: Part;
-  /** Content from edge to edge, below `inside`. */
+  /** Content without padding, below `inside`. */
   readonly below?: Part;
   readonly actions?: Part;
   readonly look?: string;
-  /** The heading, if it differs from the title. */
   readonly heading?: Html;
   readonly id?: string;
   readonly attributes?: Html | undefined;
@@ -52,7 +51,7 @@ export function renderCard(title: string, card: Card): Html {
   return renderBox(title, card, top);
 }
 
-/** A section whose title only screen readers announce. */
+/** A section whose title is visible only to screen readers. */
 export function renderBox(
   title: string,
   { inside, below, look = "", attributes }: Pick<Card, "inside" | "below" | "look" | "attributes">,
@@ -83,7 +82,7 @@ export function renderFacts(
   return html`<dl class="${look}">${rows}</dl>`;
 }
 
-/** A form that changes something, with its CSRF token. */
+/** A form that changes something, with a CSRF token. */
 export function renderForm(
   { formToken }: Pick<Visit, "formToken">,
   address: string,
@@ -95,7 +94,7 @@ export function renderForm(
   </form>`;
 }
 
-/** A button that changes something, in a form of its own. */
+/** A form with a single button that changes something. */
 export function renderPost(
   visit: Pick<Visit, "formToken">,
   address: string,
@@ -115,7 +114,7 @@ export type RowColumn<Row> = {
   readonly cell: (row: Row) => Part;
 };
 
-/** A column that is false is left out. */
+/** Skips columns that are false. */
 export function renderTable<Row>(
   caption: string,
   columns: readonly (RowColumn<Row> | false)[],
@@ -151,7 +150,7 @@ export function renderTable<Row>(
   </table>`;
 }
 
-/** With `isFirst`, no field before the PIN needs input. */
+/** `isFirst`: the PIN is the first field that needs input, so it gets the focus. */
 export function renderPin(hint: string, isFirst = false): Html {
   return html`<div class="field">
     <label for="pin">PIN</label>
@@ -191,17 +190,17 @@ export function writeNumber(number: number | null | undefined): string {
   return (number ?? 0).toLocaleString("en");
 }
 
-/** Returns text such as "1 link" or "1,200 links". */
+/** Formats counts such as "1 link" or "1,200 links". */
 export function countThings(count: number, thing: string): string {
   return count === 1 ? `1 ${thing}` : `${writeNumber(count)} ${thing}s`;
 }
 
-/** Returns the host as an address bar shows it. */
+/** Formats a host as an address bar shows it. */
 export function showHost(host = ""): string {
   return host.replace(/^https?:\/\//, "");
 }
 
-/** Makes the script refresh a part of the page, more often while a job runs. */
+/** Makes the script refresh parts of the page, more often while a job runs. */
 export function renderFollow(isRunning: boolean): Html {
   return html` data-follow="${isRunning ? 3 : 5}" tabindex="-1"`;
 }

@@ -1,7 +1,7 @@
 import { readPageNumber, readRowNumber } from "../network/read-request.ts";
 import type { PlanPosition } from "./account.ts";
 
-/** Reads the parameters in a page's address. */
+/** Reads the parameters in a page's URL. */
 
 /** Returns a decoded path parameter, or an empty string if it cannot be decoded. */
 export function readParam(params: Readonly<Record<string, string>>, name: string): string {
@@ -12,18 +12,18 @@ export function readParam(params: Readonly<Record<string, string>>, name: string
   }
 }
 
-/** Keeps the query of the list that opened the page, so that links can return to it. */
+/** Keeps the query of the list that opened the page, so that the page can link back to it. */
 export function writeFrom({ searchParams }: URL): string {
   const from = searchParams.get("from") ?? "";
   return from === "" ? "" : `?${String(new URLSearchParams({ from }))}`;
 }
 
-/** Pages count from 1, which is also the default. */
+/** Page numbers start at 1, which is also the default. */
 export function readPage({ searchParams }: URL, name = "page"): number {
   return readPageNumber(searchParams, name);
 }
 
-/** Which rows of a plan the address selects. */
+/** Reads which rows of a plan the URL selects. */
 export function readPlanPart(url: URL): PlanPosition {
   return {
     page: readPage(url),
@@ -32,12 +32,12 @@ export function readPlanPart(url: URL): PlanPosition {
   };
 }
 
-/** Returns the URL if it belongs to this console, and undefined otherwise. */
+/** Returns the URL if it belongs to this console, otherwise undefined. */
 export function readOwnAddress(text: string, origin: string): URL | undefined {
   const home = new URL("/", origin);
   try {
     const url = new URL(text, home);
-    // Browsers read a path that begins with two slashes as another host.
+    // Browsers read a path that starts with two slashes as another host.
     return url.origin === home.origin && !url.pathname.startsWith("//") ? url : undefined;
   } catch {
     return undefined;

@@ -8,12 +8,15 @@ import { createForm, type Form } from "./page.ts";
 
 /** Reads the fields of a submitted form, and its file if it has one. */
 
-/** Fits a page template, even inside the sign-in form after a session has ended. */
+/**
+ * Large enough for a page template in the sign-in form, which carries the input when a session
+ * ends.
+ */
 const bodyBytes = 1024 * 1024;
-/** The same limit as for a file from an assistant. */
+/** The same limit as for files from assistants. */
 export const mostFileBytes = 4_000_000;
 const uploadBytes = mostFileBytes + 64 * 1024;
-/** Far more fields than any page has. Parsing a body with more fields is slow. */
+/** Far more fields than any page has. Parsing even more is slow. */
 const mostFields = 2000;
 
 type FormRequest = { readonly request: Request; readonly incoming: Incoming | undefined };
@@ -62,7 +65,7 @@ export async function readUpload({
     if (typeof value === "string") params.append(name, value);
     else file ??= value;
   }
-  // Browsers send an empty file if the user chose none.
+  // If the user chose no file, browsers send an empty one.
   if (file === undefined || file.size === 0) return createForm(params);
   const upload = { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   return createForm(params, upload);

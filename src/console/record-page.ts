@@ -36,12 +36,12 @@ import type { ChangedRecord, ShownProblem, RecordKind, Records } from "./records
 
 /** The pages that create, edit and delete records of one kind. */
 export type RecordPages<Kind extends RecordKind> = {
-  /** The name in tools and results, such as `ios_app` in `get_ios_app`. */
+  /** The kind's name in tools and results, such as `ios_app` in `get_ios_app`. */
   readonly name: Kind;
   readonly label: string;
   /** The title if the record cannot be read. */
   readonly title: string;
-  /** The start of the pages' addresses, such as `/apps/ios`. */
+  /** The path prefix of the pages, such as `/apps/ios`. */
   readonly base: string;
   readonly list: ParentPage;
   readonly creation: Pick<Creation<never>, "button" | "preview" | "check"> & {
@@ -49,9 +49,9 @@ export type RecordPages<Kind extends RecordKind> = {
     readonly note: string;
   };
   readonly form: Omit<RecordForm, "suffix" | "tool" | "read" | "save">;
-  /** Another form, for settings that the API does not offer. */
+  /** A second form, for settings that the API does not offer. */
   readonly settings?: RecordForm;
-  /** Candidates for the page's title. The first that is not empty is used. */
+  /** Candidates for the page's title; the first non-empty one is used. */
   readonly names: (record: Records[Kind]) => readonly (string | null | undefined)[];
   readonly view: (visit: Visit, record: Records[Kind]) => Promise<RecordView | Unreadable>;
   readonly deleted: string;
@@ -61,7 +61,7 @@ type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
   /** Omitted if the page has only one form. */
   readonly heading?: string;
   readonly suffix?: string;
-  /** If the key may not use this tool, the fields are read-only. */
+  /** The tool that saves the form. Without permission to use it, the fields are read-only. */
   readonly tool: string;
   readonly read: (id: string, account: Account) => Promise<CallResult | undefined>;
   readonly save: (
@@ -69,7 +69,7 @@ type RecordForm = Pick<Inputs, "fields" | "render" | "mark"> & {
     changes: JsonObject,
     account: Account,
   ) => Promise<ChangeResult<unknown>>;
-  /** Converts the changed fields to arguments, if arguments and fields differ. */
+  /** Converts changed fields to the tool's arguments, if their names differ. */
   readonly write?: (typed: Values, names: readonly string[]) => JsonObject;
 };
 
@@ -141,7 +141,7 @@ export function createRecordPages<Kind extends RecordKind>(
   ];
 }
 
-/** Keeps the query of the list that opened the page, so that links can return to it. */
+/** Keeps the query of the list that opened the page, so that the page can link back to it. */
 function writeAddress(
   { base }: RecordNaming,
   { params, url }: Pick<Visit, "params" | "url">,
@@ -163,11 +163,11 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
   return showMissing(label, why, list);
 }
 
-/** The requested form, and why it was not saved. */
+/** The submitted form, and why it was not saved. */
 type FormState = {
   readonly form: RecordForm;
   readonly failure?: CallError;
-  /** Concurrent changes of the record, which the form shows and the next save overwrites. */
+  /** Concurrent changes to the record, which the page shows and the next save overwrites. */
   readonly seen?: Values;
   readonly fault?: string;
 };
@@ -262,7 +262,7 @@ async function renderRecordForm(
   return card(renderForm({ formToken }, action, [renderShown(fields, was), body], attributes));
 }
 
-/** Shows the fields that have a value, for a key that may not change them. */
+/** Shows the fields that have a value, for keys that may not change them. */
 function renderValues(fields: readonly Field[], values: Values): Html {
   const facts = fields.flatMap(({ name, label = writeLabel(name) }) =>
     values[name] === "" ? [] : [[label, html`<span dir="auto">${values[name]}</span>`] as const],
@@ -339,14 +339,13 @@ type Creation<Result> = Inputs & {
   readonly needs: string;
   readonly list: ParentPage;
   readonly button: string;
-  /** Default values of the fields. */
   readonly usual?: Values;
   readonly preview?: (account: Account) => Html | undefined;
   /** Asks for confirmation if the input is probably a mistake. */
   readonly check?: (visit: Visit, sent: Form, typed: Values) => Reply | undefined;
-  /** Whether the form has a unique ID, so that sending it twice creates one record. */
+  /** Whether the form has a unique ID, so that submitting it twice creates only one record. */
   readonly makesOnlyOne?: boolean;
-  /** `once` is the unique ID of the form; empty if the form has none. */
+  /** `once` is the form's unique ID, or empty. */
   readonly run: (
     visit: Visit,
     typed: Values,
@@ -380,7 +379,7 @@ export function createNewPage<Result>(creation: Creation<Result>): Page {
   };
 }
 
-/** The status if a form is sent again after it created something. */
+/** The error code when a form with a unique ID is submitted twice. */
 const madeBefore = "409";
 
 export function showMadeBefore(label: string, list: ParentPage, { message }: CallError): Reply {
@@ -424,7 +423,7 @@ async function showNew(
   };
 }
 
-/** Shows a secret only once: it is in no address and on no stored page. */
+/** Shows a secret once. It appears in no URL and is not stored. */
 export function showSecret(
   name: "key" | "client key" | "secret",
   secret: string,

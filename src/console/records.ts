@@ -5,7 +5,7 @@ import type { LinkStats } from "../contract/link-stats.ts";
 import type { ReadLink } from "../contract/links.ts";
 import type { Project } from "../contract/projects.ts";
 
-/** The parts of tool results that the console shows. Tools leave out empty and false fields. */
+/** The fields of tool results that the console shows. Tools omit empty and false fields. */
 
 export type Records = {
   readonly link: ReadLink;
@@ -40,7 +40,7 @@ export type ToolResults = {
   readonly preview_template: TemplatePreview;
 };
 
-/** The result of a tool that changes something: the changed record, if the tool returns it. */
+/** The result of a tool that changes data: the changed record, if the tool returns it. */
 export type ChangedRecord = { readonly [kind: string]: { readonly id?: string } | undefined };
 
 export type ListedLink = Pick<ReadLink, "id"> & {
@@ -59,14 +59,14 @@ export type ListedApp = {
   readonly package_name?: string;
 };
 
-/** A list of iOS apps or of Android apps: only one of the two fields is set. */
+/** A list of iOS apps or of Android apps: only one of the two properties is set. */
 type ListedApps = {
   readonly ios_apps?: readonly ListedApp[];
   readonly android_apps?: readonly ListedApp[];
   readonly meta?: ReceivedMeta;
 };
 
-/** The addresses are missing if the link host is unknown. */
+/** The URLs are missing if the link host is unknown. */
 export type LinkAddresses = Pick<ListedLink, "name" | "path"> & {
   readonly address?: string;
   readonly short_address?: string;
@@ -92,7 +92,7 @@ export type ShownStats = Pick<LinkStats, "by" | "sentence"> & {
   readonly rows: readonly StatsRow[];
 };
 
-/** Tools leave out zero opens and installs. */
+/** Tools omit opens and installs if they are zero. */
 export type StatsRow = {
   readonly key: string;
   readonly clicks: number;
@@ -181,7 +181,7 @@ export type TemplatePreview = {
 
 export type ShownProblem = {
   readonly field?: string | undefined;
-  /** The position of the problem in a template. Lines and columns count from 1. */
+  /** The position of a template's error. Lines and columns start at 1. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
   readonly message: string;

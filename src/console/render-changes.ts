@@ -7,7 +7,7 @@ import type { Visit } from "./page.ts";
 import { renderCard, renderForm, renderHidden, renderList, shorten } from "./parts.ts";
 import type { ListedChange } from "./records.ts";
 
-/** Lists changes: what was changed, when and by whom, with an undo button. */
+/** Lists changes: what changed, when and by whom, with an undo button. */
 
 export function renderChanges(
   changes: readonly ListedChange[],
@@ -24,7 +24,7 @@ export function renderChanges(
 export const historyAddress = "/history";
 export const undoAddress = `${historyAddress}/undo`;
 
-/** Returns this page's address without its message, for the redirect after an undo. */
+/** Returns this page's URL without its message, for the redirect after an undo. */
 function writeOwnAddress({ pathname, searchParams }: URL): string {
   const query = new URLSearchParams(searchParams);
   query.delete("done");
@@ -33,7 +33,7 @@ function writeOwnAddress({ pathname, searchParams }: URL): string {
 
 const mostInCard = 6;
 
-/** The latest changes of one record, and a link to all of its changes. */
+/** Lists the latest changes of a record, with a link to all of its changes. */
 export async function renderHistory(visit: Visit, target: string, empty?: string): Promise<Part> {
   const { account } = visit;
   if (!account.mayUse("list_changes")) return "";
@@ -53,7 +53,7 @@ function renderChange(change: ListedChange, visit: Visit): Html {
   const { target, at, client, by, note, end } = change;
   const name = nameTarget(change);
   const address = findAddress(change, visit);
-  // The name of a job is a sentence about what it did.
+  // A job's name is a sentence about what it did.
   const isJob = target.kind === "job";
   const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
   const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;
@@ -104,7 +104,7 @@ const verbs: Readonly<Record<string, string>> = {
   undo: "Undid a change to",
 };
 
-/** Verbs for changes that CLI commands made. */
+/** Verbs for changes by CLI commands. */
 const commandVerbs: Readonly<Record<string, string>> = {
   "keys create": "Created",
   "keys revoke": "Revoked",
@@ -157,14 +157,14 @@ export function renderTime(at: string | number | null, account: Pick<Account, "t
   return text && html`<time datetime="${written}">${text}</time>`;
 }
 
-/** Returns text such as `2026-11-22, 16:14`, or an empty string for an invalid time. */
+/** Formats a time as `2026-11-22, 16:14`; empty for an invalid time. */
 export function writeTime(at: string, { timeZone }: Pick<Account, "timeZone">): string {
   const time = parseTime(at);
   if (time === null) return "";
   return writeLocalTime(time, timeZone).slice(0, 16).replace("T", ", ");
 }
 
-/** Changes of keys, webhooks and project settings can only be undone manually. */
+/** Changes of other kinds, such as keys and webhooks, can only be reversed manually. */
 const undoable: ReadonlySet<string> = new Set([
   "link",
   "ios_app",
@@ -176,14 +176,14 @@ const undoable: ReadonlySet<string> = new Set([
 function canUndo(change: ListedChange, { account }: Visit): boolean {
   const { undone_by, target, by, note, fields, tool } = change;
   if (undone_by) return false;
-  // A job is undone by a plan, which only the key that created the job can read.
+  // Undoing a job needs its plan, which only the key that created the job can read.
   if (target.kind === "job") return account.mayUse("plan_links") && by === undefined;
   const isLost = note !== undefined && Object.keys(fields).length === 0;
   const isGone = tool === "delete_project";
   return account.mayUse("undo") && undoable.has(target.kind) && !isLost && !isGone;
 }
 
-/** One of the undo buttons of the form around the list. */
+/** Renders a change's undo button. The form is around the whole list. */
 function renderUndo(change: ListedChange, visit: Visit): Part {
   if (change.undone_by) return html`<span class="tag">undone</span>`;
   if (!canUndo(change, visit)) return "";

@@ -3,12 +3,12 @@ import { addBase } from "./base-path.ts";
 import { html, type Part } from "./html.ts";
 import { renderShell, type Shell } from "./layout.ts";
 
-/** Responses with a content security policy that allows only the console's own files. */
+/** Builds responses. Their content security policy allows only the console's own files. */
 
 const shared: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
-  // Without a referrer, browsers send null as the origin of a form.
+  // Without a referrer, browsers send a form with the origin `null`.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -48,7 +48,7 @@ export function respondPage(
   return respond(body, { status, headers });
 }
 
-/** A short message to a visitor who is not signed in. */
+/** A short message for a signed-out visitor. */
 export function respondText(
   status: number,
   title: string,
@@ -70,13 +70,13 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
 }
 
 /**
- * The policy for untrusted markup in a frame. It allows no scripts, forms, windows or links, even
- * if the page is opened outside a frame.
+ * The content security policy for untrusted HTML in a frame. It blocks scripts, forms, windows and
+ * links, even if the page is opened outside a frame.
  */
 const framePolicy = ["sandbox", "default-src 'none'"];
-/** Pages of local links may only use inline styles and images. */
+/** Pages of the embedded service's links may only use inline styles and images. */
 const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
-/** Pages of a remote server load their files from absolute addresses. */
+/** Pages of a remote server load their files from absolute URLs. */
 const foreignSources = [
   "style-src 'unsafe-inline' https: http:",
   "img-src data: https: http:",

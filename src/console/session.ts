@@ -3,13 +3,13 @@ import type { Clock } from "../contract/clock.ts";
 import { isMasked, maskSecret } from "../text/secrets.ts";
 
 /**
- * Sessions and one-time sign-in addresses. The browser or terminal has a token. A database row,
- * found by the token's hash, contains the secret, encrypted with a key derived from the token. So a
- * copy of the database does not let anyone sign in.
+ * Sessions and one-time sign-in URLs. The browser or terminal holds a token. A database row, found
+ * by the token's hash, holds the secret, encrypted with a key derived from the token. So a copy of
+ * the database lets no one sign in.
  */
 export type Sessions = {
   readonly begin: (secret: string) => Promise<string>;
-  /** A request makes the session last longer, unless the script of a page sent it. */
+  /** Extends the session, unless a page's script sent the request. */
   readonly find: (token: string, isFollowing?: boolean) => Promise<string | undefined>;
   readonly end: (token: string) => Promise<void>;
   readonly makeAddress: (secret: string) => Promise<string>;
@@ -18,10 +18,13 @@ export type Sessions = {
 };
 
 type SessionKind = "console_session" | "console_address";
-/** The encrypted secret, and when it was saved or renewed. */
+/** The encrypted secret, and when it was last saved or renewed. */
 type SealedRow = { readonly value: string; readonly saved_at: number };
 
-/** Storage that all processes of a folder or database share. Rows of each kind expire. */
+/**
+ * Storage that all processes of a data folder or database share. Rows expire, depending on their
+ * kind.
+ */
 export type SessionRows = {
   readonly save: (kind: SessionKind, tokenHash: string, sealed: string) => Promise<void>;
   readonly find: (kind: SessionKind, tokenHash: string) => Promise<SealedRow | undefined>;
@@ -34,7 +37,7 @@ type SessionOptions = {
   readonly clock: Pick<Clock, "now">;
 };
 
-/** Sessions are renewed at most this often, so they may end early by as much. */
+/** The minimum time between renewals. A session can end early by up to this time. */
 const renewEvery_ms = 5 * 60_000;
 const tokenBytes = 32;
 
@@ -72,7 +75,7 @@ export function createSessions({ openRows, clock }: SessionOptions): Sessions {
   };
 }
 
-/** Derives the CSRF token of a browser's forms from its session token. */
+/** Derives the CSRF token for a browser's forms from its session token. */
 export function writeFormToken(token: string): string {
   return maskSecret(derive(token, "form"));
 }
@@ -91,7 +94,7 @@ function seal(token: string, kind: SessionKind, secret: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString("base64url");
 }
 
-/** Returns undefined if the row was changed. */
+/** Returns undefined if the row was tampered with. */
 function open(token: string, kind: SessionKind, sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, "base64url");
   const text = bytes.subarray(ivBytes + tagBytes);

@@ -12,16 +12,16 @@ import { isLocal, type BrowserOrigin } from "./browser-origin.ts";
 import { respondGo, respondPage, respondText } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
-/** Signing in: with a key, or with a one-time address from a terminal. */
+/** Signing in with a key, or with a one-time URL from a terminal. */
 
 export type SignInOptions = {
-  /** Returns the account of a key or a gateway's token; undefined if it is not valid. */
+  /** Returns the account of a key or of a gateway's token; undefined if the secret is invalid. */
   readonly identify: (secret: string, address: string | undefined) => Promise<Account | undefined>;
-  /** The name of the secret on the page, such as "API key". */
+  /** What the page calls the secret, such as "API key". */
   readonly secretName: string;
-  /** The command that prints a one-time address. */
+  /** The command that prints a one-time URL. */
   readonly consoleCommand: string;
-  /** Returns undefined if the address had too many failed attempts within an hour. */
+  /** Returns undefined if this IP address had too many failed attempts in the last hour. */
   readonly takeTry: (
     secret: "key" | "pin",
     address: string,
@@ -32,7 +32,7 @@ export type SignInOptions = {
 export type Signed = {
   readonly account: Account;
   readonly token: string;
-  /** The page that was requested, without the base path. */
+  /** The requested page, without the base path. */
   readonly url: URL;
   readonly kept: Form | undefined;
   readonly cookies: readonly string[];
@@ -40,7 +40,7 @@ export type Signed = {
 
 export type Arrival = {
   readonly request: Request;
-  /** The address as the browser requested it, with the base path. */
+  /** The URL as the browser requested it, with the base path. */
   readonly url: URL;
   /** The client's IP address, if known. */
   readonly address: string | undefined;
@@ -86,8 +86,8 @@ type SignedIn = { readonly account: Account; readonly secret: string };
 type SignInResult = SignedIn | { readonly status: 403 | 429; readonly fault: string };
 
 /**
- * A key is too long to guess, so a valid key is accepted even after many wrong ones. Only wrong
- * keys are counted, after the check.
+ * A valid key is accepted even after many wrong ones, because a key is too long to guess. Only
+ * wrong keys count, after the check.
  */
 async function openByKey(secret: string, { options, address }: Arrival): Promise<SignInResult> {
   const { identify, secretName, takeTry } = options;
@@ -102,8 +102,8 @@ async function openByKey(secret: string, { options, address }: Arrival): Promise
 }
 
 /**
- * A PIN is short enough to guess, so an attempt is counted before the check. Parallel requests get
- * no extra attempts. The one-time address stays valid after a wrong PIN.
+ * A PIN is short enough to guess, so each attempt counts before the check; parallel requests get no
+ * extra attempts. The one-time URL stays valid after a wrong PIN.
  */
 async function openOnce(token: string, form: Form, arrival: Arrival): Promise<SignInResult> {
   const { options, sessions, address } = arrival;
@@ -120,7 +120,7 @@ async function openOnce(token: string, form: Form, arrival: Arrival): Promise<Si
   return account === undefined ? { status: 403, fault: over } : { account, secret };
 }
 
-/** A client may own a whole /64 network of IPv6, so its addresses are counted together. */
+/** One client may own a whole IPv6 /64 network, so its addresses count together. */
 function groupAddress(address: string | undefined): string {
   return address === undefined ? "unknown" : findAddressGroup(address);
 }
@@ -147,20 +147,20 @@ async function begin(
   };
 }
 
-/** The requested page, or the start page if the address is outside this console. */
+/** Returns the requested page, or the start page if the URL is outside this console. */
 function readNext(next: string, { origin, base }: BrowserOrigin): URL {
   const url = readOwnAddress(next, origin);
-  // The address may lack the base path.
+  // The URL may lack the base path.
   if (url !== undefined) url.pathname = removeBase(url.pathname, base) ?? url.pathname;
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 
-/** Fields that the sign-in form does not carry. A PIN is only valid on its own page. */
+/** Fields that the sign-in form does not carry. A PIN is valid only on its own page. */
 const unkept = new Set(["form_token", "pin"]);
 /** Leaves room for the sign-in form's own fields. */
 const mostKeptBytes = mostKeylessBytes - 4096;
 
-/** Shows the sign-in form after a session has ended. It carries the fields of the sent form. */
+/** Shows the sign-in form after a session ended. It carries the fields of the submitted form. */
 export async function renderSignInAgain(
   arrival: Arrival,
   form: Form | undefined,
@@ -178,7 +178,7 @@ export async function renderSignInAgain(
   return render(arrival, { isOnce: false, next, kept: String(kept), fault, status: 401 });
 }
 
-/** Files of signed-out visitors are not read. */
+/** Files from signed-out visitors are discarded. */
 export function renderUploadAgain(arrival: Arrival): Promise<Response> {
   const { pathname, search } = arrival.url;
   const fault = "Your session has ended. Sign in again, then choose the file again.";

@@ -9,17 +9,17 @@ import {
   type Network,
 } from "./ip-address.ts";
 
-/** Finds the client's address from the connection and from the headers of trusted proxies. */
+/** Finds a client's IP address from its connection and the headers of trusted proxies. */
 
 type HeaderLines = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 type ArrivedRequest = {
   readonly headers: HeaderLines;
-  /** The address is undefined once the connection is closed. */
+  /** The remote address is undefined once the connection is closed. */
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
 
-/** The headers that proxies add. */
+/** Headers that proxies add. */
 const forwarding = [
   "forwarded",
   "via",
@@ -29,7 +29,7 @@ const forwarding = [
   "x-real-ip",
 ];
 
-/** Whether a proxy has forwarded a request. The proxy may be untrusted. */
+/** Whether a proxy forwarded the request. The proxy may be untrusted. */
 export function isForwarded(headers: Headers): boolean {
   return forwarding.some((name) => headers.has(name));
 }
@@ -40,9 +40,8 @@ export function isForwardedMessage({ headers }: Pick<ArrivedRequest, "headers">)
 }
 
 /**
- * Finds the client's address. Each proxy appends the address of its own client to the list. So the
- * list is read from the right, as long as the author of each entry is trusted. Anyone can forge the
- * entries further left.
+ * Finds the client's IP address. Each proxy appends its client's address to the list, so this reads
+ * the list from the right while the proxies are trusted. Entries further left can be forged.
  */
 export function findClientAddress(
   { headers, socket }: ArrivedRequest,
@@ -60,9 +59,9 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address only if it is the client's own. Behind an untrusted proxy, the address
- * belongs to the proxy, and all its clients share it. Such a proxy adds a header, but no
- * `X-Forwarded-For` entry equal to this address.
+ * Returns the address only if it is the client's own. Behind an untrusted proxy, it belongs to the
+ * proxy, whose clients all share it. An untrusted proxy shows: it adds a header, but no
+ * `X-Forwarded-For` entry with its own address.
  */
 export function findOwnAddress(
   address: string | undefined,
@@ -94,12 +93,14 @@ export type TrustedProxies =
   { readonly hops: number } | { readonly networks: readonly Network[] };
 
 /**
- * Whether the machine at this address is trusted. Hop 0 is the machine that is connected to this
- * process.
+ * Whether the machine at this IP address is trusted. Hop 0 is connected directly to this process.
  */
 type Trusts = (address: string, hop: number) => boolean;
 
-/** Reads `1`, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Undefined if it is neither. */
+/**
+ * Parses a number of proxies, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Returns
+ * undefined for anything else.
+ */
 export function readTrustedProxies(text: string): TrustedProxies | undefined {
   if (/^[1-9]\d?$/.test(text.trim())) return { hops: Number(text) };
   const networks = readNetworks(text);
@@ -120,8 +121,8 @@ export function describeTrustedProxies(proxies: TrustedProxies): string {
 }
 
 /**
- * The address of a client in a comparable form: IPv4 as it is, IPv6 by its /64. Undefined if the
- * text is not an address.
+ * Returns the client's network for comparison: an IPv4 address, or an IPv6 /64. Returns undefined
+ * if the text is not an IP address.
  */
 export function findClientNetwork(text: string | undefined): ClientNetwork | undefined {
   const address = normalizeAddress(text ?? "");
@@ -133,13 +134,13 @@ export function findClientNetwork(text: string | undefined): ClientNetwork | und
 export type ClientNetwork = {
   readonly group: string;
   /**
-   * Whether many people use this address at the same time: private networks, carrier NAT (RFC
+   * Whether many people use this IP address at the same time: private networks, carrier NAT (RFC
    * 6598), and the exit addresses of carriers and iCloud Private Relay.
    */
   readonly isShared: boolean;
 };
 
-/** Known shared networks. No list contains the other addresses that carriers share. */
+/** Known shared networks. Carriers share other addresses, too, which no list contains. */
 const isKnownAsShared = matchNetworks(
   listNetworks(
     // The networks of all 13,581 prefixes in Apple's list of Private Relay exits,
@@ -149,7 +150,7 @@ const isKnownAsShared = matchNetworks(
     // Registered at ARIN as ATT-MOBILITY-LLC, TMO9 and WIRELESSDATANETWORK. The last two are routed
     // only by the mobile networks of T-Mobile (AS21928) and Verizon (AS6167, AS22394).
     "107.64.0.0/10 172.32.0.0/11 174.192.0.0/10",
-    // Almost only routed by carriers, mainly AT&T Mobility (AS20057) and Verizon Wireless
+    // Routed almost only by carriers, mainly AT&T Mobility (AS20057) and Verizon Wireless
     // (RouteViews and DB-IP, 17 June 2026).
     "166.128.0.0/9",
   ),

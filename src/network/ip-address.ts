@@ -4,19 +4,19 @@ import { BlockList, isIP, SocketAddress } from "node:net";
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Undefined if the text is not an address. IPv4 within IPv6 becomes IPv4. */
+/** Returns undefined if the text is not an IP address. An IPv4-mapped IPv6 address becomes IPv4. */
 export function normalizeAddress(text: string): string | undefined {
   const plain = mapped.exec(text)?.[1] ?? text;
   const version = isIP(plain);
   if (version === 0) return undefined;
   if (version === 4) return plain;
-  // A zone is only meaningful on its own machine.
+  // A zone is meaningful only on its own machine.
   const [address = ""] = plain.split("%");
   const written = new SocketAddress({ address, family: "ipv6" }).address;
   return mapped.exec(written)?.[1] ?? written;
 }
 
-/** Removes the brackets around an IPv6 address in a host. */
+/** Removes the brackets around an IPv6 address in a URL's host. */
 export function dropBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
@@ -27,7 +27,8 @@ export function readFamily(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * Groups addresses that may belong to one client: providers give each customer a whole /64 of IPv6.
+ * Groups IP addresses that may belong to one client: providers assign each customer a whole IPv6
+ * /64.
  */
 export function findAddressGroup(address: string): string {
   if (readFamily(address) === "ipv4") return address;
@@ -50,7 +51,7 @@ export function isLoopbackAddress(text: string): boolean {
   return address !== undefined && isLoopback(address);
 }
 
-/** Whether requests to an address leave this machine without encryption. */
+/** Whether requests to a URL leave this machine unencrypted. */
 export function isOpenHttp(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !isLoopbackHost(hostname);
@@ -76,7 +77,7 @@ export function listNetworks(...lists: readonly string[]): readonly Network[] {
 
 const isLoopback = matchNetworks(loopbackNetworks);
 
-/** Returns a function that checks whether a normalized address is in one of the networks. */
+/** Returns a function that checks whether a normalized IP address is in one of the networks. */
 export function matchNetworks(networks: readonly Network[]): (address: string) => boolean {
   // Created on first use, because most processes never need it.
   let list: BlockList | undefined;
@@ -95,9 +96,9 @@ function writeList(networks: readonly Network[]): BlockList {
 }
 
 /**
- * Whether an address is on the public internet, so that a request to it cannot reach private
- * networks. The lists are IANA's special-purpose registries (RFC 6890). All other addresses are
- * treated as private.
+ * Whether an IP address is on the public internet, so that requests to it cannot reach private
+ * networks. The lists are IANA's special-purpose registries (RFC 6890). All other addresses count
+ * as private.
  */
 export function isPublicAddress(text: string): boolean {
   const address = normalizeAddress(text);
@@ -114,13 +115,13 @@ const isSpecialIpv4 = matchNetworks(
   ),
 );
 
-/** Other IPv6 addresses are private, belong to one machine, or translate to IPv4 (64:ff9b::). */
+/** Other IPv6 addresses are private, local to a machine, or translate to IPv4 (64:ff9b::). */
 const isGlobalIpv6 = matchNetworks(listNetworks("2000::/3"));
 
-/** Including Teredo and 6to4, which contain an IPv4 address that could be private. */
+/** Includes Teredo and 6to4, whose addresses contain an IPv4 address that could be private. */
 const isSpecialIpv6 = matchNetworks(listNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));
 
-/** Reads `10.0.0.0/8, fd00::/8, 192.0.2.1, loopback`. Undefined if one word is invalid. */
+/** Parses `10.0.0.0/8, fd00::/8, 192.0.2.1, loopback`. Returns undefined if a word is invalid. */
 export function readNetworks(text: string): readonly Network[] | undefined {
   const networks = text.split(",").flatMap<Network | undefined>((word) => {
     return word.trim() === "loopback" ? loopbackNetworks : [readNetwork(word.trim())];
@@ -133,11 +134,14 @@ export function writeNetworks(networks: readonly Network[]): string {
   return networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ");
 }
 
-/** A single address is a network of one. A prefix of 0 is rejected, because it means everyone. */
+/**
+ * A single IP address is a network of one. A prefix of 0 is rejected, because it would match
+ * everyone.
+ */
 function readNetwork(word: string): Network | undefined {
   const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];
   const address = normalizeAddress(text);
-  // IPv4 within IPv6 has another prefix length, which would be misread here.
+  // An IPv4-mapped address has an IPv6 prefix length, which would be misread here.
   if (address === undefined || (text.includes(":") && !address.includes(":"))) return undefined;
   const most = readFamily(address) === "ipv4" ? 32 : 128;
   const prefix = bits === undefined ? most : Number(bits);

@@ -1,32 +1,30 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/**
- * Limits the unanswered requests of a connection, because clients can send many without waiting.
- */
+/** Limits the unanswered requests per connection, because clients can send many without waiting. */
 
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The most unanswered requests of one connection. */
+/** The maximum number of unanswered requests per connection. */
 export const mostUnanswered = 100;
-/** The most held requests on all connections together. */
+/** The maximum number of held requests on all connections together. */
 export const mostHeld = 20_000;
 
 /** The requests that wait behind the first unanswered request of a connection. */
 type Pipeline = {
-  /** The number of responses behind the current one, for started and held requests. */
+  /** The number of responses that wait behind the current one, for started and held requests. */
   waiting: number;
-  /** Requests above the limit that are parsed but not started. */
+  /** Requests above the limit, which are parsed but not started. */
   readonly held: (() => void)[];
   isPaused: boolean;
   isReleasing: boolean;
 };
 
 /**
- * Stops reading a connection with too many unanswered requests until some are answered. Node parses
- * each chunk to its end, and a chunk can contain thousands of requests. Requests above the limit
- * are held. They start in portions, one portion per iteration of the event loop, and never after
- * the connection has closed. If too many would be held, the connection is closed.
+ * Stops reading from a connection with too many unanswered requests. Node parses a whole chunk,
+ * which can contain thousands of requests; those above the limit are held. They start in batches,
+ * one per iteration of the event loop, and never after the connection has closed. If too many
+ * requests would be held, the connection is closed.
  */
 export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
   const pipelines = new WeakMap<Socket, Pipeline>();
@@ -67,7 +65,7 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
     const { socket } = request;
     // Node parses the rest of a chunk even after its connection was closed.
     if (socket.destroyed) return;
-    // The first response in line has the socket, so no other request is unanswered.
+    // Only the first unanswered response has the socket, so no request is before this one.
     if (response.socket !== null) return answer(request, response);
     const pipeline = pipelines.get(socket) ?? openPipeline(socket);
     pipeline.waiting += 1;

@@ -5,7 +5,6 @@ import { gzip } from "node:zlib";
 
 const pack = promisify(gzip);
 
-/** Whether a browser accepts gzip. */
 export function canUnpack({ headers }: Request): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(headers.get("accept-encoding") ?? "");
 }
@@ -16,8 +15,8 @@ const own: ReadonlySet<string | null> = new Set(["same-origin", "none"]);
 const leastBytes = 1000;
 
 /**
- * Compresses a page, unless another site caused the request. The size of a compressed page shows
- * whether a text from its address also occurs in the page, and another site could try many texts.
+ * Compresses a page, unless another site caused the request. A compressed page's size reveals
+ * whether text from its URL also occurs in the page, so another site could guess secrets.
  */
 export async function packPage(response: Response, request: Request): Promise<Response> {
   const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;

@@ -1,16 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import { findAddressGroup } from "./ip-address.ts";
 
-/** The parts of Node's request that are used to read its body. */
+/** The parts of Node's request that are needed to read its body. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
-/** A request with a body. If a `Request` was made from Node's request, only Node's may be read. */
+/**
+ * A request with a body. If a `Request` wraps Node's request, pass Node's, because only that may be
+ * read.
+ */
 export type WithBody = Request | Incoming;
 
-/** Reading waits for `until` after this many bytes, and stops if the result is false. */
+/** After this many bytes, reading waits for `until`, and stops if it resolves to false. */
 export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
 
-/** Reads a body up to a size; undefined if it is larger. */
+/** Reads a body up to a size limit; returns undefined if it is larger. */
 export async function readAtMost(
   message: WithBody,
   most: number,
@@ -50,12 +53,12 @@ function isOfNode(message: WithBody): message is Incoming {
   return "rawHeaders" in message;
 }
 
-/** The largest body from a sender without a valid key or session. */
+/** The maximum body size for senders without a valid key or session. */
 export const mostKeylessBytes = 64 * 1024;
 
 const mostUnfinished = 32;
 
-/** An unfinished body older than this is dropped for a new one. */
+/** A body that is still unfinished after this time can be dropped for a new one. */
 const slow_ms = 2000;
 
 /** Reads a body. Returns undefined if it is too large, and "busy" if too many are unfinished. */
@@ -68,10 +71,10 @@ type Unfinished = { readonly since: number; readonly sender: string; readonly en
 
 /**
  * Reads bodies that anyone may send, at most 32 at a time. Above that, the sender with the most
- * unfinished bodies loses one, so slow bodies from one address do not block others.
+ * unfinished bodies loses one, so slow uploads from one IP address do not block others.
  */
 export function createKeylessReader(monotonic: () => number): ReadKeyless {
-  // In the order of arrival.
+  // In order of arrival.
   const unfinished = new Set<Unfinished>();
 
   function makeRoom(newcomer: Unfinished): void {
@@ -96,7 +99,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
       };
       unfinished.add(reading);
       if (unfinished.size > mostUnfinished) {
-        // By then, a body that has fully arrived is already read.
+        // Deferred, so that a body that has fully arrived is read first.
         setImmediate(() => makeRoom(reading));
       }
       readAtMost(message, mostKeylessBytes)
@@ -105,7 +108,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
     });
 }
 
-/** The sender with the most unfinished bodies. On a tie, this is the newcomer. */
+/** Finds the sender with the most unfinished bodies; on a tie, the newcomer. */
 function findLargestSender(unfinished: readonly Unfinished[], newcomer: string): string {
   const counts = new Map<string, number>([[newcomer, 0]]);
   for (const { sender } of unfinished) counts.set(sender, (counts.get(sender) ?? 0) + 1);

@@ -5,8 +5,8 @@ const stage = document.getElementById("stage");
 if (draft && stage) preview(draft, stage);
 
 /**
- * The pause after the last keystroke, and the minimum time between two previews. Previews use up
- * the key's rate limit.
+ * The delay after the last keystroke, and the minimum time between previews, because previews count
+ * against the key's rate limit.
  */
 const pause = 600;
 const shortest = 3000;
@@ -43,7 +43,7 @@ function preview(form: HTMLFormElement, stage: HTMLElement): void {
       }
       replaceStage(stage, next);
     } catch {
-      // The next keystroke starts another preview.
+      // The next keystroke retries.
     }
   };
   const updateSoon = ({ target }: Event) => {
@@ -82,7 +82,7 @@ function isVisible(element: Element): boolean {
   return element instanceof HTMLElement && element.offsetParent !== null;
 }
 
-/** Keeps the old preview visible until the new one is loaded. */
+/** Keeps the old preview visible until the new one has loaded. */
 function replaceStage(stage: HTMLElement, next: Element): void {
   stage.toggleAttribute("data-stale", !next.querySelector(".device"));
   if (stage.hasAttribute("data-stale")) return;
@@ -103,7 +103,7 @@ function replaceStage(stage: HTMLElement, next: Element): void {
 const editor = document.querySelector<HTMLFormElement>("form[data-editor]");
 if (editor) edit(editor);
 
-/** Makes each problem of a template link to its line. */
+/** Makes each error in the template link to its line. */
 function edit(form: HTMLFormElement): void {
   form.addEventListener("click", (event) => {
     const { target } = event;
@@ -113,11 +113,11 @@ function edit(form: HTMLFormElement): void {
     goToLine(link.dataset["field"] ?? "", Number(link.dataset["line"]));
   });
   form.addEventListener("input", ({ target }) => {
-    // Browsers without field-sizing would scroll the text away from its line numbers.
+    // Browsers without field-sizing would scroll the text out of line with its line numbers.
     if (!(target instanceof HTMLTextAreaElement)) return;
     target.rows = Math.max(target.rows, target.value.split("\n").length);
   });
-  // After a failed save, the page scrolls to the problems and focuses the first one.
+  // After a failed save, the page scrolls to the errors and focuses the first one.
   const summary = document.querySelector("#findings .fault");
   summary?.querySelector<HTMLElement>("[data-line]")?.focus({ preventScroll: true });
   summary?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,6 @@
 import { followHeader } from "../follow-header.ts";
 
-/** What a page can do only with a script: copy, search while the user types, and refresh. */
+/** The parts of a page that need JavaScript: copying, searching while typing, and refreshing. */
 
 document.documentElement.classList.add("scripted");
 
@@ -27,7 +27,7 @@ type Options = {
   readonly signal?: AbortSignal;
 };
 
-/** Returns null if the session has ended. Only then does the server redirect. */
+/** Returns null if the session has ended, which is the only reason for a redirect. */
 async function load(address: string, options: Options): Promise<Document | null | undefined> {
   const headers = { accept: "text/html", ...options.headers };
   const response = await fetch(address, { ...options, headers });
@@ -42,11 +42,11 @@ function findTokens(place: Element): NodeListOf<HTMLInputElement> {
   return place.querySelectorAll("[name=form_token]");
 }
 
-/** Replaces a part of the page, and keeps the focus in it. */
+/** Replaces an element of the page, and restores the focus inside it. */
 function replace(page: Document | null | undefined, id: string): void {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
   if (!now || !next) return;
-  // Each page masks the same token differently, which would make every part look changed.
+  // Each response masks the CSRF token differently, so it is copied over before comparing.
   const [token] = findTokens(now);
   if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
   if (now.isEqualNode(next)) return;
@@ -85,7 +85,7 @@ for (const form of document.querySelectorAll<HTMLFormElement>("form[data-live]")
       const found = document.querySelector(`#${id} .foot .number, #${id} .empty p`);
       const announced = document.getElementById("found");
       if (announced) announced.textContent = found?.textContent.trim() ?? "";
-      // The filter form contains the search, so it is updated too.
+      // The filter form contains the search text, so it is replaced too.
       replace(page, "filters");
       history.replaceState(null, "", address);
     } catch {
@@ -118,9 +118,7 @@ document.addEventListener("change", ({ target }) => {
   selected.textContent = isWhole ? "All selected" : `${count} selected`;
 });
 
-/**
- * Reads the values of a form, without the preview's controls, which change nothing that is saved.
- */
+/** Reads a form's values, without the preview's controls, which are not saved. */
 function readFields(form: HTMLFormElement): string {
   const fields = new FormData(form);
   for (const field of form.elements) {
@@ -130,7 +128,7 @@ function readFields(form: HTMLFormElement): string {
   return JSON.stringify([...fields]);
 }
 
-/** The browser asks before it leaves a page with unsaved changes. */
+/** Warns before leaving a page with unsaved changes. */
 const guarded = new Map(
   [...document.querySelectorAll<HTMLFormElement>("form[data-guard]")].map((form) => [
     form,
@@ -145,7 +143,7 @@ addEventListener("beforeunload", (event) => {
   const isChanged = ([form, before]: readonly [HTMLFormElement, string]) =>
     form !== sent && (form.dataset["guard"] === "typed" || readFields(form) !== before);
   if ([...guarded].some(isChanged)) event.preventDefault();
-  // A person who stays on the page may change the form again.
+  // If the page stays open, the user may change the form again.
   sent = null;
 });
 
@@ -191,7 +189,7 @@ async function refresh(): Promise<void> {
   replace(page, "waits");
   const parts = page ? listFollowed() : [];
   const isOver = ({ id }: Element) => page?.getElementById(id)?.dataset["follow"] === undefined;
-  // Once a job has ended, any part of the page may offer other actions.
+  // Once a job has ended, the whole page may offer other actions.
   if (parts.some(isOver)) replace(page, "main");
   else for (const { id } of parts) replace(page, id);
   follow();
@@ -207,9 +205,9 @@ addEventListener("pagehide", () => {
 });
 
 /**
- * Opens the console from the sign-in page if the user is already signed in. The server cannot do
- * this, because the session cookie is limited to the console's path. Console pages save the path
- * for the sign-in page. Other ports are other origins, so they cannot read it.
+ * Opens the console if a signed-in user visits the sign-in page. The server cannot redirect,
+ * because the session cookie is limited to the console's path. Console pages save that path in
+ * local storage, which other ports cannot read.
  */
 async function openSavedConsole(): Promise<void> {
   const home = document.querySelector("a.brand")?.getAttribute("href");
@@ -221,7 +219,7 @@ async function openSavedConsole(): Promise<void> {
   const page = await load(saved, { headers: { [followHeader]: "1" } });
   if (page) location.replace(saved);
 }
-// Some browsers deny access to the storage.
+// Some browsers deny access to local storage.
 void openSavedConsole().catch(() => undefined);
 
 document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();

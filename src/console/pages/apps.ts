@@ -12,7 +12,7 @@ import { writeFilter } from "./link-query.ts";
 
 const list = { name: "Apps", address: "/apps" };
 
-/** The apps that links open: the list, and the pages of each kind. */
+/** The app pages: the list, and the pages of each kind. */
 const appsPage: Page = {
   path: /^\/apps$/,
   entry: {

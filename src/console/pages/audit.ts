@@ -20,7 +20,7 @@ import { readPage } from "../read-address.ts";
 import type { Audit, AuditGroup, Records, ToolResults } from "../records.ts";
 import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
 
-/** Problems of the links, the most serious first, and their fixes. */
+/** Lists problems of the links and their fixes, the most serious first. */
 export const auditPage: Page = {
   path: /^\/audit$/,
   entry: { name: "Audit", address: "/audit", icon: "M3 8.5 6.5 12 13 4.5", group: "Service" },
@@ -29,7 +29,7 @@ export const auditPage: Page = {
   submit: planFix,
 };
 
-/** With more links than this, the audit runs only when the user requests it. */
+/** With more links than this, the audit runs only on request. */
 const mostUnasked = 5000;
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
@@ -182,7 +182,9 @@ function renderUnchecked({ not_checked: texts = [], next }: Audit): Part {
   return renderCard("Not checked", { inside: [items, rest] });
 }
 
-/** Creates a plan from the arguments in the form. Even a forged form only creates a plan. */
+/**
+ * Creates a plan from the form. Even a forged form only creates a plan, which changes nothing yet.
+ */
 async function planFix(visit: Visit, form: Form): Promise<Reply> {
   const args = parse(form.read("fix"));
   if (args === undefined || !visit.account.mayUse("plan_links")) return show(visit);
@@ -199,7 +201,7 @@ function parse(text: string): JsonObject | undefined {
   }
 }
 
-/** The audit's severities, from serious to harmless. */
+/** The severities, from serious to harmless. */
 const severities = [
   {
     title: "Broken for visitors",
@@ -262,7 +264,7 @@ const ofApps = new Set([
   "no_open_button",
 ]);
 
-/** Removes sentences meant for assistants, and writes field names in plain words. */
+/** Removes sentences meant for assistants, and replaces field names with plain words. */
 function writePlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
   return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));

@@ -22,7 +22,7 @@ export const domainPage: Page = {
   submit: check,
 };
 
-/** The server sends no requests before the user presses the button. */
+/** Sends requests only after the user presses the button. */
 async function check(visit: Visit, form: Form): Promise<Reply> {
   const host = form.read("host").trim();
   const answer = await visit.account.call("check_domain", host === "" ? {} : { host });

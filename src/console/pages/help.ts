@@ -16,7 +16,7 @@ export const helpPage: Page = {
 
 async function showTopics(): Promise<Reply> {
   const topics = await listHelpTopics();
-  // The help page about the API links to these topics itself.
+  // Leaves out the API topics, because the API help page links to them.
   const listed = topics.filter(({ name }) => !name.startsWith("api/"));
   const inside = html`<ul>
     ${listed.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}

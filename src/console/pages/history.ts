@@ -12,7 +12,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { readOwnAddress, readPage } from "../read-address.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
-/** The changes of the last 30 days, each with an undo button. */
+/** Lists the changes of the last 30 days, each with an undo button. */
 const historyPage: Page = {
   path: new RegExp(`^${historyAddress}$`),
   entry: {
@@ -25,7 +25,7 @@ const historyPage: Page = {
   show,
 };
 
-/** The undo buttons of every list of changes submit to this page. */
+/** Handles the undo buttons of all lists of changes. */
 const undoPage: Page = {
   path: new RegExp(`^${undoAddress}$`),
   needs: "undo",

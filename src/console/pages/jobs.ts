@@ -18,8 +18,7 @@ import type { ListedJob, JobRow } from "../records.ts";
 import { renderTime } from "../render-changes.ts";
 
 /**
- * The list of a key's jobs, newest first, and the page of each job. Running jobs refresh
- * automatically.
+ * The list of a key's jobs, newest first, and each job's page. Running jobs refresh automatically.
  */
 
 const list = { name: "Jobs", address: "/jobs" };
@@ -188,7 +187,7 @@ const stateTexts: Readonly<Partial<Record<ListedJob["state"], string>>> = {
 
 const rowsPerPage = 25;
 
-/** Shows the failed rows if any failed. The user can switch to all rows. */
+/** Shows only the failed rows if there are any. The user can switch to all rows. */
 async function renderJobRows({ account, url }: Visit, job: ListedJob): Promise<Part> {
   const { failed, all } = countRows(job);
   const isAll = failed === 0 || url.searchParams.get("rows") === "all";
@@ -266,7 +265,7 @@ export function isRunning({ state }: ListedJob): boolean {
   return state === "running";
 }
 
-/** Returns text such as "Moved 17 links to new.example.com". */
+/** Formats a job as "Moved 17 links to new.example.com". */
 export function describeJob({ what }: ListedJob): string {
   return what.charAt(0).toUpperCase() + what.slice(1);
 }
@@ -283,7 +282,7 @@ export function renderProgress(job: ListedJob): Html {
   return html`<progress max="${max}" value="${ended}" aria-label="${label}"></progress>`;
 }
 
-/** Renders text such as "3 of 17, 1 failed". */
+/** Renders counts such as "3 of 17, 1 failed". */
 export function renderCounts(job: ListedJob): Html {
   const { ended, all, failed } = countRows(job);
   return html`${writeNumber(ended)} of

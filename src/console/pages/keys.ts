@@ -156,11 +156,11 @@ function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
 }
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-/** An empty list of scopes would grant everything. */
+/** An empty list of scopes would mean full access. */
 const noScopes =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
-/** Shown when the user revokes the key of the session, which ends the session. */
+/** Shown when the user revokes the session's own key, which ends the session. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",

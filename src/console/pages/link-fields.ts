@@ -7,7 +7,7 @@ import type { ShownProblem } from "../records.ts";
 import { appKinds, listAppChoices, nameOther, renderOther, type AppChoices } from "../app-kinds.ts";
 
 type LinkField = Field & {
-  /** Whether the field lists apps to choose from, or takes the ID of any other app. */
+  /** Whether the field offers the listed apps, or takes the ID of any other app. */
   readonly app?: "listed" | "other";
 };
 
@@ -108,7 +108,7 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
   const own = linkFields.filter(({ app }) => app === undefined);
   const apps = appKinds.flatMap(({ name }) => {
     const changed = [nameOther(name), name].filter((each) => names.includes(each));
-    // A typed ID takes precedence over the choice.
+    // A typed ID overrides the choice.
     const id = changed.map((each) => typed[each] ?? "").find((each) => each !== "") ?? "";
     return changed.length === 0 ? [] : [[name, id === "" ? null : { id }] as const];
   });
@@ -117,7 +117,6 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
 
 const destinations = new Set(["url", "ios_fallback_url", "android_fallback_url"]);
 
-/** Whether any field contains a destination for visitors. */
 export function hasDestination(typed: Values): boolean {
   const names = linkFields.flatMap(({ name, app }) =>
     app !== undefined || destinations.has(name) ? [name] : [],

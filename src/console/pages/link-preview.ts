@@ -26,10 +26,10 @@ import { findKept, readVersion, tooLong } from "./template-preview.ts";
 
 /** Previews a link's page on each device, in light and dark. */
 
-/** The ID of a new link in page addresses. */
+/** Replaces the ID in URLs for a link that is not saved yet. */
 const newId = "new";
 
-/** Whether unsaved input can be previewed. A remote server only previews saved links. */
+/** Whether unsaved input can be previewed. A remote server previews only saved links. */
 function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
   const tool = id === newId ? "create_link" : "update_link";
   return isOwn && mayUse("preview_template") && mayUse(tool);
@@ -37,7 +37,7 @@ function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
 
 const draftForm = "draft";
 
-/** Marks the form for the script. `isTyped` means that the form differs from the saved link. */
+/** Marks the form for the script. `isTyped`: the form differs from the saved link. */
 export function markDraft(account: Account, id: string, isTyped: boolean): Html | undefined {
   if (!canDraft(account, id)) return undefined;
   const typed = isTyped && html` data-typed`;
@@ -50,7 +50,7 @@ function writeAddress(id: string, page: "draft" | "page"): string {
 
 type ExplainedVisits = LinkExplanation["visits"] | undefined;
 
-/** Shows one device at a time. Its page is loaded when it becomes visible. */
+/** Shows one device at a time, and loads its page when it becomes visible. */
 export function renderLinkPreview(account: Account, id: string, visits: ExplainedVisits): Part {
   if (!account.mayUse("preview_template")) return "";
   const stage = platforms.map((platform) => {
@@ -94,7 +94,7 @@ function renderPreview(
 type Stage = {
   readonly platform: DevicePlatform;
   readonly visits: ExplainedVisits;
-  /** The address of the device's page, without the color scheme. */
+  /** The URL of the device's page, without the color scheme. */
   readonly source: string;
 };
 
@@ -109,7 +109,7 @@ function renderStage({ host }: Account, { platform, visits, source }: Stage): Pa
   );
 }
 
-/** Finds the outcome without the app, because a visitor with the app sees no page. */
+/** Finds the outcome for a visitor without the app. With the app, there is no page to see. */
 function findOutcome(visits: ExplainedVisits, platform: DevicePlatform) {
   return platform === "desktop" ? visits?.desktop : visits?.[platform].without_app;
 }
@@ -187,7 +187,7 @@ async function drawDraft(account: Account, id: string, platform: DevicePlatform,
   const typed = readTyped(linkFields, form);
   const text = await readShownText(account);
   if (text === undefined) return unknownText;
-  // Unchanged fields are left out, as when saving.
+  // Only the changed fields, as when saving.
   const fields = writeChanges(typed, listChanged(linkFields, was, typed));
   const link = isNew ? {} : { link_id: id };
   const args = { ...text, ...link, platform };
@@ -226,7 +226,7 @@ function renderPlatform(name: string, outcome: Part, more?: Part): Html {
   </li>`;
 }
 
-/** Longer addresses are shortened here. The form shows them in full. */
+/** Longer URLs are truncated here. The form shows them in full. */
 const mostOfAddress = 200;
 
 function describe({ action, to = "" }: ShownOutcome): Part {

@@ -13,7 +13,7 @@ import type { Part } from "../html.ts";
 import { renderHidden, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 
-/** Which links a list shows. The page's address contains the query, so it can be bookmarked. */
+/** Which links a list shows. This query is in the page's URL, so users can bookmark it. */
 export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
@@ -79,7 +79,7 @@ export function writeFilter({ field, condition, value }: FilterInput): string {
 }
 
 /**
- * Writes the query string without default values. Page 0 writes `page=`, so that a number can be
+ * Formats the query string without default values. Page 0 becomes `page=`, so that a number can be
  * appended.
  */
 export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
@@ -117,10 +117,10 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
   return shortest < paging.shortest_indexed ? mostOfShort : paging.most_counted;
 }
 
-/** The database has no index for short texts, so it scans links until enough match. */
+/** Short search texts have no index, so the database scans links until enough match. */
 const mostOfShort = 1000;
 
-/** A count of one more than the limit means that more links exist. */
+/** Whether there are more links than were counted: counting stops one above the limit. */
 export function isCountCut({ count }: ReceivedMeta, query: LinkQuery): boolean {
   return isNarrowed(query) && count === chooseMostCounted(query) + 1;
 }
@@ -136,7 +136,10 @@ export const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
 export const gone = { label: "link", list: linkList };
 
-/** Hidden fields with the list's search and filters, for forms that apply to all matching links. */
+/**
+ * Renders the list's search and filters as hidden fields, for forms that apply to all matching
+ * links.
+ */
 export function renderQuery({ search, filters }: Pick<LinkQuery, "search" | "filters">): Part {
   return [
     search !== "" && renderHidden("search", search),

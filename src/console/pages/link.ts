@@ -61,7 +61,7 @@ async function view(visit: Visit) {
   };
 }
 
-/** The link host of a remote server is unknown unless the operator sets it. */
+/** A remote server's link host is unknown unless the operator sets it. */
 const unknownAddress = html`<p class="soft">
   Waypost does not know the link host of the remote server, so it cannot show this link's address or
   QR code. The operator can set the link host with <code>WAYPOST_LINK_ORIGIN</code>.
@@ -143,7 +143,7 @@ async function draw({ qr }: Account, address: string, ending: keyof typeof types
   return svg === undefined ? undefined : Buffer.from(svg);
 }
 
-/** A denser QR code is hard to scan from a screen, so it is only offered as a file. */
+/** A denser QR code is hard to scan from a screen, so it is offered only as a file. */
 const mostOfSvg = 12_000;
 
 function renderQr(svg: string, id: string): Html {

@@ -82,9 +82,7 @@ async function show(visit: Visit): Promise<Reply> {
   };
 }
 
-/**
- * Detects a rejected filter. The tool's message names argument positions, which users do not see.
- */
+/** Whether a filter was rejected. The tool's message names arguments that users never see. */
 function isFilterRefused(answer: ChangeResult<unknown>): boolean {
   if (answer.kind !== "failed" || answer.failure.code !== "invalid_arguments") return false;
   return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;
@@ -155,7 +153,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
   const { links, meta = {} } = result;
   if (links.length === 0) return renderNone(query, visit);
   const text = writeLinkQuery(query).slice(1);
-  // Every row contains this query, so a long one is left out.
+  // Every row's URL would contain this query, so a long query is omitted.
   const isShort = text !== "" && text.length <= mostOfQuery;
   const from = isShort ? `?${String(new URLSearchParams({ from: text }))}` : "";
   const { mayUse } = visit.account;
@@ -169,7 +167,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
   const paging = renderPaging({ ...meta, last }, "links", pages, range);
   const table = renderTable("Links", columns, links);
   if (!canSelect) return html`${table} ${paging}`;
-  // Without a search or a filter, this box would select every link of the project.
+  // Without a search or filter, this checkbox would select every link of the project.
   const hasAll = isNarrowed(query) && (meta.last ?? 1) > 1;
   const all = html`<label class="check">
     <input type="checkbox" name="all" />
@@ -190,7 +188,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
 }
 
 const mostOfQuery = 300;
-/** Each row shows its text on one line, so longer text is cut off. */
+/** Each row shows its text on one line, so longer text is truncated. */
 const mostOfText = 120;
 
 const pickColumn = createPickColumn((link: ListedLink) => ({

@@ -137,13 +137,13 @@ export const projectPages: readonly Page[] = [
   }),
 ];
 
-/** An empty list of hosts allows all hosts. */
+/** Builds the settings to save. An empty list of hosts allows all hosts. */
 function writeSettings(changes: JsonObject): TypedSettings {
   const isAny = changes["destinations"] === "";
   return { ...changes, ...(isAny && { destinations: "any" }) };
 }
 
-/** A change of settings belongs to the history of the project, which a master key cannot read. */
+/** Settings changes are in the project's history, which a master key cannot read. */
 const noChanges =
   "No changes with a master key yet. To see all changes, sign in with a key of this project.";
 

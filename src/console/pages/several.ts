@@ -39,7 +39,7 @@ type Selection = {
   readonly filters: readonly FilterInput[];
 };
 
-/** A page of the list has fewer links than this. */
+/** More than a page of the list holds. */
 const mostPaths = 200;
 
 function readSelection(form: Form): Selection {
@@ -122,10 +122,10 @@ function describeSelection({ isAll }: Selection, count: number | undefined): str
   return isAll ? `Change all ${links} that match` : `Change ${links}`;
 }
 
-/** Longer paths are shortened here. The plan shows them in full. */
+/** Longer paths are truncated here. The plan shows them in full. */
 const mostOfPath = 120;
 
-/** Writes each item's text next to its hidden field, because repeated text compresses well. */
+/** Puts each item's text next to its hidden field, because nearby repetition compresses well. */
 function renderSelection({ isAll, paths, search, filters }: Selection): Part {
   if (!isAll) {
     const chips = paths.map((path) => {
@@ -155,9 +155,9 @@ function renderEdit({ name, title, fields }: RenderedEdit, isChosen: boolean): H
 /** A kind of bulk change that `plan_links` supports. */
 type BulkEdit = {
   readonly title: string;
-  /** Field names begin with the name of the edit, because all edits share one form. */
+  /** Field names start with the edit's name, because all edits share one form. */
   readonly fields: readonly Field[];
-  /** Returns the arguments of the plan, except those that select links. */
+  /** Returns the plan's arguments, except those that select links. */
   readonly plan: (read: (name: string) => string, form: Form) => JsonObject;
 };
 
@@ -167,7 +167,7 @@ const edits: Readonly<Record<string, BulkEdit>> = {
   set: {
     title: "Set a field",
     fields: [
-      // A path belongs to one link, so it cannot be set for many.
+      // A path is unique to a link, so it cannot be set for several.
       chooseField("set", ["url", ...otherFields]),
       text("set-value", "New value", "Leave this empty to clear the field."),
     ],
@@ -252,7 +252,7 @@ async function listEdits(account: Account, form: Form): Promise<readonly Rendere
   ];
 }
 
-/** Returns the arguments of the plan, except those that select links. */
+/** Returns the plan's arguments, except those that select links. */
 function planEdit(name: string, form: Form): JsonObject | undefined {
   if (name === "delete") return { operation: "delete" };
   const edit = Object.hasOwn(edits, name) ? edits[name] : undefined;
@@ -264,7 +264,7 @@ function planEdit(name: string, form: Form): JsonObject | undefined {
 
 /** Parses a choice such as `ios_app:ID`, `ios_app:` for no app, or `enable_forced_redirect:on`. */
 function readChoice(form: Form): JsonObject {
-  // A typed ID takes precedence over the choice.
+  // A typed ID overrides the choice.
   const typed = appKinds.flatMap(({ name }) => {
     const id = form.read(nameOther(name)).trim();
     return id === "" ? [] : [[name, { id }] as const];

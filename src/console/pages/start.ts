@@ -84,7 +84,7 @@ function renderJobs(jobs: readonly ListedJob[]): Html {
   </div>`;
 }
 
-/** The configuration that connects an MCP client, ready to be copied. */
+/** A configuration snippet for an MCP client. */
 type ClientSetup = { readonly name: string; readonly where: Html; readonly block: string };
 
 function renderConnection({ account: { connection }, isLocal }: Visit): Part {

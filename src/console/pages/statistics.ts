@@ -5,7 +5,7 @@ import type { Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderTable, writeNumber, type RowColumn } from "../parts.ts";
 import type { ShownStats, StatsRow } from "../records.ts";
 
-/** Clicks, opens and installs over time, and grouped by link, platform, source and so on. */
+/** Clicks, opens and installs over time, and by link, platform, source and so on. */
 export const statisticsPage: Page = {
   path: /^\/statistics$/,
   entry: {
@@ -20,7 +20,7 @@ export const statisticsPage: Page = {
 const spans = [7, 30, 90] as const;
 const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
-/** Above these limits, the columns of a chart are weeks, and then months. */
+/** Above these limits, a chart has a column per week, and then per month. */
 const mostDays = 120;
 const mostWeeks = 200;
 
@@ -63,7 +63,7 @@ function readSpan({ url, account }: Visit): Span {
     const days = spans.find((span) => params.get("days") === String(span)) ?? usualSpan;
     return { from: findFirst(today, days), to: today, by: "day", days };
   }
-  // A missing date has the same default as without dates.
+  // A missing date has the same default as when both are missing.
   const last = to === "" ? today : to;
   const first = from === "" ? findFirst(last, usualSpan) : from;
   return { from: first, to: last, by: chooseStep((Date.parse(last) - Date.parse(first)) / day_ms) };
@@ -168,12 +168,12 @@ function renderGroup(
 
 const width = 640;
 const height = 140;
-/** The share of its slot that a column fills, so that columns stay apart. */
+/** The share of a slot's width that its column fills. */
 const columnShare = 0.8;
-/** The smallest column height that is still visible. */
+/** The minimum height at which a column is visible. */
 const minHeight = 2;
 
-/** A column chart. Screen readers use the table below it, which has the same numbers. */
+/** Renders a column chart. Screen readers use the table below it, which has the same numbers. */
 function renderChart(label: string, rows: readonly StatsRow[]): Part {
   const most = Math.max(0, ...rows.map(({ clicks }) => clicks));
   const step = width / rows.length;

@@ -25,7 +25,7 @@ export type View = {
   readonly link: string;
 };
 
-/** Reads what to preview: from the form, or without a form from the query. */
+/** Reads what to preview from the form, or from the query if no form was sent. */
 export function readView({ searchParams }: URL, form: Form | undefined): View {
   const read = (name: string) =>
     form?.has(name) === true ? form.read(name) : searchParams.get(name);
@@ -59,7 +59,7 @@ export function chooseLink(view: View, links: readonly PreviewLink[]): View {
 }
 
 export type RenderedPreview = {
-  /** The address of the rendered page; undefined if it cannot be shown. */
+  /** The URL of the rendered page; undefined if it cannot be shown. */
   readonly page?: string | undefined;
   readonly failure?: CallError;
   readonly problems: readonly ShownProblem[];
@@ -79,9 +79,7 @@ export async function drawTemplate(
   return { page: findKept(answer.result), problems: answer.result.problems ?? [] };
 }
 
-/**
- * Returns the address of the preview for its frame; undefined if the page was too long to store.
- */
+/** Returns the preview's URL for the frame; undefined if the page was too long to store. */
 export function findKept({ preview_url = "" }: TemplatePreview): string | undefined {
   const token = preview_url.split("/").at(-1) ?? "";
   return token === "" ? undefined : `/template/page/${token}`;
@@ -95,7 +93,7 @@ type PreviewPanel = {
   readonly drawn: RenderedPreview;
 };
 
-/** The choices belong to the editor's form, so they are sent with its text. */
+/** The preview's controls belong to the editor's form, so they are sent with its text. */
 export async function renderTemplatePreview(
   account: Account,
   { view, links, drawn: { page, failure } }: PreviewPanel,

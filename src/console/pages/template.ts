@@ -63,7 +63,7 @@ const title = "Page template";
 /** Why a form was not saved. */
 type Refusal = {
   readonly failure: CallError;
-  /** The digest of the current draft, which the next save may overwrite. */
+  /** The hash of the current draft, which the next save may overwrite. */
   readonly was?: string;
 };
 
@@ -111,7 +111,7 @@ type EditorSource =
   | { readonly text?: EditedTemplate; readonly was: string; readonly note?: string }
   | { readonly failure: CallError };
 
-/** Reads the editor's initial text: the draft, or the version that the address names. */
+/** Reads the editor's initial text: the draft, or the version in the URL. */
 async function findSource({ account, url }: Visit): Promise<EditorSource> {
   const own = account.mayUse("save_template") ? "draft" : "live";
   const draft = await readVersion(account, own);
@@ -146,7 +146,7 @@ function mayWrite({ mayUse }: Account): boolean {
 type Editing = {
   readonly text: EditedTemplate;
   readonly was: string;
-  /** Whether the user typed the text. Otherwise it comes from a version. */
+  /** Whether the user typed the text, rather than a version providing it. */
   readonly isTyped: boolean;
   readonly drawn: RenderedPreview;
   readonly failure: CallError | undefined;
@@ -186,9 +186,7 @@ function renderEditor(
   return renderBox("Editor", { below: renderForm(visit, "/template", body, attributes) });
 }
 
-/**
- * Browsers press the first button when the user presses Enter, so the first button saves nothing.
- */
+/** Pressing Enter triggers the first button, so the first button saves nothing. */
 const byDefault = html`<button
   name="do"
   value="preview"
@@ -217,7 +215,7 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
   return refused ?? { kind: "go", to: writeView(readView(visit.url, form), "saved") };
 }
 
-/** Returns undefined if the draft was saved. Warns before a concurrent change is overwritten. */
+/** Returns undefined if the draft was saved. Warns before overwriting a concurrent change. */
 async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   const { account } = visit;
   const typed = readTyped(form);
@@ -238,7 +236,7 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   });
 }
 
-/** Saves the text as the draft first, so that a user who cancels loses nothing. */
+/** Saves the text as a draft first, so that a user who cancels loses nothing. */
 async function publish(visit: Visit, form: Form): Promise<Reply> {
   const isAsked = form.has("question");
   let sent = form;
@@ -250,7 +248,7 @@ async function publish(visit: Visit, form: Form): Promise<Reply> {
   return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
 }
 
-/** The draft now equals the typed text, so the next save is compared with that text. */
+/** The typed text is the draft now, so the next save compares with it. */
 function markSaved(form: Form): Form {
   const typed = readTyped(form);
   const params = new URLSearchParams();
@@ -324,11 +322,11 @@ type EditorState = {
   readonly problems: readonly ShownProblem[];
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
-  /** Whether the page's script already has the text, so that it is not sent back. */
+  /** Whether the page's script already has the text, so it need not be returned. */
   readonly isKnown: boolean;
 };
 
-/** A text with line numbers that mark the lines with problems. */
+/** A text field with line numbers, which mark the lines with errors. */
 function renderField(name: EditorField, shown: EditorState): Html {
   const { text, problems, isRefused, isReadOnly, isKnown } = shown;
   const { label, hint } = fields[name];
@@ -352,14 +350,14 @@ function renderField(name: EditorField, shown: EditorState): Html {
 }
 
 const fewestLines = 8;
-/** Numbers for lines that are typed before the next redraw. Unused numbers are cut off. */
+/** Extra numbers for lines that the user adds before the next redraw. Unused ones are cut off. */
 const spareLines = 150;
 
 function countLines(text: string): number {
   return Math.max(text.split("\n").length, fewestLines);
 }
 
-/** The line numbers next to a text. Findings link to the numbers of the lines with problems. */
+/** Line numbers next to a text. The listed errors link to them. */
 function renderNumbers(name: EditorField, count: number, problems: readonly ShownProblem[]): Html {
   const faulty = new Set(problems.map(({ line }) => line));
   const numbers = Array.from({ length: count + spareLines }, (_, index) => {
@@ -385,7 +383,7 @@ function renderFindings(heading: string, problems: readonly ShownProblem[], isRe
 function renderFinding({ field = "", line, message }: ShownProblem): Html {
   const isPlaced = line !== undefined && Object.hasOwn(fields, field);
   if (!isPlaced) return html`<li>${message}</li>`;
-  // `isPlaced` has checked that `field` is one of the fields.
+  // `isPlaced` implies that `field` is one of the fields.
   const { label } = fields[field as EditorField];
   const place = html` data-field="${field}" data-line="${line}"`;
   return html`<li>

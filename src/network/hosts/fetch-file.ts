@@ -13,58 +13,57 @@ import {
 } from "./pinned-connection.ts";
 
 /**
- * Gets a file from a public host over https, with limits of time and size, and without following
- * redirects. It connects only to addresses that were checked before.
+ * Fetches a file from a public host over HTTPS, with limits of time and size, and without following
+ * redirects. Connects only to IP addresses that were checked before.
  */
 
 export type FetchedFile =
   | ({ readonly kind: "answered" } & FileAnswer)
-  /** The name does not exist, or its address is not public. */
+  /** The host does not exist, or its IP address is not public. */
   | { readonly kind: "not_public" }
-  /** This machine has no route to any address of the host. */
+  /** This machine has no route to any of the host's IP addresses. */
   | { readonly kind: "unreachable" }
   | { readonly kind: "refused" | "timed_out" | "unreadable" }
-  /** The connection cannot be trusted. The code is Node's. */
+  /** The TLS connection cannot be trusted. The code is Node's. */
   | { readonly kind: "untrusted"; readonly code: string };
 
 export type FileAnswer = {
   readonly status: number;
-  /** Names in lower case; the first value of repeated headers. */
+  /** Names are lowercase. Of repeated headers, only the first value is kept. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The content up to the requested size. */
+  /** The content, up to the requested size. */
   readonly body: Buffer;
-  /** Whether the file is longer than the requested size. */
+  /** Whether the file is larger than the requested size. */
   readonly isCut: boolean;
   /** When the host's certificate expires, in milliseconds since 1970. */
   readonly certifiedUntil: number;
 };
 
 export type FileRequest = {
-  /** Without a port: requests always use the port of https. */
+  /** Without a port: requests always use HTTPS on port 443. */
   readonly hostname: string;
   readonly path: string;
-  /** The User-Agent header. */
   readonly agent: string;
   readonly most_bytes: number;
 };
 
 export type FetchFile = (file: FileRequest, signal: AbortSignal) => Promise<FetchedFile>;
 
-/** The dependencies of host checks. */
+/** What host checks depend on. */
 export type PublicFiles = {
   readonly fetchFile: FetchFile;
-  /** False if the key has reached its hourly limit of checked hosts. */
+  /** False if the key has reached its hourly limit of host checks. */
   readonly mayAsk: (keyPrint: string) => Promise<boolean>;
 };
 
 type FetchOptions = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
-  /** The port of a test server; 443 by default. */
+  /** For test servers; defaults to 443. */
   readonly port?: number;
 };
 
-/** The limit for name lookup, connection and content together. */
+/** The time limit for DNS lookup, connection and content together. */
 const most_ms = 10_000;
 
 export function createFetchFile({ reach, setAlarm, port = 443 }: FetchOptions): FetchFile {
@@ -111,11 +110,11 @@ function readHeaders({ headersDistinct }: IncomingMessage): ReadonlyMap<string, 
 }
 
 function readCertificateEnd({ socket }: IncomingMessage): number {
-  // A request over https always has a TLS socket.
+  // An HTTPS request always has a TLS socket.
   return Date.parse((socket as TLSSocket).getPeerCertificate().valid_to);
 }
 
-/** Never uses the error's own text, which may come from the other server. */
+/** Never uses the error's own message, which may come from the other server. */
 function explainEnd(error: unknown, isOver: boolean): FetchedFile {
   if (error instanceof HostNotAllowed) return { kind: "not_public" };
   const code = readErrorCode(error);

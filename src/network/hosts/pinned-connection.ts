@@ -5,32 +5,34 @@ import type { LookupFunction } from "node:net";
 import type { SetAlarm } from "../../contract/clock.ts";
 
 /**
- * Connects to hosts that untrusted users name, without reaching private networks. A name is looked
- * up once, every address must be allowed, and the connection uses one of these addresses. A second
- * lookup could return other addresses and bypass the check.
+ * Connects to hosts that untrusted users choose, without reaching private networks. A host name is
+ * looked up once, all of its IP addresses must be allowed, and the connection uses one of them. A
+ * second lookup could return others and bypass the check.
  */
 
-/** How host names are resolved, and which addresses are allowed. */
+/** How host names are resolved, and which IP addresses are allowed. */
 export type Reach = {
-  /** Returns every address of a host name. */
+  /** Returns every IP address of a host name. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
-  /** Whether connections to an address are allowed: usually, whether it is public. */
+  /** Whether connections to an IP address are allowed: usually, whether it is public. */
   readonly isPublic: (address: string) => boolean;
-  /** The accepted certificate authorities; by default, those of the machine. */
+  /** The accepted certificate authorities; defaults to the machine's. */
   readonly authorities?: readonly string[];
 };
 
-/** Thrown if a host may not be reached. The message completes a sentence for users. */
+/** Thrown if connecting to a host is not allowed. The message completes a sentence for users. */
 export class HostNotAllowed extends Error {
   override readonly name = "HostNotAllowed";
 }
 
-/** The message for hosts without an address, or with one that is not allowed. */
+/** The message for hosts without an IP address, or with one that is not allowed. */
 export const noPublicHost = "the host has no public address";
 
 const mostHeaders_bytes = 16 * 1024;
 
-/** Returns all addresses of the URL's host. Throws HostNotAllowed if one of them is not allowed. */
+/**
+ * Returns all IP addresses of the URL's host. Throws HostNotAllowed if one of them is not allowed.
+ */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
@@ -39,18 +41,18 @@ export async function findAddresses(
   const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
   const found = resolve(literal).catch(() => []);
   const [address, ...others] = await orAborted(found, signal);
-  // One private address among public ones could bypass the check. The error is the same for unknown
-  // hosts, so that it does not reveal the names in a private network.
+  // One private IP address among public ones could bypass the check. Unknown hosts get the same
+  // error, so that it does not reveal the names in a private network.
   const isAllowed = address !== undefined && [address, ...others].every(isPublic);
   if (!isAllowed) throw new HostNotAllowed(noPublicHost);
   return [address, ...others];
 }
 
-/** Limits the attempts, because a host may have many addresses. */
+/** Limits the attempts, because a host may have many IP addresses. */
 const mostTried = 4;
 /**
- * After a second, the next address is tried as well. The last one has all the remaining time. Node
- * passes these options on to `net.connect`, although the types of its requests omit them.
+ * After a second, the next IP address is tried as well. The last one gets all the remaining time.
+ * Node passes these options on to `net.connect`, although the types of its requests omit them.
  */
 const tryAddresses = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
@@ -62,8 +64,8 @@ type PinnedRequest = {
 };
 
 /**
- * Sends a request to one of these addresses and returns the beginning of its response, which the
- * caller must destroy. It tries several addresses, because this machine may lack IPv4 or IPv6.
+ * Sends a request to one of these IP addresses and returns the response, which the caller must
+ * destroy. Tries several addresses, because this machine may lack IPv4 or IPv6.
  */
 export function sendPinned(
   { url, body, ...options }: PinnedRequest,
@@ -96,14 +98,14 @@ export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlar
   return { signal, stop, isOver: () => over.signal.aborted };
 }
 
-/** Looks up a name with the machine's resolver. */
+/** Resolves a host name with the machine's resolver. */
 export async function resolveHost(hostname: string): Promise<readonly string[]> {
   const found = await lookup(hostname, { all: true, verbatim: true });
   return found.map(({ address }) => address);
 }
 
 /**
- * Explains why a request failed. Never uses the error's own text, which may come from the other
+ * Explains why a request failed. Never uses the error's own message, which may come from the other
  * server.
  */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
@@ -115,7 +117,7 @@ export function describeEnd(error: unknown, signal: AbortSignal): string {
   return "the response could not be read";
 }
 
-/** If several addresses failed, an error other than a missing route explains more. */
+/** If several IP addresses failed, an error other than a missing route explains more. */
 export function readErrorCode(error: unknown): string {
   const errors = error instanceof AggregateError ? error.errors : [error];
   const codes = errors.map((each: { readonly code?: unknown } | null) => String(each?.code));
@@ -144,7 +146,7 @@ const otherFaults: ReadonlySet<string> = new Set([
   "EPROTO",
 ]);
 
-/** A lookup cannot be stopped, but its caller can stop waiting. */
+/** A DNS lookup cannot be stopped, but its caller can stop waiting. */
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(new Error("aborted"));
@@ -155,9 +157,8 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
 }
 
 /**
- * Answers lookups with known addresses, but never synchronously. If a connection failed
- * synchronously, `node:https` would have no error listener yet, and the error would end the
- * process.
+ * Answers lookups with known addresses, but never synchronously: a synchronous connection error
+ * would occur before `node:https` has an error listener, and would crash the process.
  */
 function answerAlways(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
