@@ -158,7 +158,7 @@ describe("importing an export changes nothing", () => {
     }
   });
 
-  test("when the links are random", async () => {
+  test("when the links are generated randomly", async () => {
     const several = fc.array(made, { minLength: 1, maxLength: 8 }).filter((links) => {
       const paths = links.flatMap(({ path: given }) => given?.normalize("NFC") || []);
       return new Set(paths).size === paths.length;

@@ -181,7 +181,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes declared by the operator", () => {
-  test("limit the probes to the key's validity and the Waypost-only tools", async () => {
+  test("limit the probes to the key's validity and the tools that only Waypost has", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);

@@ -99,7 +99,7 @@ describe("a write with a 2xx status", () => {
   ];
 
   test.each(unreadable)(
-    "is reported as done after reading the link again if the response was %s",
+    "is reported as done after another read of the link if the response was %s",
     async (_, alter) => {
       strange.proxy.setAlter((asked, reply) =>
         asked.method === "GET" ? reply : alter(asked, reply),

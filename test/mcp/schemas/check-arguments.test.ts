@@ -228,7 +228,7 @@ describe("an argument with a wrong type or value", () => {
     ]);
   });
 
-  test("is reported with at most 19 other problems", async () => {
+  test("is reported in a list of at most 20 problems", async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => [`strange_${index}`, index]);
     expect(await readProblems("get_link", Object.fromEntries(names))).toHaveLength(20);
     const filters = Array.from({ length: 50 }, () => ({ field: 1 }));

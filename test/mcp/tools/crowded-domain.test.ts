@@ -96,7 +96,7 @@ describe("in check_domain, the paths of links without an app", () => {
     expect(await countExcluded()).toBe(200);
   });
 
-  test("cause a warning with the number per platform if they do not all fit", async () => {
+  test("cause a warning with the number per platform if some do not fit", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();

@@ -89,7 +89,7 @@ test.each([
   },
 );
 
-test("a plan with filters needs the permission to register a new app", async () => {
+test("plan_links with filters needs the permission to register a new app", async () => {
   await assistant.plant("link", { path: "first", name: "Spring" });
   const call = await connect([...writing, "ios_apps.index"]);
   const { error } = await call("plan_links", {
