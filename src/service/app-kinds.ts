@@ -10,19 +10,18 @@ import {
 import type { Scope } from "../contract/rights.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
-/** The functions and texts that differ between iOS and Android apps. */
+/** The names, messages, scopes and rules that differ between iOS and Android apps. */
 export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   readonly name: string;
-  /** The field that identifies an app in its project: bundle ID or package name. */
+  /** The field that identifies an app in its project: the bundle ID or the package name. */
   readonly identifier: Identifier;
   readonly notFound: string;
-  /** The scope for registering an app of this kind, also as part of a link. */
+  /** The scope needed to register an app of this kind, even as part of a link. */
   readonly createScope: Scope;
-  /** The scope for reading an app of this kind. */
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => CheckedValues<Values>;
-  /** Warns about values that the API accepts but that stop the app from opening. */
+  /** Returns a warning for values that are accepted but prevent the app from opening. */
   readonly findWarning: (fields: Fields) => string | undefined;
 };
 

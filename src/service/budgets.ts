@@ -15,37 +15,36 @@ import type { Store } from "../store/store.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * Counts requests against rate limits, per key and per client IP address. A window starts with its
- * first request. All processes of a database share each limit without a write per request. Each
- * process counts its own requests, reports them after a fixed number, and then reads the reports of
- * the others. So only unreported requests can exceed a limit. Rejected requests do not count, so a
- * caller within the limit is never rejected.
+ * Enforces rate limits, per key and per client IP address. A window starts with its first request.
+ * Processes that share a database share each limit without a write per request. Each process counts
+ * its own requests, reports them after a fixed number, and then reads the other processes' reports.
+ * So only unreported requests can exceed a limit. Rejected requests do not count.
  */
 export type Budgets = {
   /** Counts a request. Throws if the key has reached the limit. */
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
-  /** Throws if `spend` would throw, but counts nothing. */
+  /** Throws if the key has reached the limit. Counts nothing. */
   readonly requireLeft: (keyId: string, budget: BudgetName) => void;
-  /** Counts a request without a secret key, by its client IP address. */
+  /** Counts a request without a secret key against the limit of its client IP address. */
   readonly spendByAddress: (address: string, budget: AddressBudgetName) => Awaitable<void>;
-  /** Refunds one request. Other processes learn of the refund with the next report. */
+  /** Takes back one counted request. Other processes see this after the next report. */
   readonly refund: (address: string, budget: AddressBudgetName) => void;
 };
 
 /** The requests that one process has counted against a limit since the window's first request. */
 type BudgetWindow = {
-  /** Identifies the key or IP address, and the limit. */
+  /** Identifies the limit, and the key or the IP address. */
   readonly name: string;
-  /** The end of the window, by the monotonic clock. */
+  /** The end of the window, on the monotonic clock. */
   readonly ends: number;
   readonly window_ms: number;
   /**
-   * The number of counted requests, including refunded ones. It never decreases, because requests
-   * wait until `reported` reaches it.
+   * The number of counted requests, including refunded ones. It never decreases, because
+   * `waitForReport` compares it with `reported`.
    */
   counted: number;
   returned: number;
-  /** The number of counted requests that other processes can see. */
+  /** How many of the counted requests were reported to other processes. */
   reported: number;
   others: readonly OtherWindow[];
   reporting: Promise<boolean> | undefined;
@@ -53,14 +52,14 @@ type BudgetWindow = {
 
 type OtherWindow = { readonly ends: number; readonly spent: number };
 
-/** Reports a window to other processes and reads their reports. Returns false if that failed. */
+/** Reports a window to the other processes and reads their reports. Returns false on failure. */
 export type ReportWindow = (window: BudgetWindow) => Promise<boolean>;
 
 type Budget = AddressBudget & { readonly step: number; readonly most: number };
 
 /**
- * The maximum number of IP addresses in memory, which limits what attackers can fill. Beyond it,
- * the oldest address is dropped.
+ * The maximum number of IP addresses in memory, so that attackers cannot exhaust it. The oldest
+ * address is dropped first.
  */
 const mostAddresses = 10_000;
 
@@ -83,8 +82,8 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   }
 
   /**
-   * Waits until the count is reported. Each report contains only requests that were counted before
-   * it started, so this may wait for several reports.
+   * Waits until more than `count` requests are reported. A report only covers requests from before
+   * it started, so this may take several reports.
    */
   async function waitForReport(
     window: BudgetWindow,
@@ -100,7 +99,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = keyBudgets[budget];
-      // Keys are limited by their rows in the database.
+      // // No maximum, because only keys in the database are counted.
       const whole = { limit, window_ms, step: limit / 20, most: Infinity };
       return spendFrom(windows.open(budget, `${keyId} ${budget}`, whole), whole);
     },
@@ -123,14 +122,15 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   };
 }
 
-/** Stores the windows of each limit. */
+/** Keeps the windows of every limit. */
 function createWindows(monotonic: () => number) {
-  /** All windows of one limit have the same length, so each map is sorted by their ends. */
+  /**
+   * The windows by limit. Those of one limit have the same length, so each map is sorted by end.
+   */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {
     find: (budget: string, name: string) => byBudget.get(budget)?.get(name),
-    /** Returns the running window, or starts a new one. */
     open: (budget: string, name: string, { window_ms, most }: Budget): BudgetWindow => {
       const windows = byBudget.get(budget) ?? new Map<string, BudgetWindow>();
       byBudget.set(budget, windows);
@@ -142,7 +142,7 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // Reports of other processes outlive this process's window.
+      // // Keep what other processes reported, because their windows may end later.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
       const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };
@@ -152,7 +152,7 @@ function createWindows(monotonic: () => number) {
   };
 }
 
-/** Names the window by a hash, so that IP addresses are never stored. */
+/** Returns the window's name with a hash of the IP address, so that no IP address is stored. */
 function nameAddress(address: string, budget: AddressBudgetName): string {
   return `address ${digestOf(`${budget} ${findAddressGroup(address)}`)}`;
 }
@@ -179,19 +179,18 @@ const longest_ms = Math.max(
   ...[...Object.values(keyBudgets), ...Object.values(addressBudgets)].map((one) => one.window_ms),
 );
 const dropEvery_ms = 60_000;
-/** The pause before the next report after a failed write. */
+/** How long no report is sent after a failed one. */
 const pause_ms = 1000;
 
 export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Clock): ReportWindow {
   const process = randomUUID();
-  /** The windows to report, by name. Only the latest window of a name is reported. */
+  /** The windows in the next report, by name. */
   const waiting = new Map<string, BudgetWindow>();
   let running: Promise<boolean> = Promise.resolve(true);
   let next: Promise<boolean> | undefined;
   let droppedAt = -Infinity;
   let failedAt = -Infinity;
 
-  /** Reports all waiting windows with one write and one read. */
   async function sendReport(before: Promise<boolean>): Promise<boolean> {
     await before;
     next = undefined;
@@ -201,7 +200,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await exchange(windows);
       return true;
     } catch {
-      // A broken database is already reported by the requests themselves.
+      // // Requests already report database problems.
       failedAt = clock.monotonic();
       return false;
     }
@@ -233,7 +232,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
     }
   }
 
-  /** Adds a window to the next report. All windows added before that report share it. */
+  /** Adds a window to the next report, and resolves once that report was sent. */
   function wait(window: BudgetWindow): Promise<boolean> {
     waiting.set(window.name, window);
     if (next === undefined) {
@@ -252,7 +251,10 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** Rows that end later than this were written before a clock was set back, and are ignored. */
+/**
+ * Returns the latest valid end of a window. Rows that end later were written before a clock was set
+ * back.
+ */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

@@ -16,9 +16,8 @@ import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../st
 import type { Db, Tenant } from "../store/tables.ts";
 import { readTenant, waitForClicks, type Services, type WriteCall } from "./handler.ts";
 
-/** Finds links by path or URL, including clicks that are still in memory. */
+/** Finds links by path or URL, and waits for clicks that are not stored yet. */
 
-/** Returns undefined for an invalid path. */
 export async function findLinkAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -26,7 +25,7 @@ export async function findLinkAtPath(
   return isPath(path) ? findLinkAt(tenant, path) : undefined;
 }
 
-/** Finds the link that a visitor of this path would open. */
+/** Finds the link that this path opens. */
 export async function findVisitedAtPath(
   tenant: Tenant,
   path: string | undefined,
@@ -38,21 +37,20 @@ function isPath(path: string | undefined): path is string {
   return path !== undefined && findPathFault(path) === undefined;
 }
 
-/** A URL as it was sent, with its host and path as a browser parses them. */
+/** A URL as the client sent it, with the host and path that a browser would read from it. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
-/** The link that a URL belongs to. */
 type AddressedLink = {
   readonly link: Link;
-  /** The query of the URL, and the query that its short path adds. */
+  /** The query of the URL, joined with the query that a short path adds. */
   readonly query: string;
-  /** The form of the URL: the link's own, a short one, or the one in its QR code. */
+  /** Which of the link's URLs it is: the long one, a short one, or the one in its QR code. */
   readonly source: "address" | "short" | "qr";
 };
 
 /**
- * Finds the project's link for a URL that opened an app. The URL can have a link host, or the
- * custom scheme of one of the project's apps.
+ * Finds the project's link for a URL that opened an app. The URL has one of the project's link
+ * hosts, or the custom scheme of one of its apps.
  */
 export async function findAddressedLink(
   services: Services,
@@ -79,7 +77,7 @@ export async function findAddressedLink(
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
-/** Finds the project with this link host: its verified custom domain or its subdomain. */
+/** Finds the project whose verified custom domain or subdomain this host is. */
 export async function findHostedProject(
   db: Db,
   { readLinkOrigin, secondOrigin }: Services,
@@ -97,7 +95,9 @@ export async function findHostedProject(
   return undefined;
 }
 
-/** Waits for pending clicks of the link at a path, so that the response contains them. */
+/**
+ * Waits until pending clicks of the link at this path are stored, so that the response has them.
+ */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,
@@ -107,7 +107,7 @@ export async function waitForClicksAt(
   if (visited !== undefined) await waitForClicks(call, visited.link.id);
 }
 
-/** Reads the link again if some of its clicks were not stored yet. */
+/** Waits for pending clicks of the link. If there were any, reads the link again. */
 export async function readWithClicks(
   { store, waitForClicks: wait }: Services,
   projectId: string,
@@ -123,10 +123,7 @@ type SearchCall = Pick<WriteCall, "services" | "caller"> & {
   readonly list: { readonly search: string | undefined };
 };
 
-/**
- * Converts the search text of a list of links to filters. It recognizes URLs on all of the
- * project's hosts.
- */
+/** Converts a list's search text to filters. A URL on any of the project's hosts finds its link. */
 export function readSearched({
   services,
   caller: { project },

@@ -16,61 +16,56 @@ import { digestOf } from "../text/digest.ts";
 import type { Budgets } from "./budgets.ts";
 import type { WaitInQueue } from "../template/check-queue.ts";
 
-/** The dependencies of every handler. A handler answers the calls of one endpoint. */
+/** The shared dependencies of all handlers. A handler answers the calls of one endpoint. */
 export type Services = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /**
-   * Returns the current link origin, with `{subdomain}`. Its port may change while the process
-   * runs.
-   */
+  /** Returns the link origin, which may contain `{subdomain}`. Its port may change at run time. */
   readonly readLinkOrigin: () => string;
-  /** A second origin of the same links, only for the Open button of their preview pages. */
+  /** A second origin for the same links. Only the Open button of preview pages uses it. */
   readonly secondOrigin?: string | undefined;
   /**
-   * Waits until the clicks of a link, or of all links of a project, are stored. The link host first
-   * counts clicks in memory. Undefined in a process without a link host.
+   * Waits until the pending clicks of a link, or of all links of a project, are stored. Undefined
+   * in a process without a link host, which counts clicks in memory first.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
-  /** Counts the opens and installs that apps report. Undefined in a process without a link host. */
+  /** Counts opens and installs reported by apps. Undefined in a process without a link host. */
   readonly noteVisit?: ((visit: CountedVisit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
   readonly budgets: Budgets;
-  /** Records that a key was used. */
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;
 };
 
-/** A project key with its project. */
 type ProjectCaller = KeyWithProject & { readonly project: NonNullable<KeyWithProject["project"]> };
 
-/** The caller that a handler gets: a project key, a client key, or null. */
+/** The caller's type by the endpoint's kind of key; null for endpoints without a key. */
 type CallerOf<Auth> = Auth extends "project"
   ? ProjectCaller
   : Auth extends "client"
     ? ClientKeyWithProject
     : null;
 
-/** The parts of a call that all endpoints have. */
+/** The properties that the calls of all endpoints share. */
 type CommonCall = {
   readonly services: Services;
   /** The client's IP address. Undefined if an untrusted proxy hides it. */
   readonly address: string | undefined;
-  /** Counts the call against another rate limit of the client's IP address. */
+  /** Counts the call against a further rate limit of the client's IP address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
-  /** The `User-Agent` header, or an empty text. */
+  /** The `User-Agent` header, or an empty string. */
   readonly agent: string;
   readonly precondition: Precondition;
-  /** True for background writes, which yield to other writes. */
+  /** True for background writes, which let other writes go first. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
-  /** Adds a text to the `Warning` header of a successful response. */
+  /** Adds a warning to the `Warning` header of a successful response. */
   readonly warn: (text: string) => void;
-  /** Shows whether the caller still waits. After a disconnect or a 503, no new work may start. */
+  /** Whether the caller is still waiting. No new work may start after a disconnect or a 503. */
   readonly signal: Waiter;
 };
 
-/** A request that passed every check that does not depend on its endpoint. */
+/** A call that passed all checks and whose query and body are parsed. */
 type HandlerCall<E extends Endpoint> = CommonCall & {
   readonly caller: CallerOf<E["auth"]>;
   readonly params: Params<E>;
@@ -85,20 +80,20 @@ type HandlerCall<E extends Endpoint> = CommonCall & {
 
 type HandlerReply<E extends Endpoint> = {
   readonly body: Output<E>;
-  /** Set if the status differs from the endpoint's usual one. */
+  /** Set if it differs from the endpoint's usual status. */
   readonly status?: number;
-  /** Set if the response is a page. */
+  /** Set if the response is an HTML page. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler without its types, which TypeScript cannot infer in the loop over all endpoints. */
+/** A handler without its types, which are lost in the loop over all endpoints. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
 ) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;
 
-/** A handler for every endpoint of a group. A missing handler is a compile error. */
+/** The handlers of a group of endpoints. A missing handler is a compile error. */
 export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
@@ -107,7 +102,7 @@ export type Handlers = {
   readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
 };
 
-/** The parts of a call that a write in a project needs. */
+/** The properties of a call that writing in a project needs. */
 export type WriteCall = Pick<
   CommonCall,
   "services" | "precondition" | "isPatient" | "via" | "warn"
@@ -120,7 +115,9 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/** Waits for pending clicks of one link or all links, so that the response contains them. */
+/**
+ * Waits until pending clicks of one link or of all links are stored, so that the response has them.
+ */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -128,7 +125,7 @@ export function waitForClicks(
   return services.waitForClicks?.(caller.project.id, linkId);
 }
 
-/** Runs `work` on the caller's project in one transaction. */
+/** Runs `work` on the caller's project in a transaction. */
 export function writeTenant<Result>(
   { services, caller, signal, isPatient }: WriteCall,
   work: (tenant: Tenant) => Promise<Result>,
@@ -138,11 +135,11 @@ export function writeTenant<Result>(
 }
 
 /**
- * The conditions of a write: `If-None-Match: *`, or `If-Match` with the tag of the state that the
- * caller has read. The writing transaction checks them, so no change can happen in between.
+ * The conditions of a write: `If-None-Match: *`, or `If-Match` with the tag of the version that the
+ * caller has read. They are checked in the writing transaction, so nothing can change in between.
  */
 export type Precondition = {
-  /** The accepted tags of the target; undefined accepts any state. */
+  /** The accepted tags; undefined accepts any version. */
   readonly tags: readonly string[] | undefined;
   readonly mustBeAbsent: boolean;
 };
@@ -156,8 +153,8 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * Throws unless the target satisfies the conditions. `states` are the forms in which different
- * callers may have read the target; an absent target has none.
+ * Throws unless the target meets the conditions. `states` lists the target as callers with
+ * different permissions see it, and is empty for a missing target.
  */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,

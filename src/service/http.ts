@@ -14,19 +14,19 @@ import {
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { bodyTooLarge } from "./read-body.ts";
 
-/** Answers an HTTP request to the API. The IP address is the client's, if known. */
+/** Handles an HTTP request to the API. `address` is the client's IP address, if known. */
 export type AnswerHttp = (
   incoming: IncomingMessage,
   response: ServerResponse,
   address: string | undefined,
 ) => void;
 
-/** How long the rest of a request body is read after the response. */
+/** How long the rest of a request body is read after the response was sent. */
 const restOfBody_ms = 500;
 
 /**
- * Answers API requests over Node's own HTTP server. Creating a web `Request` would take as long as
- * the rest of the call.
+ * Serves the API over Node's HTTP server without a web `Request` per call, because creating one
+ * would take as long as the rest of the call.
  */
 export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): AnswerHttp {
   const readKeyless = createKeylessReader(clock.monotonic);
@@ -64,10 +64,10 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
   };
 }
 
-/** Returns the complete URL with dot segments resolved. Returns undefined for an invalid URL. */
+/** Returns the complete URL with dot segments resolved, or undefined for an invalid URL. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
-  // Most URLs need no parsing, which would take as long as checking a key.
+  // // Most URLs need no parsing. Parsing takes as long as checking a key.
   if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }
@@ -75,7 +75,10 @@ function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): str
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** Joins repeated headers as `Headers` does, so that two different keys are both visible. */
+/**
+ * Joins repeated headers like `Headers` does, so that the key check sees both of two different
+ * keys.
+ */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < raw.length; at += 2) {
@@ -88,7 +91,7 @@ function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads a body up to its sender's size limit. */
+/** Reads a body up to the size limit for its sender. */
 export async function readText(
   message: WithBody,
   sender: Sender,
@@ -109,21 +112,21 @@ export async function readText(
 function sendReply(response: ServerResponse, reply: ApiReply, requestId: string): void {
   const { status, headers } = reply;
   const text = writeBody(reply);
-  // A flat list of names and values, because copying the headers to add one would be slow.
+  // // A flat list, because copying the headers object to add one header would be slow.
   const sent = [requestIdHeader, requestId];
   for (const name in headers) sent.push(name, headers[name] ?? "");
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));
   response.writeHead(status, sent).end(text);
 }
 
-/** Serializes the body. A plain string is an HTML page, because JSON responses are objects. */
+/** Serializes the body. A string is an HTML page, because JSON responses are always objects. */
 export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
   return body === null || typeof body === "string" ? body : JSON.stringify(body);
 }
 
 /**
- * Reads and discards the rest of a request body, because some clients read no response before they
- * have sent everything. Node's own timeout would be much longer.
+ * Reads and discards the rest of a request body, because some clients send it all before they read
+ * the response. Node's own timeout would be much longer.
  */
 function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
   if (incoming.complete) return;

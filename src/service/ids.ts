@@ -1,10 +1,10 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import { clientPrefix } from "../text/secrets.ts";
 
-/** Without 0, O, 1, l, I and o, because a person may have to type a code. */
+/** Without 0, O, 1, l, I and o, because people may have to type a code. */
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
-/** Creates a UUID of version 7. It starts with the time, so later ids sort later. */
+/** Creates a UUIDv7. It starts with the time, so later ids sort later. */
 export function createId(clock: Pick<Clock, "now">, random: Random): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(clock.now(), 0, 6);
@@ -19,14 +19,11 @@ export type IdSources = { readonly clock: Pick<Clock, "now">; readonly random: R
 
 export type IdAndTime = { readonly id: string; readonly now: number };
 
-/** Creates the id and creation time of a new row. */
 export function createIdAndTime({ clock, random }: IdSources): IdAndTime {
   return { id: createId(clock, random), now: clock.now() };
 }
 
-/**
- * Creates random letters, all equally probable. Bytes that would favor some letters are skipped.
- */
+/** Creates a random code. Bytes that would make some letters more likely are skipped. */
 export function createCode(length: number, random: Random): string {
   const fair = 256 - (256 % letters.length);
   let code = "";

@@ -24,29 +24,28 @@ import type { Db } from "../store/tables.ts";
 import { readHeaderKey, isClientToken } from "../text/secrets.ts";
 import { createToken, createClientToken, createIdAndTime, type IdSources } from "./ids.ts";
 
-/** Finds and checks the key of a request, creates keys, and records when they were last used. */
+/** Authenticates requests, creates keys, and records when they were last used. */
 
-/** An API key or a client key, with its project. */
 export type AuthenticatedKey = KeyWithProject | ClientKeyWithProject;
 
-/** Caches recently used keys. Other keys are read from the database. */
+/** Finds keys by token. Recently used keys are cached, others are read from the database. */
 export type KeyCache = {
   readonly find: (token: string) => Awaitable<AuthenticatedKey | undefined>;
   /**
-   * Creates a temporary token for the key, because the real token is not stored. Resumed jobs use
-   * it. The token is valid only in this process.
+   * Creates a temporary token for a resumed job, because the key's real token is not stored. The
+   * token is valid only in this process.
    */
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
 /**
- * The maximum number of cached tokens. A cached token need not be hashed, which would take as long
- * as all other checks together.
+ * The maximum number of cached tokens. A cached token needs no hashing, which would take as long as
+ * all other checks together.
  */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
-  /** The ids of keys by their temporary tokens. */
+  /** The ids of keys by temporary token. */
   const lent = new Map<string, string>();
   const read = (token: string): Awaitable<AuthenticatedKey | undefined> => {
     const keyId = lent.get(token);
@@ -74,7 +73,7 @@ export function isApiKey(key: AuthenticatedKey | null | undefined): key is KeyWi
   return key !== null && key !== undefined && "scopes" in key;
 }
 
-/** The query parameter that can contain the key, at every endpoint. */
+/** The query parameter that may contain the key. */
 export const keyParameter = "api_key";
 
 type KeyedRequest = Pick<ApiRequest, "headers">;
@@ -105,7 +104,7 @@ function refuseKind(token: string, isForApps: boolean): string {
   return isClientToken(token) ? messages.client_key_here : messages.key_invalid;
 }
 
-/** Rejects a client key at an endpoint that needs no key. All other keys are ignored there. */
+/** Rejects a client key at an endpoint that needs no key. Other keys are ignored there. */
 function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): null {
   const token = readHeaderKey(headers["authorization"] ?? "") ?? "";
   const shown = [token, ...query.getAll(keyParameter)];
@@ -115,7 +114,7 @@ function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): nul
   return null;
 }
 
-/** The error messages for each kind of key. */
+/** The error messages for one kind of key. */
 type KeyMessages = { readonly missing: string; readonly malformed: string };
 const keyMessages: KeyMessages = {
   missing: messages.key_missing,
@@ -126,7 +125,7 @@ const clientKeyMessages: KeyMessages = {
   malformed: messages.client_key_malformed,
 };
 
-/** Reads the token. The same key may be sent twice, but two different keys are rejected. */
+/** Reads the token from the header or the query. Two different tokens are rejected. */
 function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: KeyMessages): string {
   const { authorization: header = "" } = headers;
   const parameters = query.getAll(keyParameter);
@@ -140,13 +139,13 @@ function readToken({ headers }: KeyedRequest, query: URLSearchParams, how: KeyMe
   return token;
 }
 
-/** Rejects calls that a key may not make. Each reason has its own 401 message. */
+/** Throws a 401 with the reason if the key may not call the endpoint. */
 export function requireAccess(key: KeyWithProject, endpoint: Endpoint): void {
   const refusal = findRefusal(endpoint, describeKey(key));
   if (refusal !== undefined) throw unauthorized(refusal.message);
 }
 
-/** Returns the properties of a key that the contract's access rules need. */
+/** Returns the properties of a key that the access rules depend on. */
 export function describeKey({ project, scopes, role }: KeyWithProject): KeyFacts {
   return {
     kind: project === null ? "master" : "project",
@@ -158,12 +157,11 @@ export function describeKey({ project, scopes, role }: KeyWithProject): KeyFacts
   };
 }
 
-/** Requires a second scope, for calls whose content needs one. */
+/** Requires a further scope, for calls whose content needs it. */
 export function requireScope(key: KeyWithProject, scope: Scope): void {
   if (!hasScope(key, scope)) throw unauthorized(refuseScope(scope).message);
 }
 
-/** A new key. Its token is shown only once. */
 export type IssuedKey = {
   readonly id: string;
   readonly token: string;
@@ -175,8 +173,8 @@ export type IssuedKey = {
 type NewKeyRequest = Omit<IssuedKey, "id" | "token"> & Partial<Pick<IssuedKey, "id" | "token">>;
 
 /**
- * Creates a key and stores the hash of its token. Callers may pass the token and the id. A second
- * key with the same id throws Duplicate.
+ * Creates a key and stores the hash of its token. The token and the id are generated if omitted. An
+ * id that already exists throws Duplicate.
  */
 export async function issueKey(
   db: Db,
@@ -190,7 +188,6 @@ export async function issueKey(
   return { id, token, scopes, role, project_id };
 }
 
-/** A new client key with its token. */
 export type IssuedClientKey = Pick<IssuedKey, "id" | "token"> & { readonly project_id: string };
 
 /** Creates a client key. A second key with the same id throws Duplicate. */
@@ -207,12 +204,12 @@ export async function issueClientKey(
 }
 
 /**
- * Records when keys were last used, so that people can find unused keys. Times are collected in
- * memory and written in the background, at most every few minutes per key.
+ * Records when keys were last used, so that unused keys can be found. Times are collected in memory
+ * and written in the background, at most every few minutes per key.
  */
 type KeyUses = {
   readonly note: (keyId: string) => void;
-  /** Writes the remaining times. */
+  /** Writes the pending times. */
   readonly close: () => Promise<void>;
 };
 
@@ -224,11 +221,11 @@ type KeyUsesOptions = {
 
 const writesAfter_ms = 1000;
 const exact_ms = 5 * 60_000;
-/** Limits the memory for recent writes. */
+/** The maximum number of keys whose last recorded use is kept in memory. */
 const mostKeys = 10_000;
 
 export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUses {
-  /** When each key's use was last recorded. */
+  /** When each key's last use was recorded. */
   const noted = new Map<string, number>();
   let waiting = new Map<string, number>();
 
@@ -240,7 +237,7 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Requests already report database problems. The next use of these keys is recorded again.
+        // // Requests already report database problems. The keys' next use is recorded again.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

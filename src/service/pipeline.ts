@@ -36,11 +36,10 @@ import { authenticate, isApiKey, requireAccess, type KeyCache } from "./keys.ts"
 import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
-/** Answers API requests: finds the endpoint, runs the checks and returns the response. */
+/** Answers API requests: finds the endpoint, checks the request and calls the handler. */
 
 type ReceivedRequest = {
   readonly request: CarriedRequest;
-  /** The patterns that match the URL. */
   readonly matches: readonly PathMatch[];
   readonly found: FoundRoute | undefined;
   readonly services: Services;
@@ -50,7 +49,7 @@ type ReceivedRequest = {
 
 /**
  * Answers one request. The order of the checks is guaranteed: key, scope, role, plan, rate limit,
- * then the body. So the body of an unauthorized caller is never parsed.
+ * body. So the body of an unauthorized request is never parsed.
  */
 export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const { request, matches, found, services, keys, signal } = received;
@@ -62,11 +61,11 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const parameters = readParameters(url);
 
   const spend = async (budget: AddressBudgetName): Promise<void> => {
-    // Calls within this process have no IP address, so no limit per IP address applies.
+    // // Calls from this process have no IP address, and no limit per IP address.
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);
-  // Runs before the key check, so that guessed keys count too.
+  // // Counted before the key check, so that attempts to guess a key count too.
   if (addressBudget !== undefined) await spend(addressBudget);
   const caller = await authenticate(request, parameters, endpoint.auth, keys);
   if (isApiKey(caller)) {
@@ -78,7 +77,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
 
   const { list, named, ignored: filters } = readQuery(parameters, endpoint);
   const { body, ignored: fields, faults } = await readBody(request, endpoint);
-  // A set removes the duplicates of a retried transaction.
+  // // A set, because a retried transaction repeats its warnings.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -106,7 +105,9 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   return respondWith(result.status ?? endpoint.success.status, result.body, more);
 }
 
-/** Answers a method that no endpoint has at this path. `OPTIONS` lists the available methods. */
+/**
+ * Answers `OPTIONS` with the allowed methods, and rejects a method that the path does not support.
+ */
 function answerOther(method: string, matches: readonly PathMatch[]): ApiReply {
   const known = new Set(matches.flatMap(({ routes }) => [...routes.keys()]));
   if (known.size === 0) throw notFound(messages.route_unknown);
@@ -125,7 +126,7 @@ async function spendOfKey(
   else await budgets.spend(keyId, budget);
 }
 
-/** Shared, because it is never changed. */
+/** Shared by requests without a query, because it is never changed. */
 const noParameters = new URLSearchParams();
 
 function readParameters(url: string): URLSearchParams {
@@ -134,9 +135,9 @@ function readParameters(url: string): URLSearchParams {
 }
 
 /**
- * Rejects a body with fields of a wrong type, and reports all problems in one message. To find
- * broken rules of the other fields, the handler runs without the invalid ones. Its writes are
- * discarded.
+ * Rejects a body with fields of the wrong type, and reports all its problems in one message. To
+ * find the problems of the other fields, the handler runs without the invalid ones, and its writes
+ * are discarded.
  */
 async function refuseFaulty(
   faults: readonly FieldProblem[],
@@ -161,7 +162,7 @@ async function refuseFaulty(
     : validationFailed(all, endpoint.validation_key);
 }
 
-/** Whether a rule failed only because a field with a wrong type was removed. */
+/** Whether a rule failed only because a field of the wrong type was removed. */
 function isSpoiled(field: string, faults: readonly FieldProblem[]): boolean {
   return faults.some((fault) => {
     const isPair = isStoreToken(field) && isStoreToken(fault.field);
@@ -186,15 +187,15 @@ type DeadlineOptions = {
   readonly report: Report;
 };
 
-/** After this time, the caller gets a 503. */
+/** The time after which the caller gets a 503. */
 const deadline_ms = 10_000;
 /**
- * Extra time for a write that has started, which usually needs only a moment. Queued writes may all
- * start just before the deadline. Waypost's own client waits longer than both times together.
+ * Extra time for a write that has started, because several queued writes may start just before the
+ * deadline. Waypost's own client waits longer than both times together.
  */
 const endOfWrite_ms = 4_000;
 
-/** Limits how long a caller waits for a response, and converts every error to a response. */
+/** Responds with a 503 after the deadline, and converts every error to a response. */
 export async function answerInTime(
   { clock, setAlarm, report }: DeadlineOptions,
   { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
@@ -224,8 +225,8 @@ export async function answerInTime(
 }
 
 /**
- * Tracks whether the caller still waits. An AbortController would take longer than the rest of the
- * request.
+ * Tracks whether the caller is still waiting. Creating an AbortController would take longer than
+ * the rest of the request.
  */
 function createWaiter(
   { onLeave, hasLeft }: CarriedRequest,
@@ -258,7 +259,7 @@ export type Route = {
   readonly handler: UntypedHandler;
 };
 
-/** The endpoints of a path pattern, by method, and the id in the URL. */
+/** The endpoints of a matching path pattern, by method, with the id in the URL. */
 export type PathMatch = {
   readonly routes: ReadonlyMap<string, Route>;
   readonly id: string | undefined;
@@ -266,7 +267,7 @@ export type PathMatch = {
 
 type FoundRoute = Pick<PathMatch, "id"> & { readonly route: Route };
 
-/** Finds every pattern that matches a URL, the most specific first. */
+/** Finds the patterns that match a URL, most specific first. */
 type MatchPath = (url: string) => readonly PathMatch[];
 
 export function createRouter(all: readonly Route[]): MatchPath {
@@ -284,7 +285,7 @@ export function createRouter(all: readonly Route[]): MatchPath {
     });
 }
 
-/** Finds the route for a method, in the most specific pattern that supports the method. */
+/** Finds the route in the most specific pattern that supports the method. */
 export function findRoute(matches: readonly PathMatch[], method: string): FoundRoute | undefined {
   for (const { routes, id } of matches) {
     const route = routes.get(method);
@@ -295,9 +296,9 @@ export function findRoute(matches: readonly PathMatch[], method: string): FoundR
 
 type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
-/** Lists the path itself, and patterns where its last or second to last segment is a parameter. */
+/** Lists the path itself, and the patterns with an id as the last or second-to-last segment. */
 function listPatterns(path: string): readonly Pattern[] {
-  // No id contains the parameter's own name.
+  // // A path with the parameter's own name would match a pattern literally.
   if (path.includes(idParameter)) return [];
   const patterns: Pattern[] = [{ pattern: path, id: undefined }];
   for (const end of [path.length, path.lastIndexOf("/")]) {
@@ -309,7 +310,7 @@ function listPatterns(path: string): readonly Pattern[] {
   return patterns;
 }
 
-/** Reads the path. `/links/` and `/links.json` are other spellings of `/links`. */
+/** Returns the path without a trailing slash or `.json`, which clients may add. */
 function readPath(url: string): string {
   const path = decode(cutPath(url));
   return dropEnding(path.endsWith("/") ? path.slice(0, -1) : path);
@@ -319,13 +320,13 @@ function dropEnding(path: string): string {
   return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
 }
 
-/** Returns the path of a complete URL, or of one without scheme and host. */
+/** Returns the path of a URL, with or without scheme and host. */
 function cutPath(url: string): string {
   const [, path = ""] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? [];
   return path;
 }
 
-/** Decodes a path. Invalid percent-encoding matches no endpoint. */
+/** Decodes a path. A path with invalid percent-encoding stays encoded, and matches no endpoint. */
 function decode(path: string): string {
   if (!path.includes("%")) return path;
   try {
@@ -335,7 +336,7 @@ function decode(path: string): string {
   }
 }
 
-/** The headers of every response with a body. Responses are private, so no cache may store them. */
+/** The headers of every response with a body. Responses are private, so they are never cached. */
 const replyHeaders = {
   "content-type": "application/json",
   "cache-control": "no-store",
@@ -356,8 +357,8 @@ export function respondWith(
 const mostWarningBytes = 500;
 
 /**
- * Formats a `Warning` header (RFC 7234, section 5.5) about ignored parts of a request. The text may
- * contain names from the request, so unsafe characters are escaped or replaced.
+ * Formats a `Warning` header (RFC 7234, section 5.5). The text may contain names from the request,
+ * so unsafe characters are escaped or replaced.
  */
 function writeWarning(text: string): string {
   const [opening, closing] = ['299 waypost "', '"'];
@@ -380,8 +381,8 @@ function respondWithProblem(problem: Problem): ApiReply {
 }
 
 /**
- * Converts an error to the problem that the caller gets. Unexpected errors are reported to the
- * operator, and the caller gets only a reference.
+ * Converts an error to the problem that the caller gets. An unexpected error is reported to the
+ * operator, and the caller gets only its reference.
  */
 export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
   if (error instanceof Problem) return error;
@@ -394,8 +395,8 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
 }
 
 /**
- * Describes a conflict between two writers. The constraint's last column contains the value that
- * both tried to use.
+ * Describes a conflict between two concurrent writes of the same value, which is in the
+ * constraint's last column.
  */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";

@@ -20,18 +20,17 @@ import { suggestNames } from "../text/nearest-name.ts";
 import { showName } from "../text/show-hidden.ts";
 import { readFlag } from "./read-query.ts";
 
-/** The checked body of a request. */
+/** The parsed and checked body of a request. */
 export type ReadBody = {
   readonly body: unknown;
-  /** The names of ignored fields. */
   readonly ignored: readonly string[];
-  /** The fields of a wrong type. `body` does not contain them. */
+  /** The fields of the wrong type, which `body` does not contain. */
   readonly faults: readonly FieldProblem[];
 };
 
 /**
- * Reads and checks the body: content type, size, JSON, wrapper, names, required parameters, then
- * types. Handlers validate the values later.
+ * Reads the body and checks its content type, size, JSON, wrapper, field names, required parameters
+ * and types. Handlers validate the values later.
  */
 export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
   const { body: schema, body_optional, required = [], validation_key } = endpoint;
@@ -52,7 +51,10 @@ export async function readBody(request: CarriedRequest, endpoint: Endpoint): Pro
   throw validationFailed(faults, validation_key);
 }
 
-/** An empty text counts as no body. If the body is optional, it then needs no content type. */
+/**
+ * Returns an empty string if there is no body. An optional body that is empty needs no content
+ * type.
+ */
 async function readText(
   { headers, body = "" }: CarriedRequest,
   endpoint: Endpoint,
@@ -70,7 +72,9 @@ async function readText(
   return text;
 }
 
-/** Rejects a content type. A client that sends a form gets an example of the JSON to send. */
+/**
+ * Rejects the content type. If it is a form, the message contains an example of the JSON to send.
+ */
 function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i.test(type);
   const [name = ""] = Object.keys(body?.shape ?? {});
@@ -99,13 +103,13 @@ function parseJson(text: string): JsonObject {
 
 type SentFields = {
   readonly fields: JsonObject;
-  /** The name of the object around the fields. */
+  /** The object that contains the fields, such as `link`. */
   readonly wrapper?: string;
   readonly outside: readonly string[];
 };
 
 /**
- * Returns the fields inside the wrapper. Some clients send `{"link": {…}}` even if no wrapper is
+ * Returns the fields inside the wrapper. Some clients send `{"link": {…}}` even where no wrapper is
  * required.
  */
 function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
@@ -119,9 +123,8 @@ function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint)
 }
 
 /**
- * Converts app ids to app objects. Links in responses have `ios_app_id`, but requests need the
- * object `ios_app`. Clients send back the links that they read, so ids are accepted under the same
- * rules.
+ * Converts ids such as `ios_app_id` to objects such as `ios_app`. Responses contain the ids but
+ * requests need the objects, and clients send back the links that they have read.
  */
 function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   const { body, validation_key } = endpoint;
@@ -143,14 +146,14 @@ function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   return named;
 }
 
-/** Numbers are also valid ids, because they are converted to strings later. */
+/** Accepts numbers too, because they are converted to strings later. */
 function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
 
 /**
- * Reads the id in an app object. Returns an empty text if no app is chosen, and undefined if the
- * app is chosen in another way.
+ * Returns the app id in an app object. Returns an empty string for no app, and undefined if the
+ * object has other fields.
  */
 function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
@@ -160,10 +163,10 @@ function readChoice(choice: unknown): string | undefined {
   return isById ? String(id).toLowerCase() : undefined;
 }
 
-/** The maximum number of names to report. A body may have thousands of unknown names. */
+/** The maximum number of names in a message. A body may have thousands of unknown names. */
 const mostNamed = 20;
 
-/** An unknown name in the body, with the fields that the client may have meant. */
+/** An unknown name in the body, with the fields that the client may have meant instead. */
 type UnknownField = {
   readonly name: string;
   /** The path of the object that contains the name, such as `ios_app.`. */
@@ -173,8 +176,9 @@ type UnknownField = {
 };
 
 /**
- * Lists the ignored fields. Clients often send back a whole record, so unknown fields are accepted
- * next to known ones. Throws if all fields are unknown, because the request would have no effect.
+ * Lists the fields to ignore. Clients often send back a whole record, so unknown fields are
+ * accepted next to known ones. Throws if all fields are unknown, because the request would do
+ * nothing.
  */
 function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   const { fields, wrapper = "", outside } = sent;
@@ -189,7 +193,7 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
     unknownField.prefix === "" &&
     answered.has(unknownField.name) &&
     !known.includes(unknownField.name);
-  // A body with only read-only fields is valid for an existing record, but cannot create one.
+  // // Sending back only read-only fields is a valid update, but it cannot create a record.
   const isUnchanged = endpoint.method !== "POST" && unknownFields.some(isAnswered);
   const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
   if (!isKnown) throw refuseUnknownFields(unknownFields, endpoint);
@@ -202,7 +206,7 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   });
 }
 
-/** Lists the fields of the response. HTML pages have none. */
+/** Lists the fields of the response; none for an HTML page. */
 function listResponseFields({ response }: Endpoint): readonly string[] {
   return response instanceof z.ZodObject ? Object.keys(response.shape) : [];
 }
@@ -244,8 +248,8 @@ function suggest({ name, suggestedPrefix, known }: UnknownField): string {
 }
 
 /**
- * Converts numbers and strings to the expected type if their meaning is clear. Other values are
- * later rejected for their type.
+ * Converts numbers, strings and flags to the field's type if their meaning is clear. All other
+ * values stay as they are, and fail the type check.
  */
 function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   const wanted = unwrap(schema);
@@ -265,14 +269,14 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
 }
 
 /**
- * Whether a value converts to a string without loss. Fractions and very large numbers may have lost
- * digits.
+ * Whether a value converts to a string exactly as the client wrote it. Fractions and very large
+ * numbers may have lost digits.
  */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);
 }
 
-/** Removes the invalid field. A list with an invalid item is removed as a whole. */
+/** Removes an invalid field. A list with an invalid item is removed entirely. */
 function dropFaulty(fields: JsonObject, { path }: z.core.$ZodIssue): JsonObject {
   const names = path.filter((part) => typeof part === "string");
   const drop = (from: JsonObject, [name = "", ...inner]: readonly string[]): JsonObject => {

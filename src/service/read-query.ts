@@ -26,13 +26,13 @@ import { keyParameter } from "./keys.ts";
 /** The parsed query of a request. */
 export type ReadQuery = {
   readonly list: RequestedList | null;
-  /** The parameters of an endpoint that is not a list. */
+  /** The named parameters of an endpoint; null for a list. */
   readonly named: Readonly<Record<string, string>> | null;
-  /** The names in `q` that were ignored. */
+  /** The names in `q[…]` that were ignored. */
   readonly ignored: readonly string[];
 };
 
-/** Parses the parts of the query that the endpoint supports. */
+/** Parses the query as the endpoint defines it. */
 export function readQuery(
   query: URLSearchParams,
   { list, selects, query: schema, ours }: Endpoint,
@@ -57,7 +57,7 @@ function readNamed(query: URLSearchParams, names: readonly string[]) {
   return Object.fromEntries(named);
 }
 
-/** The maximum number of names to report. */
+/** The maximum number of names in a message. */
 const mostNamed = 20;
 
 type KnownParameters = {
@@ -68,7 +68,7 @@ type KnownParameters = {
 
 /**
  * Rejects unknown parameters at Waypost's own endpoints, because ignoring them would mislead
- * callers. The lists of the API specification must ignore them.
+ * callers. At the endpoints of the API specification, they must be ignored.
  */
 function refuseUnknown(
   query: URLSearchParams,
@@ -85,15 +85,15 @@ function refuseUnknown(
   throw new Problem(422, messages.query_unknown(names.join(", "), [...known, ...kinds].join(", ")));
 }
 
-/** `q[s]` is not a filter. It sorts, and only lists support sorting. */
+/** Whether a parameter is a filter. `q[s]` sorts, and only lists support sorting. */
 function isFilter(name: string): boolean {
   return /^[qf]\[/.test(name) && !name.startsWith("q[s]");
 }
 
 /**
- * Parses the query of a list: `page`, `limit`, `q[field_condition]` and `q[s]`, as Ransack and pagy
- * do. Unknown fields are ignored, as the specification requires. An unknown condition of a known
- * field is rejected, because ignoring it would match everything.
+ * Parses a list's query: `page`, `limit`, `q[field_condition]` and `q[s]`, with the semantics of
+ * Ransack and pagy. Unknown fields are ignored, as the specification requires. An unknown condition
+ * of a known field is rejected, because ignoring it would match everything.
  */
 function readList(
   query: URLSearchParams,
@@ -131,8 +131,8 @@ function readList(
 type ParameterValues = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Groups the values of each `q[name]`, and of lists: `q[name][]`, `q[name][0]`. For a repeated
- * name, the last value counts. `malformed` are similar parameters in another form.
+ * Groups values by name, for `q[name]` and for lists such as `q[name][]` and `q[name][0]`. If
+ * `q[name]` is repeated, the last value is used. Other spellings are returned as `malformed`.
  */
 function groupByName(query: URLSearchParams, letter: "q" | "f") {
   const given = new Map<string, readonly string[]>();
@@ -150,7 +150,7 @@ function groupByName(query: URLSearchParams, letter: "q" | "f") {
   return { given, malformed };
 }
 
-/** Removes blank values, and names without any other value. */
+/** Removes blank values, and names that have only blank values. */
 function dropBlanks(given: ParameterValues): ParameterValues {
   const filled = [...given].map(([name, values]) => {
     return [name, values.filter((value) => value !== "")] as const;
@@ -165,7 +165,7 @@ function readPositive(query: URLSearchParams, name: string, otherwise: number): 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-/** Splits `name_or_path_not_eq` into the longest condition at its end and the fields before it. */
+/** Splits `name_or_path_not_eq` into its condition, the longest one that fits, and its fields. */
 function splitName<Name extends string>(name: string, known: readonly Name[]) {
   const [condition] = known
     .filter((candidate) => name.endsWith(`_${candidate}`))
@@ -184,7 +184,7 @@ function readFilter(
   if (split === undefined) return undefined;
   const { condition, subject } = split;
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // Repeated fields are removed, because a thousand of them would make a huge query.
+  // // Without duplicates, because a thousand repeated fields would make a huge query.
   const tests = [...new Set(subject.split(joints))].map((field): Test | undefined => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     const value = kind && readValue(values, kind, condition);
@@ -198,8 +198,8 @@ function readFilter(
 const joints = /_and_|_or_/;
 
 /**
- * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. A name such
- * as `name_tag_eq` is accepted, because `name_tag` may be an unknown field.
+ * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. Accepts a
+ * name such as `name_tag_eq`, because `name_tag` may be a field that other servers have.
  */
 function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFields): void {
   const last = name.split(joints).at(-1) ?? "";
@@ -211,7 +211,7 @@ function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFi
   throw badRequest(messages.filter_unknown(showName(last), field, conditions.join(", ")));
 }
 
-/** Parses a filter's value. Returns undefined for an invalid flag. */
+/** Parses a filter's value. Returns undefined for an invalid boolean. */
 function readValue(
   values: readonly string[],
   kind: FieldKind,
@@ -234,12 +234,12 @@ function castValue(text: string, kind: FieldKind, condition: OfferedCondition) {
   return kind === "time" && !isTextual(condition) ? parseTime(text) : keepStorable(text);
 }
 
-/** Returns null for text that cannot be stored, because no row can match it. */
+/** Returns null for text that the database cannot store, because no row can match it. */
 function keepStorable(text: string): string | null {
   return isStorable(text) ? text : null;
 }
 
-/** Parses an integer like Ruby's `to_i`: the number that the text starts with, or 0. */
+/** Parses an integer like Ruby's `to_i`: the leading digits, or 0. */
 function readInteger(text: string): number {
   const [digits = "0"] = /^[+-]?\d+(_\d+)*/.exec(text) ?? [];
   const { MAX_SAFE_INTEGER, MIN_SAFE_INTEGER } = Number;
@@ -247,7 +247,7 @@ function readInteger(text: string): number {
   return Math.min(Math.max(number, MIN_SAFE_INTEGER), MAX_SAFE_INTEGER);
 }
 
-/** Parses "name desc". The default direction is ascending. An unknown field means no sorting. */
+/** Parses `name desc`. Ascending is the default. Returns undefined for an unknown field. */
 function readSort(text: string, fields: FilterFields): Sort | undefined {
   const [, field = "", direction = ""] = /^(\S+)\s*(.*)$/.exec(text) ?? [];
   if (!Object.hasOwn(fields, field)) return undefined;
@@ -257,8 +257,8 @@ function readSort(text: string, fields: FilterFields): Sort | undefined {
 type OwnFilters = Pick<RequestedList, "filters" | "search" | "applied">;
 
 /**
- * Parses `f[field_condition]` and `f[search]`. Only Waypost has these filters, so anything unknown
- * is rejected.
+ * Parses `f[field_condition]` and `f[search]`. Only Waypost has these filters, so unknown names are
+ * rejected.
  */
 function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilters {
   const { given, malformed } = groupByName(query, "f");
@@ -309,9 +309,7 @@ function refuseOwn(name: string, fault: string): Problem {
   return new Problem(422, messages.own_filter_invalid(showName(name), fault));
 }
 
-/**
- * Parses true or false from a query or a body, as Ransack does. Returns undefined for other words.
- */
+/** Parses a boolean like Ransack does. Returns undefined for other words. */
 export function readFlag(word: string): boolean | undefined {
   if (/^(?:1|t|true)$/i.test(word)) return true;
   return /^(?:0|f|false)$/i.test(word) ? false : undefined;

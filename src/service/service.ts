@@ -32,16 +32,14 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 
 export type Service = {
   readonly answer: AnswerApi;
-  /** Returns a function that reads the current properties of a key. */
+  /** Returns a function that reads the key's current properties. */
   readonly followKey: (token: string) => ReadKnownKey;
-  /** Creates a temporary token for a key. It is valid only in this process. */
+  /** Creates a temporary token for a key, valid only in this process. */
   readonly lendToken: (keyId: string) => string;
 };
 
-/** Resolves to undefined if the key does not exist. */
 type ReadKnownKey = () => Promise<KnownKey | undefined>;
 
-/** The properties of a key, cached for one link origin. */
 type KnownKeyEntry = { readonly known: KnownKey; readonly linkOrigin: string };
 
 export type ServiceOptions = Omit<Services, "waitInQueue" | "budgets"> & {
@@ -67,7 +65,7 @@ const handlers: Handlers = {
 
 const matchPath = createRouter(listRoutes());
 
-/** Creates the API as one function from a request to its response. */
+/** Creates the API, which is a function from a request to its response. */
 export function createService(options: ServiceOptions): Service {
   const { store, clock, watchRequest } = options;
   const services: Services = {
@@ -104,8 +102,7 @@ export function createService(options: ServiceOptions): Service {
   };
 
   /**
-   * Describes a key. An unchanged key returns the same object, so that callers can compare by
-   * identity.
+   * Describes a key. An unchanged key gets the same object again, so callers can compare objects.
    */
   function describeKnownKey(key: KeyWithProject): KnownKey {
     const linkOrigin = services.readLinkOrigin();
@@ -142,21 +139,21 @@ function describeKnown(
   };
 }
 
-/** Lets pages of any site read a response. Browsers then send no credentials with the request. */
+/** Lets pages of any site read the response. Browsers send no credentials with such requests. */
 const anyOrigin = { "access-control-allow-origin": "*" } as const;
 
 const preflightMaxAge_s = 3600;
 
 /**
- * Finds an endpoint that allows cross-origin requests. The error for a wrong method must also be
- * readable across origins.
+ * Finds an endpoint of this path that allows cross-origin requests. Even the error for a wrong
+ * method must then be readable across origins.
  */
 function findOpen(matches: readonly PathMatch[]): Endpoint | undefined {
   const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);
   return endpoints.find(({ endpoint }) => endpoint.cross_origin === true)?.endpoint;
 }
 
-/** Browsers send a preflight request before a cross-origin request with JSON. */
+/** Answers the preflight request that browsers send before a cross-origin request with JSON. */
 function answerPreflight({ method }: Endpoint): ApiReply {
   return respondWith(204, null, {
     ...anyOrigin,
@@ -167,11 +164,11 @@ function answerPreflight({ method }: Endpoint): ApiReply {
   });
 }
 
-/** Pairs each endpoint with the handler of the same name. */
+/** Lists the endpoints with their handlers, which have the same names. */
 function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
-    // TypeScript cannot match handlers to endpoints in a loop, but `Handlers` has checked the
-    // types.
+    // // TypeScript cannot match handlers to endpoints in a loop. The type `Handlers` ensures the
+    // match.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, UntypedHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {
       const handler = named[name];

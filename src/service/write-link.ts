@@ -27,17 +27,17 @@ import { createCode, createIdAndTime } from "./ids.ts";
 import { requireScope } from "./keys.ts";
 
 /**
- * Creates, changes and restores links, for every endpoint that writes links. All writes run in the
- * caller's transaction, so a failed call leaves no app and no path behind.
+ * Creates, changes and restores links. All writes happen in the caller's transaction, so a failed
+ * call leaves no app and no path behind.
  */
 
 export const codeLength = 8;
 const triesPerLength = 5;
 
 type CreateOptions = {
-  /** Generates a short path that starts with this text. */
+  /** The prefix of the generated short path. If omitted, none is generated. */
   readonly shortenedPrefix?: string;
-  /** The JSON key of the error message in a 422 response. */
+  /** The JSON key of the message in a 422 response. */
   readonly problemKey?: "errors";
 };
 
@@ -58,7 +58,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // Setting all properties at once is much faster than extending a small object.
+  // // Creating the object with all properties is much faster than extending a small one.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -86,20 +86,20 @@ export async function changeLink(
   return updateLink(tenant, before, settled, call.services.clock.now());
 }
 
-/** Options for a real write, or for a preview that stores nothing. */
+/** Options for saving a link, or for a preview that saves nothing. */
 type SettleOptions = {
   readonly write: "create" | "update";
   readonly before?: Link | undefined;
-  /** Claims the path for the link. Returns false if the path is taken. */
+  /** Claims the path. Returns false if it is taken. */
   readonly claim: (path: string) => Promise<boolean>;
-  /** True if unknown apps are registered. */
+  /** True to register unknown apps. */
   readonly registers: boolean;
   readonly problemKey?: CreateOptions["problemKey"];
 };
 
 export type SettledLink = Partial<LinkValues & AppIds>;
 
-/** Applies all rules to the sent fields and reports every problem at once. */
+/** Checks the fields against all rules, and reports every problem at once. */
 export async function settleLink(
   tenant: Tenant,
   call: WriteCall,
@@ -117,7 +117,10 @@ export async function settleLink(
   return { ...values, ...apps.ids };
 }
 
-/** Claims a random path. If it is taken, tries further random paths. */
+/**
+ * Claims a random path. Retries with another one if it is taken, with a longer one after several
+ * attempts.
+ */
 export async function claimGeneratedPath(
   tenant: Tenant,
   { services }: WriteCall,
@@ -158,7 +161,7 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-/** Lists URLs on hosts that are not allowed. Skips fields that already have another problem. */
+/** Reports URLs on hosts that are not allowed, except in fields with another problem. */
 function listForeign(
   { caller }: WriteCall,
   values: Partial<LinkValues>,
@@ -170,7 +173,7 @@ function listForeign(
   return checkDestinations(values, destinations, before).filter(({ field }) => !isReported(field));
 }
 
-/** Rejects a link beyond the Free plan's limit with a 401. */
+/** Throws a 401 if the project is on the Free plan and has the maximum number of links. */
 export async function requireFreeLink(
   tenant: Tenant,
   { plan, max_links }: ProjectLimits,
@@ -187,7 +190,7 @@ function requireProFields({ caller }: WriteCall, asked: readonly string[]): void
 
 type AppIds = { ios_app_id: string | null; android_app_id: string | null };
 
-/** Finds the apps for a link. Registers a new app, or returns null to detach the app. */
+/** Finds or registers the apps to attach. An id of null detaches the app. */
 async function chooseApps(
   tenant: Tenant,
   call: WriteCall,
@@ -223,8 +226,8 @@ async function chooseApp<
   fields: Fields,
 ): Promise<string | null> {
   const identifier = fields[kind.identifier];
-  // Without an id and an identifier, the app is detached. If both are sent, the link's own rules
-  // report a problem.
+  // // With neither an id nor an identifier, the app is detached. If both are sent, the link's
+  // rules report a problem.
   if (isBlank(fields.id) === isBlank(identifier)) return null;
   if (isBlank(identifier)) {
     const app = await kind.apps.find(tenant, readId(fields.id ?? ""));
@@ -252,7 +255,7 @@ type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;
 
 /**
  * Restores a deleted link. Returns undefined if the link is not in the bin. Destinations are not
- * checked, because a restored link only works as before. The assistant's undo checks them itself.
+ * checked, because the link was valid before. Only the assistant's undo checks them.
  */
 export async function restoreDeletedLink(
   tenant: Tenant,

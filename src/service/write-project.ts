@@ -20,11 +20,10 @@ import {
 import type { Db } from "../store/tables.ts";
 import { createIdAndTime, type IdSources } from "./ids.ts";
 
-/** Creates and changes projects within a transaction, for the API and for the operator. */
+/** Creates and changes projects, for the API and for the operator's commands. */
 
 /** Settings that only the operator can change. */
 type OperatorSettings = Partial<ProjectSettings> & {
-  /** The configured link origins. */
   readonly linkOrigins?: readonly string[];
 };
 
@@ -51,14 +50,14 @@ export async function changeProject(
 ): Promise<StoredProject> {
   const values = await readValues(db, { ...before, ...fields }, before.id);
   requireNone(checkPages(settings, { ...before, ...settings, ...values }, linkOrigins));
-  // A new custom domain is not verified yet.
+  // // A changed custom domain must be verified again.
   const isMoved = before.custom_domain !== values.custom_domain;
   const changes = { ...values, ...(isMoved && { custom_domain_verified: false }), ...settings };
   await updateProject(db, before.id, changes, clock.now());
   return (await findProject(db, before.id)) ?? before;
 }
 
-/** Checks only the page URLs that this call sets. Stored URLs stay valid. */
+/** Checks only the page URLs that this call sets, so that stored URLs stay valid. */
 export function checkPages(
   settings: Partial<ProjectSettings>,
   { subdomain, custom_domain, destinations }: ProjectValues & ProjectSettings,
@@ -72,7 +71,7 @@ export function checkPages(
   });
 }
 
-/** Rejects a second project if all links share one host, because its links would have no URL. */
+/** Rejects a second project if links have no subdomains, because its links would have no URLs. */
 async function requireAddress(db: Db, linkOrigins: readonly string[]): Promise<void> {
   const shared = linkOrigins.find((origin) => !hasSubdomains(origin));
   if (shared === undefined || (await countProjects(db)) === 0) return;
@@ -83,7 +82,7 @@ function requireNone(problems: readonly FieldProblem[]): void {
   if (problems.length > 0) throw validationFailed(problems);
 }
 
-/** Returns the values to store. Throws if a rule is broken or a host name is taken. */
+/** Returns the values to store. Throws if they break a rule or a host name is taken. */
 async function readValues(db: Db, fields: ProjectFields, ownId?: string): Promise<ProjectValues> {
   const { values, problems } = checkProject(fields);
   const all = [...problems];

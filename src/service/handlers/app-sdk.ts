@@ -32,15 +32,15 @@ import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 
-/** Handles calls from app SDKs, which request the link that opened or installed the app. */
+/** Handles calls from app SDKs, which ask for the link that opened or installed the app. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     if (isInstall) await spend("app_installs");
-    // Every link's URL is shorter, and parsing a longer text would take too long.
+    // // No link has a longer URL, and parsing a huge one would take too long.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
-    // Only deferred deep linking needs the Pro plan. Every link can open an installed app.
+    // // Only deferred deep linking needs the Pro plan. Links open installed apps on every plan.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
     const found = await findAddressedLink(services, project.id, pasted?.address ?? body.url ?? "");
@@ -48,21 +48,21 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // A copied URL that was shared or already used is handled like any other URL.
+      // // Without an unused visit, a copied URL is handled like any other URL.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
-    // Opens are too frequent to wait for pending clicks.
+    // // Opens are too frequent to wait for pending clicks.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // The event says `reported`, because only the app reports this install. The response says
-      // `high`, because SDKs reject unknown words.
+      // // The event says `reported`, because the install is known only from the app. The response
+      // says `high`, because SDKs reject unknown values.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
-    // Counted last, because the app repeats its request after an error.
+    // // Counted last, because the app retries after an error.
     countApp(services, {
       projectId: project.id,
       linkId: link.id,
@@ -106,16 +106,14 @@ type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform
 };
 
 /**
- * Counts an open or install. They are not clicks, because an installed app opens links without a
+ * Counts an open or install. Neither is a click, because an installed app opens links without a
  * request to the link host.
  */
 function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: AppStart): void {
   noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }
 
-/**
- * Queues the webhook event for an install that only the app reports. No stored visit is used up.
- */
+/** Queues the webhook event for an install without a matched visit. */
 async function queueInstall(
   { store, clock }: Services,
   projectId: string,
@@ -128,7 +126,7 @@ async function queueInstall(
 
 const noMatch: Attribution = { matched: false };
 const mostScore = 100;
-/** Android SDKs read the count as a 32-bit integer, and reject larger numbers. */
+/** Android SDKs read the count as a 32-bit integer and reject larger numbers. */
 const mostClicks = 2 ** 31 - 1;
 
 function describeLink(link: Link, query: string, origin: string): AttributedLink {
@@ -158,7 +156,7 @@ function writeUrl(address: string | null): string | null {
   return address === null ? null : writeForStrictReader(address);
 }
 
-/** The phone properties that an app reports at its first start, and the app's IP address. */
+/** The device properties that an app sends at its first start, and its IP address. */
 type Install = {
   readonly fingerprint: Readonly<Record<string, unknown>>;
   readonly address: string | undefined;
@@ -166,7 +164,7 @@ type Install = {
 
 type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** True if this install already got this response, which may have been lost. */
+  /** True if this install already got this match. The earlier response may have been lost. */
   readonly isAgain: boolean;
 };
 
@@ -176,20 +174,20 @@ type MatchResult = {
   readonly score: number;
 };
 
-/** The visit that an install matches. */
+/** A visit that matches an install, with the result of the match. */
 type VisitUse = MatchResult & {
   readonly row: DeferredVisitTable;
   readonly usedBy?: string | undefined;
-  /** True if the app named this exact visit. */
+  /** True if the app sent the id of this visit. */
   readonly isNamed: boolean;
 };
 
-/** Shows whether the caller still waits. If the response cannot arrive, no visit may be used up. */
+/** Whether the caller is still waiting. After a disconnect, no visit may be used up. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };
 
-/** Finds the link that an app was installed for, and uses up its visit. */
+/** Finds the link that led to an install, and uses up its visit. */
 async function matchInstall(
   services: Services,
   tenant: Tenant,
@@ -208,13 +206,13 @@ async function matchInstall(
     const chosen = await findChosen(services, tenant, seen);
     const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
     const matched = use && (await useVisit(services, tenant, use, signal));
-    // The first request of this install may have matched, and its response may have been lost.
+    // // A concurrent request of the same install may have used up the visit.
     return matched ?? findEarlierMatch(services, tenant, usedBy);
   };
   return place.isShared ? limitMisses(services.budgets, place.group, find) : find();
 }
 
-/** Finds the most likely visit from the install's own IP address. */
+/** Finds the most likely visit from the install's IP address. */
 async function findChosen(
   { clock }: Services,
   tenant: Tenant,
@@ -225,9 +223,8 @@ async function findChosen(
 }
 
 /**
- * Limits failed attempts behind a shared IP address. Otherwise another user of that IP address
- * could try one phone model after another. The attempt is counted before the lookup, so that
- * concurrent attempts cannot exceed the limit.
+ * Limits failed attempts behind a shared IP address, so that no one there can try one device model
+ * after another. The attempt is counted before the lookup, because attempts may be concurrent.
  */
 async function limitMisses<Found>(
   { spendByAddress, refund }: Services["budgets"],
@@ -245,7 +242,7 @@ async function limitMisses<Found>(
   }
 }
 
-/** Matches by the URL that the page's button copied, which contains the visit's id. */
+/** Matches by the visit id in the URL that the page's button copied to the clipboard. */
 async function matchPasted(
   services: Services,
   tenant: Tenant,
@@ -258,7 +255,7 @@ async function matchPasted(
   return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
-/** Uses up a visit. If two installs match the same visit, only the first one gets it. */
+/** Uses up a visit. If two installs match it, only the first one gets it. */
 async function useVisit(
   services: Services,
   tenant: Tenant,
@@ -282,9 +279,7 @@ async function useVisit(
   return isTaken ? { link, ...match, isAgain: false } : undefined;
 }
 
-/**
- * Finds the earlier response to the same install. Repeated requests must not count as new installs.
- */
+/** Finds the response that the same install got before, so that a retry is not a new install. */
 async function findEarlierMatch(
   services: Services,
   tenant: Tenant,
@@ -295,11 +290,11 @@ async function findEarlierMatch(
   if (before === undefined) return undefined;
   const link = await findCounted(services, tenant, before.link_id);
   if (link === undefined) return undefined;
-  // The column contains a MatchResult, because only `useVisit` writes it.
+  // // Only `useVisit` writes this column, so it contains a MatchResult.
   return { link, ...(JSON.parse(before.told) as MatchResult), isAgain: true };
 }
 
-/** Finds the link with its current clicks, if the link allows deferred deep linking. */
+/** Finds the link with its current clicks. Returns undefined without deferred deep linking. */
 async function findCounted(
   { waitForClicks }: Services,
   tenant: Tenant,
@@ -311,9 +306,8 @@ async function findCounted(
 }
 
 /**
- * Chooses the query parameters for the app. If several visits of the same link match, returns only
- * their common parameters. Behind a shared IP address, returns none, because queries can identify
- * people.
+ * Returns the query parameters for the app: those that all matching visits of the link have. Behind
+ * a shared IP address, returns none, because they can identify people.
  */
 function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);
@@ -329,7 +323,7 @@ function readVisit(row: DeferredVisitTable): StoredVisit {
   return {
     row,
     linkId: link_id,
-    // The column contains Marks, because only the link host writes it.
+    // // Only the link host writes this column, so it contains Marks.
     marks: JSON.parse(row.marks) as Marks,
     address: address === null ? undefined : { group: address, isShared: is_shared === 1 },
   };

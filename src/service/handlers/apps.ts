@@ -29,7 +29,6 @@ export const androidAppHandlers: GroupHandlers<typeof androidApps> = handleApps(
 
 type OneApp = WriteCall & { readonly params: { readonly id: string } };
 
-/** Creates the handlers for one kind of app. */
 function handleApps<
   App extends { readonly id: string },
   Fields,
@@ -48,7 +47,7 @@ function handleApps<
     return app;
   }
 
-  /** Returns the values to store. Throws if a rule is broken or another app has the identifier. */
+  /** Returns the values to store. Throws if they break a rule or the identifier is taken. */
   async function readValues(tenant: Tenant, fields: Fields, ownId?: string): Promise<Values> {
     const { values, problems } = check(fields);
     const isNamed = !problems.some(({ field }) => field === identifier);
@@ -98,7 +97,7 @@ function handleApps<
   };
 }
 
-/** The parts of an app kind that deleting and restoring need. */
+/** The properties of an app kind for deleting and restoring apps. */
 type RestorableKind<App> = Pick<
   AppKindRules<App, never, never, string>,
   "apps" | "notFound" | "showScope"
@@ -126,7 +125,7 @@ async function restoreApp<App>(
   const { app, task } = await writeTenant(call, async (tenant) => {
     const restored = await restoreDeletedApp(tenant, apps, id, now);
     if (restored !== undefined) return restored;
-    // An earlier call may have restored the app, and its response may have been lost.
+    // // An earlier call may have restored the app and lost its response.
     const there = await apps.find(tenant, id);
     if (there === undefined) throw notFound(message);
     requireScope(call.caller, showScope);
@@ -139,8 +138,8 @@ async function restoreApp<App>(
 const taskTimeout_ms = 5000;
 
 /**
- * Waits for a background task, so that all links of the app are detached or attached before the
- * response. After a timeout, the task continues in the background.
+ * Waits until the app's links are detached or attached, so that the response is up to date. After a
+ * timeout, the task continues in the background.
  */
 async function finishTask({ services }: WriteCall, task: TaskTable | undefined): Promise<void> {
   if (task !== undefined) await services.store.finishTask(task, taskTimeout_ms);

@@ -79,7 +79,7 @@ async function describeStats(
   { links, subject, now }: StatsSubject,
 ): Promise<LinkStats> {
   const { by, asked, before, most, zone } = query;
-  // Deleted links share one row, so more rows are read.
+  // // All deleted links share one row, so more links than rows are read.
   const read = { links, by, asked, before, most: by === "link" ? most + spareLinks : most };
   const { found, earlier } = await readVisitSums(tenant, read);
   const rows = await listRows(tenant, query, found, earlier);
@@ -110,27 +110,25 @@ function writeWhen({ from, to }: { readonly from: string; readonly to: string })
 
 type LinkStatsRow = LinkStats["rows"][number];
 
-/** The group of visits in one row. */
+/** The statistics of one row: of one link, host or other value, or of several together. */
 type StatsGroup = {
   readonly key: string;
-  /** The id of an existing link. */
+  /** The link's id; undefined for all other rows. */
   readonly id?: string;
-  /** The keys whose sums the row adds up. */
+  /** The links or values whose sums the row adds up. */
   readonly keys: readonly string[];
 };
 
-/**
- * The keys of summary rows. They cannot clash with paths, which start with a slash, or with hosts.
- */
+/** The keys of rows that add up several links or values. No path or host can be equal to them. */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** How many more links to read, in case some were deleted. */
+/** How many more links than rows are read, because some may be deleted. */
 const spareLinks = 100;
 
 type StatsRowOptions = { readonly by: StatsBy; readonly most: number };
 
-/** The rows always add up to the totals, including those of the previous period. */
+/** Lists the rows. They always add up to the totals of both periods. */
 async function listRows(
   tenant: Tenant,
   options: StatsRowOptions,
@@ -156,14 +154,14 @@ function writeRow(key: string, sum: Sum, previous: Sum | undefined): LinkStatsRo
   return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
 }
 
-/** Lists the keys of the period, then those that only the previous period has. */
+/** Lists the keys of this period, then those that only the previous period has. */
 function listKeys(
   { by }: StatsRowOptions,
   found: VisitSums,
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // If the list was cut, a link of the previous period may have unread visits in this period.
+  // // Without its visits in this period, a link of the previous period must not be listed.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -187,12 +185,12 @@ async function groupKeys(
   return deleted.length === 0 ? links : [...links, { key: deletedKey, keys: deleted }];
 }
 
-/** Adds the slash, because a plain path would read like a word: "the link named had 0 clicks". */
+/** Adds a slash, because a bare path could read like a word: "The link named had 0 clicks". */
 function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
 
-/** Keys that are not links, hosts or other single sources. */
+/** Keys of rows that combine several sources, so they are never reported as the best one. */
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
 /** Finds the row with the most clicks. Returns undefined if there is only one row. */
@@ -206,7 +204,7 @@ function sumKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
-/** Returns the totals without the rows of these keys. */
+/** Returns the totals without the rows for these keys. */
 function findRest(listed: readonly string[], found: VisitSums): Sum {
   return subtract(found.all, sumKeys(listed, found));
 }
@@ -216,13 +214,13 @@ function showSum({ click, open, install }: Sum) {
 }
 
 type SentenceFacts = {
-  /** `The link spring` or `All links`. */
+  /** Such as `The link spring` or `All links`. */
   readonly subject: string;
   readonly total: Sum;
-  /** `from 2026-11-16 to 2026-11-22`. */
+  /** Such as `from 2026-11-16 to 2026-11-22`. */
   readonly when: string;
   readonly previous?: { readonly total: Sum; readonly when: string } | undefined;
-  /** The key with the most clicks, if there are several. */
+  /** The row with the most clicks, if there are several rows. */
   readonly most?: { readonly key: string; readonly clicks: number } | undefined;
   readonly isOver: boolean;
 };
@@ -273,9 +271,9 @@ type StatsParameters = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** The maximum number of steps in a period. People do not read more rows. */
+/** The maximum number of rows for steps of time. */
 const mostSteps = 400;
-/** The longest periods that are split by day and by week by default. */
+/** Longer periods are split by week instead of day, and by month instead of week. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
@@ -347,33 +345,33 @@ export type SumsQuery = {
   readonly links: LinkScope;
   readonly by: StatsBy;
   readonly asked: StatsWindow;
-  /** The period to compare with. */
+  /** The previous period, for comparison. */
   readonly before?: StatsWindow | undefined;
-  /** The maximum number of rows, unless rows are steps of time. */
+  /** The maximum number of rows. Steps of time have their own limit. */
   readonly most: number;
 };
 
 type StatsWindow = {
   readonly period: Period;
-  /** The steps, one for each row, if rows are steps of time. */
+  /** The hours, days, weeks or months, one for each row; empty for other groupings. */
   readonly steps: readonly Step[];
 };
 
 type VisitSums = {
   readonly total: Sum;
-  /** The sums by key, in order of time or with the most clicks first. */
+  /** The sums by key: in order of time, or by clicks in descending order. */
   readonly rows: readonly (readonly [string, Sum])[];
-  /** True if the list was cut, so that some keys have no row. */
+  /** True if some keys have no row because of the limit. */
   readonly isCut: boolean;
-  /** The sum of all keys. Unlike `total`, it includes presses of buttons. */
+  /** The sum of all keys. Unlike `total`, it includes button presses. */
   readonly all: Sum;
-  /** Finds the sum of any key, with or without a row. Links need a row in either period. */
+  /** Finds the sum for a key, even without a row. A link needs a row in one of the two periods. */
   readonly find: (key: string) => Sum | undefined;
 };
 
 type ComparedSums = { readonly found: VisitSums; readonly earlier: VisitSums | undefined };
 
-/** Sums the visits of a period by time, by link, or by another property. */
+/** Sums the visits of one or two periods by time, by link, or by another property. */
 export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<ComparedSums> {
   const { by, asked, before } = query;
   if (by === "link") return compareLinks(tenant, query);
@@ -417,7 +415,7 @@ async function readValues(
   };
 }
 
-/** Reads both periods. Each link with a row in one period is also looked up in the other. */
+/** Reads both periods. A link with a row in only one period is also looked up in the other. */
 async function compareLinks(
   tenant: Tenant,
   { links, asked, before, most }: SumsQuery,

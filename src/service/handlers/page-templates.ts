@@ -128,7 +128,7 @@ type PagePreviewCall = WriteCall & {
 
 type PreviewReply = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** Renders a link's preview page. Nothing is saved, redirected or counted as a click. */
+/** Renders a link's page. Nothing is saved or counted as a click. */
 async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
   const { services, caller, body: fields } = call;
   const tenant = readTenant(call);
@@ -150,7 +150,7 @@ async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
     project,
     platform,
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
-    // Previews are in English, because visitors do not see them.
+    // // Only the project's team sees previews, so they are not translated.
     language: "en" as const,
     phone:
       platform === "desktop"
@@ -197,8 +197,8 @@ async function chooseSubject(tenant: Tenant, call: PagePreviewCall): Promise<Pre
 }
 
 /**
- * Returns the link as it would be saved with these fields. Checks permissions and rules like a real
- * write, but stores nothing, claims no path and creates no app.
+ * Returns the link as saving these fields would store it. Checks permissions and rules, but stores
+ * nothing, claims no path and registers no app.
  */
 async function draftLink(
   tenant: Tenant,
@@ -227,7 +227,7 @@ async function describeSample(): Promise<PreviewSubject> {
   };
 }
 
-/** Omitted texts come from the saved draft, or else from the starter template. */
+/** Takes omitted texts from the saved draft, or from the starter template if the draft is empty. */
 function fillFromDraft(
   { body, css }: PagePreviewCall["body"],
   draft: TemplateTexts | undefined,
@@ -238,12 +238,14 @@ function fillFromDraft(
   return { body: body ?? saved.body, css: css ?? saved.css };
 }
 
-/** Callers other than browsers get the page for iOS, because pages are made for phones. */
+/** Clients other than browsers get the iOS page, because pages are made for phones. */
 function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
 
-/** For a link without a desktop destination, returns the ways to open it on a phone. */
+/**
+ * For a desktop page, returns the store links and the QR code, unless the link has a desktop URL.
+ */
 async function findPhoneWays(
   { link, apps }: PreviewSubject,
   options: VisitOptions & Pick<PageButtonOptions, "address">,
@@ -253,7 +255,10 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/** Lists the page's buttons. A preview never redirects, so it shows a button instead. */
+/**
+ * Lists the page's buttons. A link that redirects gets a button here, because a preview never
+ * redirects.
+ */
 function listButtons(
   { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
@@ -277,7 +282,7 @@ const mostAttempts = 5;
 
 /**
  * Applies the fields to the draft, checks the result, and calls `write`. The slow check runs before
- * the transaction. If the draft changes in between, both are repeated.
+ * the transaction, and is repeated if the draft changes in between.
  */
 export async function changeDraft(
   call: WriteCall,
@@ -291,7 +296,7 @@ export async function changeDraft(
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (runQueued) => {
       await requireValidTemplate(checked, { runQueued, monotonic: clock.monotonic });
-      // An unchanged body is not checked again, so it may contain URLs that are no longer allowed.
+      // // An unchanged body may keep URLs that are no longer allowed.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, runQueued);
     });
@@ -300,7 +305,7 @@ export async function changeDraft(
       requireShownTemplate(call.precondition, before);
       const { body, css } = applyFields(before, fields, purpose);
       if (body !== checked.body || css !== checked.css) return undefined;
-      // Saving an unchanged draft changes nothing, not even its date.
+      // // Saving an unchanged draft does not even update its date.
       const isSame = before?.body === body && before.css === css;
       if (purpose === "save" && isSame) return { isFirst: false, template: before };
       await write(tenant, createIdAndTime(call.services), { body, css });
@@ -313,7 +318,10 @@ export async function changeDraft(
   throw overloaded();
 }
 
-/** Checks the precondition. Callers without access to drafts have only seen the live version. */
+/**
+ * Checks the precondition. Callers without access to drafts know only the live version, so its tag
+ * is valid too.
+ */
 function requireShownTemplate(
   precondition: Precondition,
   template: PageTemplate | undefined,
@@ -325,8 +333,8 @@ function requireShownTemplate(
 }
 
 /**
- * Checks the precondition for a missing template. To callers without access to drafts, it looks
- * like an unpublished template.
+ * Checks the precondition if no template exists. Callers without access to drafts cannot
+ * distinguish that from an unpublished template, so the tag of one is valid too.
  */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
@@ -335,7 +343,7 @@ function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   requireCondition({ tags, mustBeAbsent }, describeTemplateState(undefined, null));
 }
 
-/** Rejects a template with links to hosts that the project does not allow. */
+/** Rejects a template with links to hosts that the project's settings forbid. */
 async function requireDestinations(
   { caller }: WriteCall,
   body: string,
@@ -348,7 +356,7 @@ async function requireDestinations(
   if (problems.length > 0) throw templateRefused(problems);
 }
 
-/** An omitted field stays unchanged. An empty field becomes empty. */
+/** Replaces the texts that the call contains. Omitted texts stay unchanged. */
 function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
@@ -361,7 +369,7 @@ function applyFields(
   return { body: fields.body ?? before?.body ?? "", css: fields.css ?? before?.css ?? "" };
 }
 
-/** Reports all problems of a template at once, each with its position. */
+/** Reports all problems of a template at once, with their positions. */
 async function requireValidTemplate(
   text: TemplateTexts,
   { runQueued, monotonic }: CheckTiming,
@@ -370,12 +378,12 @@ async function requireValidTemplate(
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
-  // The parsers are large, and most calls do not need them.
+  // // Imported only here, because the parsers are large and most calls do not need them.
   const { checkTemplate } = await import("../../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // The message omits the position of storage problems, but the list of problems contains it.
+  // // The message says nothing about positions of storage problems, but `problems` contains them.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
@@ -385,7 +393,7 @@ type TemplateField = keyof TemplateTexts;
 
 const most_bytes = { body: limits.template_body_bytes, css: limits.template_css_bytes } as const;
 
-/** Finds problems that prevent a text from being stored. */
+/** Finds characters that cannot be stored, and text beyond the size limit. */
 function findStorageFaults(field: TemplateField, text: string): TextProblem[] {
   const place = (offset: number, fault: string) => ({
     ...faultOf(field, fault),
@@ -413,12 +421,12 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** Whether a text is short enough to check. A slightly too long text is still checked. */
+/** Whether a text is short enough to check, which is a little longer than the limit. */
 function isCheckable(field: TemplateField, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
 
-/** Replaces characters that cannot be stored with spaces, so that all positions stay correct. */
+/** Replaces characters that cannot be stored with spaces, which keeps all positions correct. */
 function readChecked(field: TemplateField, text: string): string {
   if (!isCheckable(field, text)) return "";
   if (isStorable(text)) return text;

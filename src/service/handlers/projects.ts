@@ -47,7 +47,7 @@ async function find(db: Db, id: string) {
   return project;
 }
 
-/** Omits settings that are only visible to the operator. */
+/** Omits settings that only the operator may see. */
 function present(project: Project): Project {
   const { id, name, subdomain, custom_domain, custom_domain_verified, links_count } = project;
   return { id, name, subdomain, custom_domain, custom_domain_verified, links_count };

@@ -37,7 +37,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    // Links of a suspended project are not found. No link has an empty project id.
+    // // Links of a suspended project must not be found, and no link has an empty project id.
     const tenant = { db, projectId: project === undefined || project.suspended ? "" : project.id };
     const visited = await findVisitedAtPath(tenant, normalizePath(address.pathname));
     const id = visited?.link.id ?? "";
@@ -53,15 +53,15 @@ function readPrefix(text: string): string {
   if (prefix === undefined) {
     throw refuseField("prefix", "has invalid percent-encoding", "errors");
   }
-  // The path is the prefix plus a code, so both are checked together.
+  // // The prefix and the generated code form one path, so they are checked together.
   const fault = findPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
 }
 
 /**
- * Each link has one short path of its own. Another query or prefix creates a further one. The same
- * request returns the same path again, as in Firebase Dynamic Links.
+ * Every link has one short path. Each further query or prefix gets an additional short path. As in
+ * Firebase Dynamic Links, the same request returns the same path again.
  */
 async function shortenOwn(
   tenant: Tenant,
@@ -83,7 +83,7 @@ async function shortenOwn(
 
 type ShortPathRequest = { readonly link: Link; readonly query: string; readonly prefix: string };
 
-/** Adds a further short path to a link. The link's own short path stays unchanged. */
+/** Adds another short path to a link, besides the link's own. */
 async function claimShortPath(
   tenant: Tenant,
   call: WriteCall,
