@@ -19,10 +19,10 @@ import {
   type Tenant,
 } from "./tables.ts";
 
-/** The queued background task, if the app has more links than one transaction should change. */
+/** The background task for an app with too many links for one transaction. */
 type MoreWork = { readonly task?: TaskTable };
 
-/** A store for iOS apps or for Android apps, which differ only in their columns. */
+/** A store of iOS apps or of Android apps, which differ only in their columns. */
 export type AppStore<App, Values> = ReturnType<typeof createAppStore<App, Values, never>>;
 
 type AppColumns<App, Values, Row> = {
@@ -49,7 +49,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Tabl
     kind: "android_app",
     identifier: "package_name",
     toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
-      // We wrote this column as a JSON list of texts.
+      // // Only this store writes the column, as a JSON list of strings.
       const list = JSON.parse(fingerprints) as string[];
       return { id, name, package_name, fingerprints: list, custom_scheme };
     },
@@ -106,10 +106,12 @@ function createAppStore<App, Values, Row>({
       return write(tenant, sql`update ${from} set ${sql.join(changes)} where ${which}`);
     },
 
-    /** Moves an app to the bin and detaches its links. Returns undefined for an unknown app. */
+    /**
+     * Moves an app to the bin and detaches its links. Returns undefined if the app does not exist.
+     */
     remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
-    /** Restores an app to its former links. Returns undefined if it is not in the bin. */
+    /** Restores an app and attaches its former links. Returns undefined if it is not in the bin. */
     restore: async (
       tenant: Tenant,
       id: string,
@@ -147,8 +149,8 @@ async function removeApp(
 const batches = { attach: attachBatch, detach: detachBatch };
 
 /**
- * Attaches an app to its links or detaches it. If it has many links, queues a background task for
- * the rest.
+ * Attaches an app to its former links or detaches it from its links. With many links, a background
+ * task does the rest.
  */
 async function changeLinks(
   tenant: Tenant,
@@ -157,7 +159,8 @@ async function changeLinks(
   act: "attach" | "detach",
 ): Promise<MoreWork> {
   const ofApp = { project_id: tenant.projectId, subject: id };
-  // Cancel the opposite task, so that its remaining links stay as they are.
+  // // Cancel an unfinished task that does the opposite. The links it has not reached need no
+  // change.
   const opposite = act === "attach" ? "detach" : "attach";
   await dropTask(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
   if (await batches[act](tenant, kind, id)) return {};
@@ -173,7 +176,7 @@ function insertInto(kind: AppKindName, row: AppCells): RawBuilder<unknown> {
   `;
 }
 
-/** Returns the columns for filters and sorting. Each has a second column with case-folded text. */
+/** Lists the columns that can be filtered and sorted, which have a case-folded copy. */
 function listSearched(kind: AppKindName) {
   const columns: TableColumns = tables[`${kind}s`];
   return Object.entries(columns).filter(([column]) => `${column}_lc` in columns);
@@ -194,7 +197,6 @@ function takeOne<Row>(rows: readonly Row[]): Row {
   return row;
 }
 
-/** Checks whether one of the project's apps has this custom scheme. */
 export async function hasAppWithScheme(
   { db, projectId: project_id }: Tenant,
   scheme: string,
@@ -208,19 +210,18 @@ export async function hasAppWithScheme(
   return false;
 }
 
-/** The link paths that phones open in the browser, because no app can. */
+/** The paths that phones must open in the browser, because those links have no app. */
 export type BrowserPaths = {
   readonly paths: readonly string[];
-  /** True if the list is complete. */
   readonly areAll: boolean;
 };
 
 /**
- * Lists the paths and short paths of links without an app, oldest first, then their further short
- * paths. New links do not displace older ones.
+ * Lists the paths and short paths of links without an app, oldest link first, then their additional
+ * short paths. New links never displace old ones from the list.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
-  // This query reads only an index.
+  // // An index contains all columns of this query.
   const links = await db
     .selectFrom("links")
     .select(["id", "path", "shortened_path"])

@@ -5,20 +5,22 @@ import type { Sql } from "../sql/sql.ts";
 import type { TaskTable, Db, Tables, Tenant } from "./tables.ts";
 
 /**
- * Background tasks split long work into short transactions, so that other requests do not wait
- * long. A transaction queues a task, which then runs in batches. If the process is killed, another
- * process continues the task. Two processes can run the same task, because each batch looks for
- * remaining work.
+ * Background tasks split long work into short transactions, so that other writes do not wait long.
+ * A transaction queues a task, which then runs in batches. If the process dies, another process
+ * continues the task. Two processes may even run the same task, because each batch only handles
+ * what is left.
  */
 
 type BatchWriter = Pick<Sql<Tables>, "write">;
 
-/** The functions that run one batch of each kind of task. They return true if no work is left. */
+/**
+ * The function that runs a batch of each kind of task. It returns true if nothing is left to do.
+ */
 export type TaskWork = Readonly<
   Record<TaskTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
 >;
 
-/** The pause between two batches, for other writers and other work of this process. */
+/** The pause between two batches, in which other writes and requests can run. */
 const pause_ms = 2;
 
 export async function queueTask(db: Db, task: TaskTable): Promise<void> {
@@ -26,7 +28,7 @@ export async function queueTask(db: Db, task: TaskTable): Promise<void> {
   await insert.onConflict((conflict) => conflict.doNothing()).execute();
 }
 
-/** Removes a task that is finished or no longer needed. */
+/** Removes a finished or cancelled task. */
 export async function dropTask(db: Db, task: TaskTable): Promise<void> {
   await db
     .deleteFrom("chores")
@@ -34,14 +36,14 @@ export async function dropTask(db: Db, task: TaskTable): Promise<void> {
     .execute();
 }
 
-/** Runs all queued tasks. If a task fails, the others still run, and the next call retries it. */
+/** Runs all queued tasks. If a task fails, the others still run, and a later call retries it. */
 export async function runTasks(
   store: Sql<Tables>,
   work: TaskWork,
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  // Do not report an outage on every run.
+  // // An outage would otherwise be reported on every run.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
@@ -49,7 +51,6 @@ export async function runTasks(
   for (const task of tasks ?? []) await runTask(store, work, task, signal).catch(note);
 }
 
-/** Runs a task until it is finished. */
 export function runTask(
   store: BatchWriter,
   work: TaskWork,
@@ -58,7 +59,8 @@ export function runTask(
 ): Promise<void> {
   const { kind, project_id: projectId, subject } = task;
   const runBatch = async (db: Db) => {
-    // Restoring an app removes the task that detaches its links.
+    // // A task that is no longer queued was cancelled: restoring an app cancels detaching its
+    // links.
     const isLast = !(await isQueued(db, task)) || (await work[kind]({ db, projectId }, subject));
     if (isLast) await dropTask(db, task);
     return isLast;
@@ -66,7 +68,7 @@ export function runTask(
   return repeatWrite(store, runBatch, signal);
 }
 
-/** Repeats a write until its batch returns true. */
+/** Repeats a write until it returns true. */
 export async function repeatWrite(
   { write }: BatchWriter,
   runBatch: (db: Db) => Promise<boolean>,
@@ -86,7 +88,7 @@ async function isQueued(db: Db, task: TaskTable): Promise<boolean> {
   return (await queued.executeTakeFirst()) !== undefined;
 }
 
-/** Repeats work, with pauses, until the caller calls the returned function. */
+/** Runs `work` again and again, with pauses, until the returned function is called. */
 export function repeatEvery(
   pause_ms: number,
   setAlarm: SetAlarm,
@@ -111,18 +113,19 @@ export function repeatEvery(
   };
 }
 
-/** Collects changes in memory and writes them after a short delay, one write at a time. */
+/** Writes changes that were collected in memory. Only one write runs at a time. */
 type Flusher = {
-  /** Writes within the given time. The promise resolves once the changes are written. */
+  /** Writes within the given time. Resolves once the changes are written. */
   readonly schedule: () => Promise<void>;
-  /** Writes as soon as the running write has ended. */
+  /** Writes as soon as the current write has ended. */
   readonly flush: () => Promise<void>;
-  /** Writes the remaining changes. Nothing can be scheduled afterwards. */
+  /** Writes the remaining changes, and ignores later calls of `schedule`. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Creates a flusher. `write` handles its own errors. The next write stores changes made meanwhile.
+ * Creates a flusher. `write` must handle its own errors. Changes made during a write are written by
+ * the next one.
  */
 export function createFlusher(
   write: () => Promise<void>,

@@ -4,30 +4,30 @@ import type { Sql } from "../sql/sql.ts";
 import { repeatWrite } from "./background-tasks.ts";
 import type { BinKind, Tables, Tenant } from "./tables.ts";
 
-/** The bin stores deleted links and apps until they are restored or expire. */
+/** The bin keeps deleted links and apps, until they are restored or expire. */
 
-/** A row of the bin: a deleted link or app with its columns. */
+/** A deleted link or app, with all columns of its row. */
 export type Deleted<Row> = {
   readonly id: string;
   readonly row: Row;
-  /** Clicks that were counted before the deletion but stored after it. */
+  /** Clicks from before the deletion that were only stored after it. */
   readonly clicks: number;
 };
 
-/** The restored resource, or the fields whose values another resource uses by now. */
+/** The restored resource, or the fields whose values are now taken by another resource. */
 export type Restored<Resource> =
   { readonly restored: Resource } | { readonly taken: readonly string[] };
 
 export type BinEntry = Omit<Tables["bin"], "project_id" | "record" | "clicks"> & {
   readonly row: Readonly<Record<string, unknown>>;
-  /** The time when this entry will be deleted permanently. */
+  /** When this entry is deleted permanently. */
   readonly until: number;
 };
 
 const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
 
-/** Adds a row to the bin. The same transaction deletes the row from its own table. */
+/** Adds a row to the bin. The caller deletes it from its own table in the same transaction. */
 export async function putInBin(
   { db }: Tenant,
   kind: BinKind,
@@ -51,7 +51,7 @@ export async function findInBin<Row>(
     .where((row) => row.and({ project_id: projectId, kind, id }))
     .where("deleted_at", ">", now - kept_ms)
     .executeTakeFirst();
-  // We wrote this JSON from a row of the same kind.
+  // // `putInBin` wrote this JSON from a row of the same kind.
   return found && { id, row: JSON.parse(found.record) as Row, clicks: found.clicks };
 }
 
@@ -77,11 +77,11 @@ export async function findBinKind(
 type BinPart = {
   readonly offset: number;
   readonly limit: number;
-  /** The kinds to list; all if omitted. */
+  /** The kinds to list; all kinds if omitted. */
   readonly kinds?: readonly BinKind[];
 };
 
-/** Lists the entries that can be restored, latest deletion first. */
+/** Lists the entries that can be restored, most recent deletion first. */
 export async function listBin(
   tenant: Tenant,
   now: number,
@@ -96,13 +96,13 @@ export async function listBin(
     .limit(limit)
     .execute();
   return entries.map(({ record, ...entry }) => {
-    // We wrote this JSON from a row.
+    // // `putInBin` wrote this JSON from a row.
     const row = JSON.parse(record) as BinEntry["row"];
     return { ...entry, row, until: entry.deleted_at + kept_ms };
   });
 }
 
-/** Counts the entries, but not beyond `most`. */
+/** Counts the entries, up to `most`. */
 export async function countBin(
   tenant: Tenant,
   now: number,
@@ -124,7 +124,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Deletes a batch of expired entries. Returns true if this was the last batch. */
+/** Deletes a batch of entries up to this deletion time. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
@@ -151,7 +151,7 @@ export async function emptyBin(
   await repeatWrite(store, (db) => emptyBatch({ db, projectId }, upTo), signal);
 }
 
-/** Deletes expired entries from the bins of all projects. */
+/** Deletes the expired entries of all projects. */
 export async function dropExpired(
   store: Pick<Sql<Tables>, "db" | "write">,
   now: number,
@@ -163,7 +163,7 @@ export async function dropExpired(
   for (const { project_id } of projects) await emptyBin(store, project_id, upTo, signal);
 }
 
-/** Deletes the short paths of permanently deleted links. */
+/** Deletes the additional short paths of permanently deleted links. */
 async function dropShortPaths(
   { db, projectId }: Tenant,
   linkIds: readonly string[],

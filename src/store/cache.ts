@@ -16,17 +16,17 @@ type CacheEntry<Value> = {
 };
 
 /**
- * Creates a cache of limited size. A full cache drops its oldest value. If that value was used
- * recently, it moves to the end instead. Reading only sets a flag, because moving a value takes
- * longer than finding it.
+ * Creates a cache of limited size. A full cache drops its oldest values, but moves
+ * those that were read to the end instead. Reading only sets a flag, because moving a value would
+ * take longer than finding it.
  */
 export function createCache<Value>(
   limit: number,
-  /** Returns how much of the limit a value uses. */
+  /** Returns how much of the limit a value takes up. */
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
   const entries = new Map<string, CacheEntry<Value>>();
-  // Reused, because a new iterator would step over all deleted entries.
+  // // One iterator for all calls, because a new one would skip every deleted entry again.
   const line = entries.entries();
   let weight = 0;
 
@@ -68,22 +68,20 @@ type ChangeSource = Pick<Sql<Tables>, "countWrites" | "readVersion">;
 type FreshCacheOptions<Value> = {
   readonly store: ChangeSource;
   readonly clock: Pick<Clock, "monotonic">;
-  /** The maximum number of cached values. */
   readonly most: number;
-  /** Reads the current value. `before` is the outdated value. Undefined results are not cached. */
+  /** Reads the current value. `before` is the outdated value, if any. Undefined is not cached. */
   readonly read: (key: string, before: Value | undefined) => Awaitable<Value | undefined>;
 };
 
-/**
- * Caches values until anything is written to the database. A cached value always includes every
- * change that this process has seen.
- */
+/** Creates a cache whose values are valid until anything is written to the database. */
 export function createFreshCache<Value>({ store, clock, most, read }: FreshCacheOptions<Value>) {
   const changes = watchChanges(store, clock);
   const values = createCache<{ readonly epoch: number; readonly value: Value }>(most);
   const reads = new Map<string, Promise<Value | undefined>>();
 
-  /** Shares a running read between requests, unless something changed after the read started. */
+  /**
+   * Shares a pending read between requests, unless something was written after the read started.
+   */
   function readShared(key: string, epoch: number): Awaitable<Value | undefined> {
     const place = `${epoch} ${key}`;
     const begun = reads.get(place);
@@ -94,7 +92,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
     if (!(answer instanceof Promise)) return answer;
     reads.set(place, answer);
-    // Later requests do not share a failed read.
+    // // A failed read is not shared with later requests.
     const end = () => void reads.delete(place);
     answer.then(end, end);
     return answer;
@@ -107,13 +105,12 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
 }
 
-/** The time for which a change by another process may remain undetected. */
+/** How long another process's write may stay undetected. */
 const trusted_ms = 20;
 
 /**
- * Detects changes. Writes by this process are detected at once. Writes by other processes are
- * detected when the database's version is read again. Requests within a short time share one check,
- * to spare a slow database.
+ * Detects writes. This process's own writes are detected at once. Those of other processes are
+ * detected by reading the database's version, which requests within a short time share.
  */
 export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;
@@ -129,7 +126,7 @@ export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "mo
   }
 
   return {
-    /** Returns a number that changes after every write. */
+    /** Returns a number that changes with every write. */
     read: (): Awaitable<number> => {
       const [at, writes] = [monotonic(), store.countWrites()];
       if (latest !== undefined && at - latest.at < trusted_ms && writes === latest.writes) {

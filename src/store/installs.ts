@@ -5,12 +5,14 @@ import type { Sql } from "../sql/sql.ts";
 import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
 
 /**
- * Stores link visits, so that an app installed afterwards can open the same link. Phones and IP
- * addresses are stored only as keyed hashes, and expired rows are deleted. A matched visit stays
- * stored for at least a minute. The same install can then request it again, but no other can.
+ * Stores link visits, so that an app that is installed afterwards can open the same link. Phones
+ * and IP addresses are stored only as keyed hashes, and expired rows are deleted. A visit that
+ * matched an install stays for at least a minute, so that the same install can retry.
  */
 
-/** Returns the latest valid expiry. Rows beyond it were written before a clock was set back. */
+/**
+ * Returns the latest valid expiry. Rows that expire later were written before a clock was set back.
+ */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -20,15 +22,15 @@ type VisitExpression = ExpressionBuilder<Tables, "deferred_visits">;
 const isOpen = (now: number) => (row: VisitExpression) =>
   row.between("ends_at", now + 1, findLatestEnd(now));
 
-/** A visit as the page request reports it. Later, the page's script reports more about it. */
+/** A visit as reported by the page's request or, with more details, by the page's script. */
 export type RecordedVisit = {
   readonly visit: Omit<DeferredVisitTable, "used_by" | "told">;
   readonly isWhole: boolean;
 };
 
 /**
- * Writes visits. A report from a page's script replaces the one from the page's request, in either
- * order. Used visits are not changed. `noted` contains each visit only once.
+ * Writes visits, each at most once in `noted`. Whichever is written first, the report from the
+ * page's script replaces the one from the request. Used visits are not changed.
  */
 export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {
   for (const isWhole of [false, true]) {
@@ -53,10 +55,10 @@ export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Prom
   }
 }
 
-/** With more visits from one IP address, the phones behind it cannot be distinguished. */
+/** With more visits from one IP address, the phones behind it are too hard to distinguish. */
 const mostHere = 100;
 
-/** Finds the unused visits from an install's IP address. Returns none if there are too many. */
+/** Finds the unused visits from an install's IP address, or none if there are too many. */
 export async function findVisits(
   tenant: Tenant,
   { address, now }: { readonly address: string; readonly now: number },
@@ -69,7 +71,7 @@ export async function findVisits(
   return found.length > mostHere ? [] : found;
 }
 
-/** Finds an unused visit by the id that its page gave to the app. */
+/** Finds an unused visit by the id that the app got from the page. */
 export function findWaiting(
   tenant: Tenant,
   id: string,
@@ -83,10 +85,7 @@ function selectWaiting({ db, projectId }: Tenant, now: number) {
   return visits.where("told", "is", null).where(isOpen(now));
 }
 
-/**
- * Finds the earlier response to the same install, and the visit's link. The response may have been
- * lost.
- */
+/** Finds the link and the response that the same install got before, in case it retries. */
 export async function findEarlierAnswer(
   { db, projectId }: Tenant,
   usedBy: string,
@@ -107,20 +106,19 @@ export async function findEarlierAnswer(
 type TakeOptions = {
   readonly now: number;
   readonly usedBy: string | undefined;
-  /** The response to the install, as JSON. */
   readonly told: string;
-  /** True if the app named this exact visit. */
+  /** True if the app sent the id of this visit. */
   readonly isNamed: boolean;
 };
 
-/** The time in which an app can repeat its request, even if the visit has expired. */
+/** How long an app can retry, even if the visit expires earlier. */
 const repeatWindow_ms = 60_000;
 
 /**
- * Marks a visit as used, together with identical visits of the same link. Those may come from the
- * same phone, unless the app named the exact visit. Only one of several concurrent callers gets
- * true, even across processes. Returns false if the install already used another visit. Otherwise
- * two simultaneous requests of one install could use up another person's visit.
+ * Marks a visit as used. Identical visits of the same link are marked too, because they are
+ * probably from the same phone, unless the app sent the visit's id. Only one of several concurrent
+ * callers gets true, even across processes. Returns false if the install has already used another
+ * visit, because two concurrent requests could otherwise use up someone else's visit.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
@@ -142,12 +140,11 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use.where("link_id", "=", link_id).where("whole", "=", whole);
-  // The hash `whole` includes the IP address. The condition is here for the index on `address`.
+  // // `whole` already implies the IP address. The condition only lets the database use the index.
   await alike.where("address", "=", address).execute();
   return true;
 }
 
-/** Deletes expired visits. */
 export async function dropEndedVisits(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,
@@ -162,7 +159,7 @@ export async function dropEndedVisits(
 const key_bytes = 32;
 const keyName = "deferred visits";
 
-/** Returns the key for hashing visits. The first process creates this key. */
+/** Returns the secret key for hashing visits, and creates it if necessary. */
 export async function readSealKey(
   { db, write }: Pick<Sql<Tables>, "db" | "write">,
   random: Random,
@@ -173,7 +170,7 @@ export async function readSealKey(
     const value = Buffer.from(random.bytes(key_bytes)).toString("base64url");
     const insert = own.insertInto("store_secrets").values({ name: keyName, value });
     await insert.onConflict((conflict) => conflict.doNothing()).execute();
-    // Another process may have created the key first.
+    // // Another process may have created the key first.
     return (await findSealKey(own)) ?? value;
   });
 }

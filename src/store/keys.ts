@@ -6,9 +6,9 @@ import { toProject, type ProjectRecord } from "./projects.ts";
 import type { Db, ProjectTable, RequestCountTable, Tables, Tenant } from "./tables.ts";
 
 /**
- * Stores API keys, and client keys, which SDKs in apps send. Anyone with the app can read its
- * client key. Client keys have a table of their own, so they can never be used as API keys. Only
- * the SHA-256 hash of a token is stored.
+ * Stores API keys, and the client keys that SDKs in apps send. Anyone who has an app can read its
+ * client key. So client keys have their own table, and can never be used as API keys. Only the
+ * SHA-256 hash of a token is stored.
  */
 
 export type Key = {
@@ -18,13 +18,13 @@ export type Key = {
   readonly scopes: readonly Scope[];
   readonly role: Role;
   readonly created_at: number;
-  /** Exact to a few minutes; null for an unused key. */
+  /** Accurate to a few minutes; null for an unused key. */
   readonly last_used_at: number | null;
 };
 
 export type NewKey = Omit<Key, "last_used_at"> & { readonly token_hash: string };
 
-/** A key with its project, for the first checks of a request. */
+/** A key with its project, for authenticating requests. */
 export type KeyWithProject = {
   readonly key_id: string;
   readonly token_hash: string;
@@ -55,7 +55,7 @@ export function findKeyById(db: Db, id: string): Awaitable<KeyWithProject | unde
 function readKey(row: Awaited<ReturnType<typeof selectKey>>): KeyWithProject | undefined {
   if (row === undefined) return undefined;
   const { key_id, token_hash, scopes, role, ...joined } = row;
-  // If the id is set, the joined columns contain a whole project.
+  // // A joined id means that all columns of the project are present.
   const project = joined.id === null ? null : toProject(joined as ProjectTable);
   return { key_id, token_hash, scopes: readScopes(scopes), role, project };
 }
@@ -77,9 +77,9 @@ export async function listKeys(db: Db, projectId?: string): Promise<readonly Key
   return rows.map((row) => ({ ...row, scopes: readScopes(row.scopes) }));
 }
 
-/** Records when keys were used, unless another process has already written a later time. */
+/** Records when keys were used, unless another process has recorded a later time. */
 export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
-  // Sorted by id, so that two processes never deadlock.
+  // // In the order of ids, so that two processes cannot deadlock.
   for (const [id, at] of [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
     await db
       .updateTable("api_keys")
@@ -90,13 +90,13 @@ export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Pr
   }
 }
 
-/** Permanently revokes a key. Returns false for an unknown key. */
+/** Revokes a key permanently. Returns false if it does not exist. */
 export async function deleteKey(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("api_keys").where("id", "=", id);
   return (await deleted.executeTakeFirst()).numDeletedRows === 1n;
 }
 
-/** Parses a column that we wrote as JSON of checked scopes. */
+/** Parses the column, which only this store writes. */
 function readScopes(json: string): readonly Scope[] {
   return JSON.parse(json) as Scope[];
 }
@@ -141,17 +141,15 @@ export function listClientKeys(db: Db, projectId?: string): Promise<readonly Cli
     .execute();
 }
 
-/**
- * Permanently revokes a client key. Returns false if the project has no client key with this id.
- */
+/** Revokes a client key permanently. Returns false if the project has no such key. */
 export async function deleteClientKey({ db, projectId }: Tenant, id: string): Promise<boolean> {
   const ofProject = db.deleteFrom("client_keys").where("project_id", "=", projectId);
   return (await ofProject.where("id", "=", id).executeTakeFirst()).numDeletedRows === 1n;
 }
 
 /**
- * Stores this process's request counts for shared rate limits. Each process has its own rows, so
- * two processes never write the same row.
+ * Stores this process's request counts. Every process has its own rows, so no two processes write
+ * the same row.
  */
 export async function writeCounts(
   { write }: Pick<Sql<Tables>, "write">,
@@ -171,7 +169,7 @@ export async function writeCounts(
   await write(insert);
 }
 
-/** Reads the counts of other processes, for windows that end after this time. */
+/** Reads the other processes' counts for windows that have not ended. */
 export function readOtherCounts(
   db: Db,
   names: readonly string[],
@@ -181,7 +179,7 @@ export function readOtherCounts(
   return others.where("process", "<>", process).where("ends_at", ">", now).execute();
 }
 
-/** Deletes expired counts, and rows written before a clock was set back. */
+/** Deletes the counts of ended windows, and rows from before a clock was set back. */
 export async function dropEndedCounts(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,

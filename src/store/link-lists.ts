@@ -26,18 +26,15 @@ import { readTally, type Tally } from "./projects.ts";
 import type { AppKindName, IndexedColumn, LinkTable, Tables, Tenant } from "./tables.ts";
 import { matchContains, wholeIndex } from "./trigram-index.ts";
 
-/** Lists and counts links, and defines the columns for filtering and sorting them. */
+/** Lists and counts links, and defines how each field is filtered and sorted. */
 
-/** The cached counts of filtered lists, and the function for slow queries. */
+/** The cache of counts, and the function that runs slow queries. */
 type Lists = {
   readonly counts: Cache<number>;
   readonly readLong: Sql<Tables>["readLong"];
 };
 
-/**
- * Lists links. Queries that an index can answer run at once. Slower queries use `readLong`, so that
- * they do not delay visitors.
- */
+/** Lists links. Slow queries run in `readLong`, so that they do not delay visitors. */
 export async function listLinks(
   tenant: Tenant,
   { counts, readLong }: Lists,
@@ -58,7 +55,7 @@ const few = 2000;
 /** Fields whose values are unique within a project. */
 const unique: ReadonlySet<string> = new Set(["path", "shortened_path", addressField]);
 
-/** Checks whether reading this list is fast, whatever its links contain. */
+/** Whether this list is fast to read, whatever the project's links contain. */
 function isQuickList({ filters, sorts, ...page }: ListQuery, links: number): boolean {
   if (links <= few) return true;
   const [filter, ...others] = filters;
@@ -82,15 +79,15 @@ async function readLinks(
   const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
   const isWhole = filters.length === 0;
   const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
-  // To read a page in index order, filter each row. The trigram index would first collect all
-  // matches.
+  // // A page of a long list is read in index order, and each row is filtered. The trigram index
+  // would first collect all matches.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
   const { items, meta } = await readPage<VisibleLink>(tenant.db, source, query, count);
   return { items: items.map(toLink), meta };
 }
 
-/** Counts matching links. The count is cached until any process writes to the project. */
+/** Counts the matching links. The count is cached until the next write to the project. */
 async function countFiltered(
   { db, projectId }: Tenant,
   counts: Lists["counts"],
@@ -106,7 +103,7 @@ async function countFiltered(
   return count;
 }
 
-/** Describes a project's links as a list, with or without the trigram index on its texts. */
+/** Describes the project's links as a list source, with or without its trigram index. */
 function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: boolean): ListSource {
   const { db, projectId } = tenant;
   const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
@@ -154,22 +151,22 @@ function describeAppText(projectId: string, app: AppKindName, field: string): Ap
   };
 }
 
-/** Returns the column for an app's name, or its identifier if the app has no name. */
+/** Describes the app's name. An app without a name is found by its identifier. */
 function describeAppName(projectId: string, app: AppKindName, identifier: string): AppColumn {
   const text = { column: "name", folded: "name_lc", isNullable: true };
   const named = describeAppText(projectId, app, identifier);
   return { ...named, text, otherwise: named.text };
 }
 
-/** Conditions that select the counters of links in statistics. */
+/** Conditions that select the visit counters of links. */
 export type LinkScope = {
-  /** Selects the counters for one sum of all these links. */
+  /** Selects the counters to sum over all these links. */
   readonly together: RawBuilder<SqlBool>;
-  /** Selects the counters for one sum per link. */
+  /** Selects the counters to sum per link. */
   readonly apart: RawBuilder<SqlBool>;
 };
 
-/** All links of a project, including deleted ones. */
+/** Selects all links of a project, including deleted ones. */
 export const allLinks: LinkScope = {
   together: sql<SqlBool>`link_id = ''`,
   apart: sql<SqlBool>`link_id > ''`,
@@ -199,7 +196,7 @@ export async function matchLinks(
   const counted = await sql<{ readonly count: number }>`
     select count(*) as count from (${matching}) as matching
   `.execute(tenant.db);
-  // An expression, because with the plain column the database would look up each link in an index.
+  // // The expression prevents an index lookup per link, which would be slower.
   const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
   return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
 }

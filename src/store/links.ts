@@ -16,9 +16,8 @@ import {
 import { indexLink, unindexLink } from "./trigram-index.ts";
 import { queueEvents, type NewEvent } from "./webhooks.ts";
 
-/** Reads, writes, deletes and restores links with their paths, and detaches apps from links. */
+/** Reads, writes, deletes and restores links and their paths. */
 
-/** The values of a new link. */
 export type NewLink = LinkValues & {
   readonly id: string;
   readonly shortened_path: string | null;
@@ -41,8 +40,8 @@ export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link 
 }
 
 /**
- * Claims a path for a link. Returns false if another link has this path. Inserts without checking
- * first, because only one of two concurrent inserts succeeds.
+ * Claims a path for a link. Returns false if the path is taken. There is no check before the
+ * insert, so of two concurrent callers, only one succeeds.
  */
 export async function claimAddress(
   { db, projectId }: Tenant,
@@ -57,7 +56,7 @@ export async function claimAddress(
   return (await inserted.executeTakeFirst()) !== undefined;
 }
 
-/** Inserts a link. The caller must have claimed the link's paths. */
+/** Inserts a link. The caller must have claimed its paths. */
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
   const tally = await tallyWrite(tenant, 1);
@@ -83,7 +82,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   return inserted;
 }
 
-/** Changes a link and releases its old path. The caller must have claimed the new path. */
+/** Updates a link and releases its old path. The caller must have claimed the new path. */
 export async function updateLink(
   tenant: Tenant,
   before: Link,
@@ -97,13 +96,13 @@ export async function updateLink(
   if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
-    // Undefined columns keep their value.
+    // // Kysely skips undefined columns.
     .set({
       ...changes,
       ...foldTexts("links", changes),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
-      // The user chose the app again, so restoring a deleted app must not replace that choice.
+      // // A newly chosen app must not be replaced when the former app is restored.
       former_ios_app_id: changes.ios_app_id === undefined ? undefined : null,
       former_android_app_id: changes.android_app_id === undefined ? undefined : null,
       updated_at: now,
@@ -130,7 +129,7 @@ function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
   return changed.length === 0 ? [] : [{ event: "link.updated", data }];
 }
 
-/** Moves a link to the bin and releases its paths. Returns false for an unknown link. */
+/** Moves a link to the bin and releases its paths. Returns false if the link does not exist. */
 export async function deleteLink(tenant: Tenant, id: string, now: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const query = db.selectFrom("links").selectAll().where("project_id", "=", projectId);
@@ -155,7 +154,7 @@ async function releaseAddresses(
   `.execute(db);
 }
 
-/** Selects all paths of a link: its path, its short path and further short paths. */
+/** Selects all paths of a link: its path, its short path and its additional short paths. */
 function selectAddresses(
   { projectId }: Tenant,
   { id, path, shortened_path }: Pick<LinkTable, "id" | "path" | "shortened_path">,
@@ -166,9 +165,7 @@ function selectAddresses(
   `;
 }
 
-/**
- * Returns the paths of these links. Deleted links are omitted; null means a link without a path.
- */
+/** Returns the path of each link: null for a link without one, and no entry for a deleted link. */
 export async function readPaths(
   { db, projectId }: Tenant,
   ids: readonly string[],
@@ -183,24 +180,22 @@ export async function readPaths(
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
-/** The link that a visitor requested, with the query of the requested path. */
+/** The link at the requested path, and what the path adds to it. */
 export type VisitedAt = {
   readonly link: Link;
-  /** The query that the short path adds to the visit; usually empty. */
+  /** The query that an additional short path adds to the visit; usually empty. */
   readonly query: string;
 };
 
-/** Finds the link that a visitor's path opens. */
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
   const link = await findLinkAt(tenant, path);
   if (link === undefined) return undefined;
-  // Each further short path has a query, perhaps empty, which is added to the visit.
+  // // Only additional short paths have a query of their own.
   const isOwnPath = path === link.path || path === link.shortened_path;
   const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
   return { link, query };
 }
 
-/** Finds the link with this path or short path. */
 export function findLinkAt(
   { db, projectId }: Tenant,
   address: string,
@@ -221,7 +216,7 @@ const selectAt = prepareQuery((db) =>
     .where("addresses.address", "=", ""),
 );
 
-/** A deleted link's row, without the columns that identify it in its table. */
+/** A deleted link's row, without the columns that place it in its table. */
 export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
 
 /** Restores a link from the bin, with its paths. */
@@ -254,7 +249,9 @@ export async function restoreLink(
   return { restored };
 }
 
-/** Claims all paths of a link. If any path is taken, claims none and returns the taken fields. */
+/**
+ * Claims all paths of a link. If any is taken, claims none and returns the fields that are taken.
+ */
 async function claimAddresses(
   tenant: Tenant,
   link: DeletedLink["row"],
@@ -275,7 +272,7 @@ async function claimAddresses(
   return [...(isTaken ? ["path"] : []), ...(isShortTaken ? ["shortened_path"] : [])];
 }
 
-/** Finds the app that the link had. A deleted app becomes the link's former app. */
+/** Finds the app that the link had. If that app is deleted, it becomes the link's former app. */
 async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: DeletedLink["row"]) {
   const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
   const app = await db
@@ -304,7 +301,7 @@ export async function detachBatch(
 }
 
 /**
- * Attaches a restored app to a batch of its former links, unless they have another app by now.
+ * Attaches a restored app to a batch of its former links, except those that now have another app.
  * Returns true if this was the last batch.
  */
 export async function attachBatch(
@@ -324,7 +321,7 @@ export async function attachBatch(
 type BulkChange = {
   readonly changes: ReturnType<typeof sql>;
   readonly which: ReturnType<typeof sql>;
-  /** Returns the link as it was before the change. */
+  /** Returns the link as it was before the change, for the event. */
   readonly putBack: (link: Link) => Link;
 };
 
@@ -348,12 +345,12 @@ async function changeLinks(
   if (rows.length === 0) return true;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
-  // Background tasks have no clock parameter.
+  // // Background tasks are not given a clock.
   await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }
 
-/** The columns that callers can see, in the order of the API's specification. */
+/** The columns that the API returns, in the order of the API specification. */
 export const visibleColumns = [
   "id",
   "name",
@@ -382,20 +379,19 @@ const flags: ReadonlySet<string> = new Set([
   "ios_deferred_deep_linking_enabled",
 ] satisfies readonly (keyof VisibleLink)[]);
 
-/** Converts a row, or its visible columns, to a link. */
 export function toLink(row: VisibleLink): Link {
   const link: Record<string, unknown> = {};
   for (const column of visibleColumns) {
     link[column] = flags.has(column) ? row[column] === 1 : row[column];
   }
-  // Columns and fields have the same names. Only flags have another type in the database.
+  // // Columns and fields have the same names and types, except for flags.
   return link as Link;
 }
 
-/** A further short path of a link, for a query or another prefix. */
+/** An additional short path of a link, with another query or prefix. */
 type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
 
-/** Returns the link's oldest short path with this query and prefix. */
+/** Finds the link's oldest short path with this query and prefix. */
 export async function findShortPath(
   tenant: Tenant,
   { linkId, query, prefix }: Omit<ShortPath, "path"> & { readonly prefix: string },
@@ -418,7 +414,7 @@ async function findQueryOf(
   return (await found.executeTakeFirst())?.query ?? "";
 }
 
-/** Stores a short path. The caller must have claimed this path. */
+/** Stores a short path that the caller has already claimed. */
 export async function insertShortPath(
   tenant: Tenant,
   { linkId, path, query }: ShortPath,

@@ -12,8 +12,8 @@ import { readEngine } from "../sql/open-kysely.ts";
 import type { Db } from "./tables.ts";
 
 /**
- * Converts list queries to SQL: filters, sorting and pages. Column names come from our own code,
- * and values are always bound as parameters.
+ * Converts list queries to SQL: filters, sorting and pages. Column names come only from our own
+ * code, and values are always bound as parameters.
  */
 
 export type ListPage<Item> = { readonly items: readonly Item[]; readonly meta: Meta };
@@ -23,15 +23,15 @@ export type ListSource = {
   /** The columns to read; all if omitted. */
   readonly shown?: readonly string[];
   readonly columns: ListColumns;
-  /** The condition that selects all rows of the project, before filters. */
+  /** The condition for the rows of the project. */
   readonly ownRows: RawBuilder<SqlBool>;
-  /** True if a filter has an index that is faster than the index of the project's rows. */
+  /** True if a filter has an index that is faster than the one for `ownRows`. */
   readonly hasQuickFilter?: boolean;
 };
 
 /**
- * Up to this many matching rows are collected with the filter's index and then sorted. If more rows
- * match, reading in index order is faster, because the next match is never far.
+ * Up to this many matching rows are collected with a filter's index and then sorted. Beyond it,
+ * reading rows in index order is faster, because the next match is always close.
  */
 const mostCollected = 10_000;
 
@@ -49,7 +49,7 @@ export async function countRows(db: Db, source: ListSource, query: ListQuery): P
   return rows[0]?.total ?? 0;
 }
 
-/** Reads one page. The caller has already counted the matching rows. */
+/** Reads one page. `count` is the number of matching rows, which the caller has counted. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
@@ -60,7 +60,7 @@ export async function readPage<Row>(
   if (meta.from === 0) return { items: [], meta };
   const table = sql.table(source.table);
   const order = sortsToSql(query.sorts, source.columns);
-  // Select ids first, because skipping and sorting whole rows takes many times longer.
+  // // Only ids are skipped and sorted, because whole rows would take many times longer.
   const { rows } = await sql<Row>`
     with matching as ${selectMatching(source, query, areCollected(query, count))},
     page as materialized (
@@ -90,14 +90,14 @@ function selectMatching(
   return isCollected ? sql`materialized ${matching}` : sql`not materialized ${matching}`;
 }
 
-/** Returns the condition for rows that belong to the list and match the filters. */
+/** Returns the condition for the project's rows that match the filters. */
 export function matchesToSql(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
   const { columns, ownRows, hasQuickFilter = false } = source;
   const own = hasQuickFilter ? withoutIndex(ownRows) : ownRows;
   return sql<SqlBool>`${own} and ${filtersToSql(query.filters, columns)}`;
 }
 
-/** Rewrites a condition so that neither database uses an index for it. */
+/** Wraps a condition so that neither SQLite nor PostgreSQL uses an index for it. */
 function withoutIndex(condition: RawBuilder<SqlBool>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${condition}) is true`;
 }
@@ -108,25 +108,25 @@ function writeColumns({ shown }: ListSource): RawBuilder<unknown> {
 
 export type TextColumn = {
   readonly column: string;
-  /** The column with case-folded text, which is indexed. */
+  /** The column with the case-folded text, which is indexed. */
   readonly folded: string;
   readonly isNullable: boolean;
-  /** Searches the column's text with the trigram index. Undefined if that index cannot. */
+  /** Returns a condition that uses the trigram index, or undefined if it cannot be used. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
   /** True if the column has no index for sorting. */
   readonly isUnsorted?: true;
 };
-/** A field of the app that belongs to the row. */
+/** A field of the row's app, which is in another table. */
 export type AppColumn = {
   readonly app: { readonly table: string; readonly projectId: string };
   readonly key: string;
   readonly text: TextColumn;
-  /** Replaces the app's column if it is null. */
+  /** The app's column to use when `text` is null. */
   readonly otherwise?: TextColumn;
 };
-/** All paths of a project's links. They are stored in another table. */
+/** All paths of a project's links, which are in another table. */
 type AddressColumn = { readonly addressesOf: string };
-/** A column of numbers or times, and its text form for `cont` and `start`. */
+/** A column of numbers or times. `text` is its text form, for the conditions `cont` and `start`. */
 type PlainColumn = { readonly column: string; readonly text: RawBuilder<string> };
 type ListColumn = TextColumn | AppColumn | AddressColumn | PlainColumn;
 export type ListColumns = Readonly<Record<string, ListColumn>>;
@@ -135,7 +135,7 @@ type Expression = RawBuilder<SqlBool>;
 
 const nothing = sql<SqlBool>`1 = 0`;
 
-/** Joins filters with AND. Without filters, every row matches. */
+/** Joins the filters with AND. Without filters, every row matches. */
 function filtersToSql(filters: readonly Filter[], columns: ListColumns): Expression {
   const parts = filters.map(({ join, tests }) => {
     const alternatives = tests.map((test) => testToSql(test, columns));
@@ -145,8 +145,8 @@ function filtersToSql(filters: readonly Filter[], columns: ListColumns): Express
 }
 
 /**
- * Sorts by the given keys, then by time and id in the direction of the last key. Every order is
- * then unambiguous and matches an index.
+ * Sorts by the given keys, then by time and id in the direction of the last key. So every order is
+ * unambiguous and can use an index.
  */
 function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const keys = findSortKeys(sorts, columns);
@@ -155,7 +155,7 @@ function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<un
   return sql.join(parts, sql`, `);
 }
 
-/** Returns the columns that the sort order needs. */
+/** Returns the columns that the order depends on. */
 function sortColumnsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const names = findSortKeys(sorts, columns).map(({ column }) =>
     "app" in column ? column.key : "folded" in column ? column.folded : column.column,
@@ -174,7 +174,7 @@ function findSortKeys(sorts: readonly Sort[], columns: ListColumns) {
 
 const time = "created_at";
 
-/** Sorts nulls as PostgreSQL does: last when ascending, first when descending. */
+/** Sorts nulls like PostgreSQL: last when ascending, first when descending. */
 function sortKey(
   column: Exclude<ListColumn, AddressColumn>,
   isAscending: boolean,
@@ -183,13 +183,13 @@ function sortKey(
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // Only for nullable columns, because otherwise SQLite would not use the index.
+  // // Only for nullable columns, because SQLite does not use the index otherwise.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
 }
 
-/** Checks whether an index of texts or paths finds every match of this filter. */
+/** Whether the trigram index or the index of paths finds all matches of this filter. */
 export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): boolean {
   const isQuick = (test: Test) => {
     const column = columns[test.field];
@@ -200,7 +200,10 @@ export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): bo
   return join === "or" ? tests.every(isQuick) : tests.some(isQuick);
 }
 
-/** Finds possible matches with the trigram index. Returns undefined if that index cannot. */
+/**
+ * Returns a condition for rows that may match, using the trigram index. Returns undefined if the
+ * index cannot be used.
+ */
 function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
   const isServed = condition === "cont" || column.isUnsorted === true;
   if (!isServed || column.contains === undefined) return undefined;
@@ -211,7 +214,7 @@ function findInside({ condition, value }: Test, column: TextColumn): Expression 
   return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
 }
 
-/** Conditions that require the column to contain a text. */
+/** Conditions whose matches contain the given text. */
 const textual: ReadonlySet<string> = new Set(["cont", "start", "eq", "in"]);
 
 function testToSql(test: Test, columns: ListColumns): Expression {
@@ -224,7 +227,7 @@ function testToSql(test: Test, columns: ListColumns): Expression {
   return plainTestToSql(test, sql.ref(column.column));
 }
 
-/** Compares a number or time as text, whatever the database's collation is. */
+/** Compares a number or time as text, independent of the database's collation. */
 function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Expression {
   if (typeof value !== "string") return nothing;
   const folded = fold(value);
@@ -234,7 +237,7 @@ function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Ex
 
 function appTestToSql(test: Test, column: AppColumn): Expression {
   const key = sql.ref(column.key);
-  // Every app has an identifier, so this field is null only for links without an app.
+  // // Every app has an identifier, so only links without an app have null here.
   if (test.condition === "null" || test.condition === "present") {
     return plainTestToSql(test, key);
   }
@@ -242,7 +245,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
-  // Identifiers are unique. For a single value, the index on (app, created_at) also sorts.
+  // // An identifier matches one app. With `=`, the index on (app, created_at) also sorts the rows.
   return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
@@ -258,7 +261,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // The index of ids starts with the project, and the list's own condition may avoid indexes.
+  // // Repeats the project for the index on ids, because the list's own condition may not use one.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
@@ -285,7 +288,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // A text and its case-folded form are always null together, and only the latter is indexed.
+  // // A text and its case-folded form are null together, and only the case-folded form is indexed.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }
@@ -302,7 +305,7 @@ function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): E
       return values.length === 0 ? nothing : sql<SqlBool>`${raw} in (${sql.join(values)})`;
     }
     case "not_eq":
-      // A value that could not be parsed differs from every stored value.
+      // // A value that could not be parsed is different from every stored value.
       return value === null ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} <> ${value}`;
     case "eq":
       return value === null ? nothing : sql<SqlBool>`${raw} = ${value}`;
@@ -324,7 +327,7 @@ function likeContains(folded: RawBuilder<unknown>, text: string): Expression {
   return sql<SqlBool>`${folded} like ${pattern} escape '\\'`;
 }
 
-/** Compares with a range, because LIKE does not use the index. */
+/** Compares with a range, because LIKE would not use the index. */
 function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
   const end = findNextText(text);
   return end === undefined
@@ -332,13 +335,13 @@ function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
     : sql<SqlBool>`(${folded} >= ${text} and ${folded} < ${end})`;
 }
 
-/** Returns the first text that sorts after all texts with this prefix, by code point. */
+/** Returns the first text, in code point order, that sorts after all texts with this prefix. */
 function findNextText(text: string): string | undefined {
   const points = Array.from(text);
   while (points.length > 0) {
     const point = points.pop()?.codePointAt(0) ?? 0;
     if (point === 0x10ffff) continue;
-    // Surrogates are not characters, so U+E000 follows U+D7FF.
+    // // Surrogates are not characters, so U+E000 follows U+D7FF.
     const next = point === 0xd7ff ? 0xe000 : point + 1;
     return points.join("") + String.fromCodePoint(next);
   }
@@ -349,7 +352,10 @@ export function describeNumber(column: string): PlainColumn {
   return { column, text: sql<string>`cast(${sql.ref(column)} as text)` };
 }
 
-/** Compares a time as the API formats it, in lower case: `2026-01-16t00:00:00.000z`. */
+/**
+ * Describes a time column. Its text form is the API's format in lower case:
+ * `2026-01-16t00:00:00.000z`.
+ */
 export function describeTime(db: Db, column: string): PlainColumn {
   return { column, text: timeWriters[readEngine(db)](sql.ref(column)) };
 }

@@ -9,7 +9,7 @@ import type { Tables, Tenant } from "./tables.ts";
 
 /** Stores a project's page template: the draft and its published versions. */
 
-/** According to the API's specification, the project owner publishes versions. */
+/** The API specification names the publisher of a version; here it is always the owner. */
 const publisher = "owner";
 
 export type TemplateTexts = { readonly body: string; readonly css: string };
@@ -31,7 +31,7 @@ export async function findTemplate(tenant: Tenant): Promise<PageTemplate | undef
   };
 }
 
-/** Returns the published template of a project's pages. Returns undefined for the default page. */
+/** Returns the published template, or undefined if the project uses the default page. */
 export async function findLiveTemplate({
   db,
   projectId,
@@ -88,7 +88,7 @@ async function readVersion(
   return row && { ...showVersion(row, liveId), body: row.body, css: row.css };
 }
 
-/** Saves the draft. If the project has no template yet, creates one with this id. */
+/** Saves the draft. Creates the template with this id if the project has none. */
 export async function saveDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
@@ -106,7 +106,7 @@ export async function saveDraft(
     .execute();
 }
 
-/** Publishes the draft and deletes the oldest version beyond the limit. */
+/** Publishes the draft, and deletes versions beyond the limit, oldest first. */
 export async function publishDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
@@ -121,12 +121,12 @@ export async function publishDraft(
     .values({ project_id: projectId, id, number, body, css, published_at: now })
     .execute();
   await setLive(tenant, id, now);
-  // Versions are numbered without gaps, and the live version is always the newest.
+  // // Versions are numbered without gaps, and the live version is always the newest.
   const old = db.deleteFrom("page_template_versions").where("project_id", "=", projectId);
   await old.where("number", "<=", number - limits.kept_template_versions).execute();
 }
 
-/** Chooses the version that the project's links show. Null chooses the default page. */
+/** Sets the version that visitors see. Null means the default page. */
 export async function setLive(tenant: Tenant, id: string | null, now: number): Promise<void> {
   await tallyWrite(tenant, 0);
   await tenant.db

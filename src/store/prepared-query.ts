@@ -6,8 +6,8 @@ import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tables.ts";
 
 /**
- * Builds frequent queries once and runs them with different values, because building a query takes
- * longer than running it.
+ * Builds frequent queries once and reuses them with different values, because building a query
+ * takes longer than running it.
  */
 
 type QueryValues = readonly (string | number | null)[];
@@ -20,7 +20,6 @@ export function prepareQuery<Row>(
   return (db, values) => andThen(select(db, values), readFirst);
 }
 
-/** Prepares a query like `prepareQuery`, but returns all rows. */
 export function prepareRows<Row>(
   build: (db: Db) => Compilable<Row>,
 ): (db: Db, values: QueryValues) => Awaitable<readonly Row[]> {
@@ -34,8 +33,8 @@ export function prepareRows<Row>(
 }
 
 /**
- * Prepares a statement for batches of rows, such as 200, 20 and 1. `row` is the SQL of one row, and
- * the values of all rows are passed as one list. Returns all returned rows.
+ * Prepares a statement for batches of rows, of sizes such as 200, 20 and 1. `row` is the SQL of one
+ * row. The values of all rows are passed as one flat list.
  */
 export function prepareBatches<Row>(
   sizes: readonly number[],
@@ -57,7 +56,7 @@ export function prepareBatches<Row>(
       const end = start + batch.cells;
       returned.push(...(await batch.run(db, values.slice(start, end))));
       start = end;
-      // Let requests of visitors run between two batches.
+      // // Let visitors' requests run between two batches.
       await setImmediate();
     }
     return returned;
@@ -72,7 +71,7 @@ function openQuery<Row>(db: Db, query: CompiledQuery<Row>): RunQuery<Row> {
     return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
   }
   const { sql } = query;
-  // The rows have the shape of the query, which Kysely has typed.
+  // // Kysely has typed the query, so the rows have the type Row.
   return (parameters) => andThen(runDirectly({ sql, parameters }), ({ rows }) => rows as Row[]);
 }
 

@@ -42,7 +42,7 @@ export async function findProjectNamed(
   return row && withCount(db, row);
 }
 
-/** Adds the number of links, which is in another table. */
+/** Adds the number of links, which is stored in another table. */
 async function withCount(db: Db, row: ProjectTable): Promise<StoredProject> {
   const { links } = await readTally({ db, projectId: row.id });
   return { ...toProject(row), links_count: links };
@@ -53,10 +53,10 @@ export async function countProjects(db: Db): Promise<number> {
   return (await count.executeTakeFirstOrThrow()).count;
 }
 
-/** Limits the DNS lookups of one `waypost doctor` run. */
+/** A limit, because `waypost doctor` makes DNS lookups for each of these domains. */
 const mostDomains = 50;
 
-/** Lists the projects with a custom domain, verified or not, sorted by domain. */
+/** Lists projects with a custom domain, verified or not, by domain. */
 export async function listCustomDomains(db: Db) {
   return db
     .selectFrom("projects")
@@ -82,7 +82,7 @@ export async function insertProject(
   fields: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  // The caller passes all columns.
+  // // The caller passes the values of all columns.
   const columns = toColumns(fields) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
   const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();
@@ -105,14 +105,13 @@ export async function updateProject(
 }
 
 /**
- * Deletes a project. Its keys and its host names stop working at once, and a background task
- * deletes the rest.
+ * Deletes a project. Its keys and hosts stop working at once. A background task deletes the rest.
  */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // Without the row in `tallies`, running writes fail as ProjectGone. Other tasks of the project
-  // are pointless.
+  // // Without a row in `tallies`, running writes fail with ProjectGone. Queued tasks of the
+  // project are no longer needed.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
@@ -125,7 +124,7 @@ const purgedRows = 1000;
 /** Deletes a batch of a deleted project's rows. Returns true if this was the last batch. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
-    // The task itself is removed last.
+    // // The caller removes this task itself, after its last batch.
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
     const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
@@ -140,7 +139,7 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   return true;
 }
 
-/** Returns the subdomain of the oldest project, for servers where all links share one host. */
+/** Returns the subdomain of the oldest project, which owns the links if all share one host. */
 export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   const projects = db
     .selectFrom("projects")
@@ -150,7 +149,10 @@ export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   return (await projects.limit(1).executeTakeFirst())?.subdomain;
 }
 
-/** A project with a number that increases with every write to its links, apps or templates. */
+/**
+ * A project as the link host needs it. `generation` increases with every write to the project's
+ * links, apps or templates.
+ */
 export type SiteProject = ProjectRecord & { readonly generation: number };
 
 const selectNamed = prepareRows((db) =>
@@ -165,21 +167,21 @@ const selectGeneration = prepareQuery((db) =>
 );
 
 /**
- * Finds the project with this verified custom domain, or else with this subdomain. The result
- * includes which of the two matched.
+ * Finds the project with this verified custom domain, or else with this subdomain, and returns
+ * which of them matched.
  */
 export async function findSite(
   db: Db,
   { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
 ) {
-  // No project has an empty subdomain.
+  // // No project has an empty subdomain.
   const rows = await selectNamed(db, [hostname, subdomain ?? ""]);
   const own = rows.find(
     (row) => row.custom_domain === hostname && row.custom_domain_verified === 1,
   );
   const row = own ?? rows.find((each) => each.subdomain === subdomain);
   const tally = row && (await selectGeneration(db, [row.id]));
-  // A project without a row in `tallies` was just deleted.
+  // // A project without a row in `tallies` is being deleted.
   if (row === undefined || tally === undefined) return undefined;
   const project: SiteProject = { ...toProject(row), generation: tally.generation };
   return { project, by: own === undefined ? "subdomain" : "custom_domain" } as const;
@@ -200,19 +202,18 @@ export function toProject({
   };
 }
 
-/** Converts fields to columns. Missing fields stay unchanged. */
 function toColumns(fields: ProjectChanges): Partial<ProjectTable> {
   const cells = Object.entries(fields).map(
     ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
   );
-  // Columns and fields have the same names. Only flags have another type in the database.
+  // // Columns and fields have the same names and types, except for flags.
   return Object.fromEntries(cells);
 }
 
-/** From this many links on, `cont` filters are slow enough to need an index. */
+/** With this many links, `cont` filters are slow enough to need an index. */
 export const indexFrom = 20_000;
 
-/** The project was deleted after the request was authorized, so nothing may be written for it. */
+/** The project was deleted after the request was authorized, so it must not be written to. */
 export class ProjectGone extends Error {
   override readonly name = "ProjectGone";
 }
@@ -225,7 +226,7 @@ export async function readTally(tenant: Tenant): Promise<Tally> {
   return (await findTally(tenant)) ?? none;
 }
 
-/** Returns the project's row of `tallies`. Undefined for a deleted project. */
+/** Returns the project's row of `tallies`, or undefined for a deleted project. */
 export async function findTally({ db, projectId }: Tenant): Promise<Tally | undefined> {
   return selectTally(db, [projectId]);
 }
@@ -238,8 +239,8 @@ const selectTally = prepareQuery((db) =>
 );
 
 /**
- * Counts a write in the same transaction. This updates the number of links, and every process then
- * detects that its cached counts are outdated.
+ * Records a write in the writing transaction: updates the number of links, and invalidates the
+ * cached counts in all processes.
  */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);

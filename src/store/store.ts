@@ -15,22 +15,22 @@ import { indexBatch } from "./trigram-index.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
 
-/** The service's data: the tables, cached counts of lists, and background work. */
+/** The database of links, apps, projects, keys and visits, with its background tasks. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
-  /** The number of links that match each filter, for `listLinks`. */
+  /** The cached counts of filtered lists. */
   readonly counts: Cache<number>;
-  /** Checks whether the database has this version's tables. Throws if it cannot be read. */
+  /** Whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   /**
-   * Runs queued background tasks of all processes and deletes expired data, until the store is
-   * closed.
+   * Runs the background tasks that any process has queued, and deletes expired data, until the
+   * store is closed.
    */
   readonly watchTasks: (clock: Clock, onError: (error: unknown) => void) => void;
-  /** Runs the background tasks that are queued now. */
+  /** Runs the queued background tasks, and waits for them. */
   readonly finishTasks: () => Promise<void>;
   /**
-   * Runs one background task while its caller waits. After the given time, the task continues in
-   * the background.
+   * Runs a background task and waits for it. After the given time, the task continues in the
+   * background.
    */
   readonly finishTask: (task: TaskTable, most_ms: number) => Promise<void>;
 };
@@ -46,12 +46,11 @@ const work: TaskWork = {
 
 const mostCounts = 1000;
 const watchEvery_ms = 1000;
-/** The time between two deletions of expired data. */
 const dropEvery_ms = 60_000;
 type DropExpired = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
 const dropOld: readonly DropExpired[] = [dropExpired, dropEndedVisits, tidyOutboxes];
 
-/** Opens the store. With `mustExist`, throws NotMigrated if the tables do not exist yet. */
+/** Opens the store. With `mustExist`, a database without tables is an error (NotMigrated). */
 export async function openStore(
   sql: Sql<Tables>,
   setAlarm: SetAlarm,
@@ -80,7 +79,7 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // The change itself succeeded. An outage only delays its task, which stays queued.
+      // // The change itself succeeded. After an outage, its task is still queued and runs later.
       await runTask(sql, work, task, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
@@ -97,7 +96,7 @@ function createWatchedWork(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
-  // After an outage, the next run does the work.
+  // // Nothing is lost in an outage: the next run deletes the expired data.
   const note = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };
@@ -115,7 +114,7 @@ function ignoreOutage(error: unknown): void {
   if (readOutage(error) === undefined) throw error;
 }
 
-/** Returns the name of the database with its version: `SQLite 3.51.3`. */
+/** Returns the database's name and version, such as `SQLite 3.51.3`. */
 export async function nameEngine(db: Db): Promise<string> {
   const isFile = readEngine(db) === "sqlite";
   const { version } = await db

@@ -12,15 +12,15 @@ import type { Engine } from "../sql/sql.ts";
 import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
 
 /**
- * Defines all tables of the store, creates them, and chooses what a copy contains. Primary keys
- * start with the project and are not numbered, so that tables can be sharded by project. Flags are
- * 0 or 1, times are milliseconds since 1970, and lists are JSON. `_lc` columns contain case-folded
- * text, for `cont`, `start` and sorting.
+ * Defines all tables of the store, creates them, and defines what is copied to another database.
+ * Primary keys are not numbered and start with the project, so that tables can be sharded by
+ * project. Flags are 0 or 1, times are milliseconds since 1970, and lists are JSON. Columns named
+ * `…_lc` contain case-folded text, for the conditions `cont` and `start` and for sorting.
  */
 
 type TableColumn<Value> = {
   readonly type: string;
-  /** Never set; only its TypeScript type is used. */
+  /** Never set. Only carries the column's TypeScript type. */
   readonly value?: Value;
 };
 
@@ -29,7 +29,7 @@ export type AppKindName = "ios_app" | "android_app";
 export type BinKind = "link" | AppKindName;
 
 const text = textOf<string>();
-/** A time, or a number that may grow large. */
+/** A time, or a number that may exceed 32 bits. */
 const number: TableColumn<number> = { type: "bigint not null" };
 const integer: TableColumn<number> = { type: "integer not null" };
 const flag: TableColumn<StoredFlag> = { type: "smallint not null" };
@@ -43,13 +43,13 @@ function orNull<Value>({ type }: TableColumn<Value>): TableColumn<Value | null> 
 }
 
 function all<Name extends string, Value>(column: TableColumn<Value>, ...names: readonly Name[]) {
-  // Exactly these names have the column.
+  // // TypeScript widens the names to strings here.
   return Object.fromEntries(names.map((name) => [name, column])) as Readonly<
     Record<Name, TableColumn<Value>>
   >;
 }
 
-/** Defines text columns, each with a second column for its case-folded text. */
+/** Defines text columns, each with a second column for the case-folded text. */
 function searched<Name extends string, Value>(
   column: TableColumn<Value>,
   ...names: readonly Name[]
@@ -62,7 +62,10 @@ const ofProject = all(text, "project_id", "id");
 const times = all(number, "created_at", "updated_at");
 
 export const tables = {
-  /** The largest tables are first, because a deleted project's rows are deleted in this order. */
+  /**
+   * The order matters: a deleted project's rows are deleted table by table, so the largest come
+   * first.
+   */
   links: {
     ...ofProject,
     ...searched(text, "path"),
@@ -72,39 +75,39 @@ export const tables = {
     ...all(orNull(text), "provider_token", "campaign_token"),
     ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
     ...all(orNull(text), "ios_app_id", "android_app_id"),
-    // The link's deleted app, which may be restored.
+    // // The link's deleted apps, which may be restored.
     ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
     clicks: number,
     created_via: text,
     ...times,
   },
-  /** The paths and short paths of a project, which must be unique together, and their links. */
+  /** All paths and short paths, which must be unique within a project, with their links. */
   addresses: all(text, "project_id", "address", "link_id"),
-  /** Further short paths of links. */
+  /** Additional short paths of links. */
   short_paths: {
     ...all(text, "project_id", "path", "link_id"),
-    /** The query that the path adds to the visit, without the question mark. */
+    /** The query that this path adds to a visit, without the question mark. */
     query: text,
-    /** A number for each of the link's short paths with this query, by creation. */
+    /** Numbers a link's short paths with the same query, in the order of their creation. */
     place: integer,
   },
-  /** The number of visits to a link on one UTC day or in one month, by one property. */
+  /** The number of visits in one day or month (UTC), by link and by one property of the visits. */
   visit_counts: {
     project_id: text,
     dimension: textOf<Dimension>(),
     /** The day, or the first day of the month, in days since 1970. */
     first_day: integer,
-    /** Empty for the sum of all links of the project. */
+    /** The link; empty for the sum over all links. */
     link_id: text,
-    /** Empty for the dimensions `total` and `month`. */
+    /** The property's value; empty for the dimensions `total` and `month`. */
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // The visits in each hour of the day. Null means no visits; months have only nulls.
+    // // Visits per hour of the day; null for none. Rows of months have only nulls.
     ...all(orNull(integer), ...hourColumns),
   },
   /**
-   * Deleted rows. A table of their own means that lists, counts and unique keys need not skip them.
+   * Deleted links and apps. In a separate table, they do not affect lists, counts and unique keys.
    */
   bin: {
     project_id: text,
@@ -112,7 +115,7 @@ export const tables = {
     id: text,
     /** The deleted row, as JSON. */
     record: text,
-    /** Visits of a link that were stored after its deletion. */
+    /** Clicks of a deleted link that were stored after its deletion. */
     clicks: number,
     deleted_at: number,
   },
@@ -142,23 +145,23 @@ export const tables = {
     ...all(orNull(text), "home_url", "not_found_url"),
     ...times,
   },
-  /** Columns that change with every write to links, separate from the project's settings. */
+  /** Numbers that change with every write. They are separate from the project's settings. */
   tallies: {
     project_id: text,
     links: number,
     /**
-     * Increases with every write to links, apps or templates. Cached counts of lists are then
+     * Increases with every write to links, apps or templates, so that cached counts become
      * outdated.
      */
     generation: number,
-    /** The highest link id in the project's trigram index; null for a project without an index. */
+    /** The last link id in the project's trigram index; null if the project has no index. */
     indexed_to: orNull(text),
     /**
-     * Increases when visits are stored. Cached counts of lists that filter by clicks are then
+     * Increases when clicks are stored, so that cached counts with a filter by clicks become
      * outdated.
      */
     clicked: number,
-    /** The project's number of webhooks. If it is 0, a write skips the query for webhooks. */
+    /** The number of webhooks. If it is 0, writes need no query for webhooks. */
     webhooks: integer,
   },
   api_keys: {
@@ -168,103 +171,101 @@ export const tables = {
     token_hash: text,
     scopes: text,
     role: textOf<Role>(),
-    /** Exact to a few minutes; null for an unused key. */
+    /** Accurate to a few minutes; null for an unused key. */
     last_used_at: orNull(number),
     ...times,
   },
   client_keys: { ...ofProject, token_hash: text, created_at: number },
   page_templates: {
     ...ofProject,
-    /** The text of the draft. */
     ...all(text, "body", "css"),
-    /** The version that the project's links show; null for the default page. */
+    /** The published version; null for the default page. */
     live_id: orNull(text),
     ...times,
   },
   page_template_versions: {
     ...ofProject,
-    /** The version's number within the project, because two can be published in one millisecond. */
+    /** Numbers the project's versions, because two can have the same time of publication. */
     number,
     ...all(text, "body", "css"),
     published_at: number,
   },
-  /** Background tasks. One transaction queues the work, and many short ones do it. */
+  /** The queue of background tasks. */
   chores: {
     project_id: text,
     kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKindName}` | "index_project">(),
     /** The app's id, or empty. */
     subject: text,
   },
-  /**
-   * A visit that may lead to an install. The phone and its IP address are stored only as keyed
-   * hashes.
-   */
+  /** A visit that an install may match. Phones and IP addresses are stored only as keyed hashes. */
   deferred_visits: {
     ...ofProject,
     link_id: text,
     /** The query of the requested URL. */
     query: text,
-    /** The hash of the visitor's IP address; null if unknown. */
+    /** The hash of the visitor's IP address; null if the IP address is unknown. */
     address: orNull(text),
     /** 1 for an IP address that many people share. */
     is_shared: flag,
-    /** One hash of all properties of the phone. */
+    /** The hash of all properties of the phone together, and of the IP address. */
     whole: text,
-    /** The hash of each property, as JSON. */
+    /** The hashes of single properties, as JSON. */
     marks: text,
     ends_at: number,
-    /** The hash of the install that used this visit; null if the install sent no id. */
+    /**
+     * The hash of the install that used this visit; null if unused, or if the install sent no id.
+     */
     used_by: orNull(text),
-    /** The response to that install, as JSON; null until the visit is used. */
+    /** The response to that install, as JSON; null while the visit is unused. */
     told: orNull(text),
   },
-  /** The receivers of a project's events, and their current state. */
+  /** The webhooks of projects, with the state of their deliveries. */
   webhooks: {
     ...ofProject,
     url: text,
-    /** The key for signatures, as shown to its owner. */
+    /** The secret for signatures, as shown to its owner. */
     secret: text,
-    /** A JSON list of event names. */
+    /** The names of the subscribed events, as a JSON list. */
     events: text,
     created_at: number,
     /**
-     * Nothing is sent before this time. Either a process is sending now, or the receiver failed too
-     * often.
+     * Nothing is sent before this time, because a process has claimed the webhook, or because too
+     * many attempts have failed.
      */
     next_at: number,
-    /** The number of consecutive failed attempts, and when the first of them failed. */
+    /** The consecutive failed attempts, and when the first of them failed. */
     failures: integer,
     failing_since: orNull(number),
-    /** The last attempt. If `last_fault` is null, it succeeded. */
+    /** The last attempt. It succeeded if `last_fault` is null. */
     last_event: orNull(text),
     last_at: orNull(number),
     last_fault: orNull(text),
-    /** The number of events that were dropped because the project's outbox was full. */
+    /** The number of events dropped because the project's outbox was full. */
     dropped: number,
   },
   /**
-   * An event that waits for delivery to a webhook, or that failed permanently. Delivered events
-   * have no row.
+   * An event to deliver to a webhook, or one whose delivery failed permanently. Delivered events
+   * are deleted.
    */
   deliveries: {
     ...all(text, "project_id", "webhook_id"),
-    /** The same id in every attempt and for every webhook. */
+    /** The same in every attempt and for every webhook. */
     event_id: text,
     event: textOf<WebhookEvent>(),
-    /** The message as it is sent. */
+    /** The request body to send. */
     body: text,
     state: textOf<"waiting" | "dead">(),
     attempts: integer,
     next_at: number,
-    /** The time after which the event is given up; null until an attempt has failed. */
+    /** When to stop retrying; null until an attempt has failed. */
     ends_at: orNull(number),
-    /** The reason why the last attempt failed. */
+    /** Why the last attempt failed. */
     fault: orNull(text),
     created_at: number,
   },
-  /** The number of requests that one process has recently counted against a rate limit. */
+  /** How many requests each process has counted against a rate limit. */
   request_counts: {
-    /** The key or a hash of the IP address, with the limit's name. */
+    /** The limit's name, with the key's id or a hash of the IP address. */
     name: text,
     process: text,
     ...all(number, "spent", "ends_at"),
@@ -277,7 +278,7 @@ export type TableColumns = Readonly<Record<string, TableColumn<unknown>>>;
 const otherKeys: Readonly<Record<string, readonly string[]>> = {
   addresses: ["project_id", "address"],
   short_paths: ["project_id", "link_id", "path"],
-  // The day comes before the link, so that rows of the same day are next to each other.
+  // // The day comes before the link, so that rows of the same day are stored together.
   visit_counts: ["project_id", "dimension", "first_day", "link_id", "value", "event"],
   bin: ["project_id", "kind", "id"],
   projects: ["id"],
@@ -290,7 +291,6 @@ const otherKeys: Readonly<Record<string, readonly string[]>> = {
   store_secrets: ["name"],
 };
 
-/** A list of all tables with their primary keys. */
 export const tableList = Object.entries<TableColumns>(tables).map(([name, columns]) => {
   return { name, columns, key: otherKeys[name] ?? ["project_id", "id"] };
 });
@@ -302,7 +302,7 @@ type RowOf<Named> = {
 export type Tables = {
   readonly [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]>;
 } & {
-  /** SQLite's row number, which the trigram index uses. No API response contains it. */
+  /** The row's number in SQLite, which the trigram index uses. It is never returned by the API. */
   readonly links: { readonly rowkey?: number };
   readonly visit_counts: Readonly<Record<HourColumn, number | null>>;
 };
@@ -316,7 +316,7 @@ export type DeliveryTable = Tables["deliveries"];
 export type RequestCountTable = Tables["request_counts"];
 export type DeferredVisitTable = Tables["deferred_visits"];
 
-/** A project's setting that is on or off. */
+/** A project's boolean settings. */
 export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
 
@@ -332,23 +332,23 @@ const searchedColumns: Readonly<Record<string, readonly { column: string; key: s
     }),
   );
 
-/** Returns the case-folded text of each given value in a searched column. */
+/** Returns the case-folded columns for the searched columns in this row. */
 export function foldTexts<Name extends keyof typeof tables, Row extends object>(
   name: Name,
   row: Row,
 ): FoldedTexts<Row, Tables[Name]> {
   const folded: Record<string, unknown> = {};
-  // Any object's values can be looked up by name.
+  // // TypeScript does not let an object's values be looked up by any name.
   const cells = row as Readonly<Record<string, unknown>>;
   for (const { column, key } of searchedColumns[name] ?? []) {
     const value = cells[column];
     if (value !== undefined) folded[key] = typeof value === "string" ? fold(value) : value;
   }
-  // All searched columns contain text, and so do their case-folded columns.
+  // // Searched columns contain text or null, like their case-folded columns.
   return folded as FoldedTexts<Row, Tables[Name]>;
 }
 
-/** Converts a flag for its column. Undefined means an unchanged field and stays undefined. */
+/** Converts a boolean to its stored form. Undefined means unchanged, and stays undefined. */
 export function toFlag(value: boolean): StoredFlag;
 export function toFlag(value: boolean | undefined): StoredFlag | undefined;
 export function toFlag(value: boolean | undefined): StoredFlag | undefined {
@@ -358,8 +358,8 @@ export function toFlag(value: boolean | undefined): StoredFlag | undefined {
 export type Db = Kysely<Tables>;
 
 /**
- * One project's rows in a database. All reads and writes of project data take a Tenant, so that no
- * query can omit the project.
+ * A database together with a project. Functions that read or write a project's data take a Tenant,
+ * so that no query can omit the project.
  */
 export type Tenant = { readonly db: Db; readonly projectId: string };
 
@@ -368,22 +368,24 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
   ios_apps: ["project_id, bundle_id"],
   android_apps: ["project_id, package_name"],
   projects: ["subdomain", "custom_domain"],
-  // Tokens are looked up before the project is known.
+  // // Not per project, because a token is looked up before its project is known.
   api_keys: ["token_hash"],
   client_keys: ["token_hash"],
   page_template_versions: ["project_id, number"],
 };
 
-/** Tables with short rows that are read by key. SQLite stores these rows within the key's index. */
+/**
+ * Tables with short rows that are looked up by key. SQLite stores their rows in the key's index.
+ */
 const keyedTables: ReadonlySet<string> = new Set(["addresses", "visit_counts"]);
 
 const indexes: readonly string[] = [
-  // These indexes end with time and id, so they both filter and sort a page.
+  // // These indexes end with time and id, so one index serves both filtering and sorting.
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
-  // This index must be the last. If no index fits a filter, SQLite scans the project by its newest
-  // index. Only this index has the rows in the order of the file, which is four times as fast.
+  // // This must be the last full index on links. If no index fits a filter, SQLite scans its
+  // newest index. The rows of this index are in the order of the file, which is four times as fast.
   "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
@@ -428,7 +430,7 @@ export const storeMigrations: Migrations = {
 };
 
 function writeTable(engine: Engine, { name, columns, key }: (typeof tableList)[number]): string {
-  // The trigram index of SQLite finds a link by its row number.
+  // // SQLite's trigram index refers to links by row number.
   const isNumbered = engine === "sqlite" && name === "links";
   const lines = [
     ...(isNumbered ? ["rowkey integer primary key"] : []),
@@ -440,16 +442,16 @@ function writeTable(engine: Engine, { name, columns, key }: (typeof tableList)[n
   return `create table ${name} (\n  ${lines.join(",\n  ")}\n${end}`;
 }
 
-/** The texts of a link that are in the trigram index. */
+/** The columns in the trigram index. */
 export const indexedColumns = ["name", "path", "shortened_path", "url", "social_title"] as const;
 export type IndexedColumn = (typeof indexedColumns)[number];
 
 export const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
 
 /**
- * Indexes the texts for `cont` filters, if the server allows the extension pg_trgm. Otherwise these
- * filters read every link, and `waypost doctor` reports that. With btree_gin, the index starts with
- * the project, so no search reads texts of other projects.
+ * Creates the trigram index for `cont` filters, if the server allows the extension pg_trgm.
+ * Otherwise these filters read every link, and `waypost doctor` reports that. With btree_gin, the
+ * index starts with the project, so a search reads no text of other projects.
  */
 async function indexTexts(db: Kysely<unknown>): Promise<void> {
   const hasTrigrams = await tryStatement(db, "create extension if not exists pg_trgm");
@@ -474,11 +476,14 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
 }
 
 /**
- * Tables that are not copied: request counts, visits that soon expire, and the key for their
- * hashes.
+ * Tables that are not copied: request counts, and visits with the key for their hashes, which soon
+ * expire.
  */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
-/** Columns that are not copied. A copy numbers its rows itself and builds its own index. */
+/**
+ * Columns that are not copied, because the new database numbers its own rows and builds its own
+ * index.
+ */
 const leaves: Readonly<Record<string, readonly string[]>> = {
   tallies: ["indexed_to"],
   links: ["rowkey"],
@@ -486,7 +491,7 @@ const leaves: Readonly<Record<string, readonly string[]>> = {
 
 export const storeDatabase: KnownDatabase = {
   file: "waypost.db",
-  // "WAYP" in the file's header.
+  // // "WAYP" in the header of the SQLite file.
   applicationId: 0x57415950,
   migrations: storeMigrations,
   tables: tableList

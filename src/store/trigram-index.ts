@@ -6,19 +6,17 @@ import { queueTask } from "./background-tasks.ts";
 import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } from "./tables.ts";
 
 /**
- * Indexes links for `cont` filters by their trigrams. SQLite has one FTS5 table per large project.
- * So small projects need no extra space, and no search reads texts of other projects. PostgreSQL
- * maintains one index for all projects, if pg_trgm is installed.
- *
- * A background task fills the FTS5 table in batches and stores its progress in
- * `tallies.indexed_to`. Writes update the index for links up to that id, and the task adds later
- * links.
+ * Indexes links by trigrams for `cont` filters. In SQLite, every large project has its own FTS5
+ * table, so a search reads no text of other projects. In PostgreSQL, one index serves all projects,
+ * if pg_trgm is installed. A background task fills an FTS5 table in batches, in the order of link
+ * ids, and stores how far it got in `tallies.indexed_to`. Writes update the index for links up to
+ * that id. Links with later ids are left to the task.
  */
 
-/** The progress of a complete index. It sorts after every UUID. */
+/** The value of `indexed_to` for a complete index. It sorts after every UUID. */
 export const wholeIndex = "~";
 
-/** A batch ends after this time, because visitors wait for the writer. */
+/** A batch ends after this time, because other writes wait for it. */
 const batch_ms = 1;
 const stepRows = 25;
 /** FTS5 merges whole pages. With the default of 4 kB, a merge takes too long. */
@@ -27,7 +25,10 @@ const page_bytes = 1000;
 const columnNames = sql.join(indexedColumns.map((column) => sql.ref(column)));
 const foldedNames = sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)));
 
-/** Finds links whose case-folded column contains a text. Returns undefined for a short text. */
+/**
+ * Returns a condition for links whose column contains the text, or undefined if the text is too
+ * short for trigrams.
+ */
 export function matchContains(
   { db, projectId }: Tenant,
   column: IndexedColumn,
@@ -40,11 +41,11 @@ export function matchContains(
   return sql<SqlBool>`links.rowkey in (select rowid from ${table} where ${table} match ${phrase})`;
 }
 
-/** Creates a project's empty index, which a background task fills. */
+/** Creates a project's empty index, and queues the task that fills it. */
 export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   if (readEngine(db) === "postgres") return;
   const table = nameIndex(projectId);
-  // The texts are already case-folded. The index stores no copy of them.
+  // // The texts are already case-folded, and the index keeps no copy of them.
   await sql`
     create virtual table if not exists ${table} using fts5 (
       ${columnNames}, content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
@@ -76,7 +77,7 @@ export async function indexBatch(tenant: Tenant): Promise<boolean> {
   return indexedTo === wholeIndex;
 }
 
-/** Indexes a few links and returns the new progress. */
+/** Indexes the next few links. Returns the last indexed id. */
 async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   const { db, projectId } = tenant;
   const next = await db
@@ -93,7 +94,7 @@ async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   return next.length < stepRows ? wholeIndex : last;
 }
 
-/** Adds a written link, if the index has already reached its id. */
+/** Indexes a written link, unless the background task will do so. */
 export async function indexLink(
   tenant: Tenant,
   id: string,
@@ -103,7 +104,7 @@ export async function indexLink(
   await fillIndex(tenant, sql`id = ${id}`);
 }
 
-/** Removes a link from the index before the link is changed or deleted. */
+/** Removes a link from the index. Must run before the link is changed or deleted. */
 export async function unindexLink(
   { db, projectId }: Tenant,
   id: string,
@@ -128,13 +129,13 @@ async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>):
   `.execute(db);
 }
 
-/** Returns the table's name. The id is our own, but checked again because it becomes SQL. */
+/** Returns the name of a project's index. The id is checked because it becomes part of the SQL. */
 function nameIndex(projectId: string): RawBuilder<unknown> {
   if (!uuidPattern.test(projectId)) throw new Error("not a project id");
   return sql.table(`links_contains_${projectId.replaceAll("-", "")}`);
 }
 
-/** Lists why searches in a PostgreSQL database are slow. For SQLite, the list is empty. */
+/** Lists why searches are slow. Always empty for SQLite. */
 export async function listSlow(db: Db): Promise<readonly string[]> {
   if (readEngine(db) === "sqlite") return [];
   const { rows } = await sql<{ readonly name: string | null }>`

@@ -22,8 +22,8 @@ import type { Db, Tenant } from "./tables.ts";
 import { queueEvents, type NewEvent } from "./webhooks.ts";
 
 /**
- * Adds visits to the counters, and clicks to the links, in the caller's transaction. `visits` must
- * be in the order of `compareLinks`.
+ * Counts visits per link, project and property, and adds clicks to the links, in the caller's
+ * transaction. `visits` must be in the order of `compareLinks`.
  */
 export async function countVisits(
   db: Db,
@@ -35,7 +35,7 @@ export async function countVisits(
     const tenant = { db, projectId };
     const own = visits.filter((visit) => visit.projectId === projectId);
     const tally = await findTally(tenant);
-    // The project was just deleted, and no background task would delete counters added now.
+    // // The project is being deleted, and counters added now might never be deleted.
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);
@@ -45,7 +45,7 @@ export async function countVisits(
   if (clicked.length > 0) await addClicks(db, clicked);
 }
 
-/** Lists the links with visits from a referring host, by day. */
+/** Lists, for each day, the links with visits that have a referring host. */
 function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readonly string[]> {
   const byDay = new Map<number, Set<string>>();
   for (const { linkId, kinds } of visits) {
@@ -57,7 +57,7 @@ function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readon
   return new Map([...byDay].map(([day, linkIds]) => [day, [...linkIds]]));
 }
 
-/** The documentation promises at most this many links per event. */
+/** The maximum number of links per event, which the documentation promises. */
 const clickedAtOnce = 500;
 
 function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
@@ -68,9 +68,8 @@ function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
   });
 }
 
-/** Adds visits to the counters of each link and of the whole project. */
 async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisits[]) {
-  /** The values of the new rows, first by hour, then by dimension. */
+  /** The values of the rows to write, by hour and then by dimension. */
   const hours = new Map<number, Map<Dimension, CounterCell[]>>();
 
   function findRows(hour: number, dimension: Dimension): CounterCell[] {
@@ -116,7 +115,7 @@ type ValueCount = {
   count: number;
 };
 
-/** Sums equal counters, because one statement cannot update a row twice. */
+/** Adds up equal counters, because one statement cannot update a row twice. */
 function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
   const sums = new Map<string, ValueCount>();
   for (const { kind, count } of kinds) {
@@ -134,7 +133,6 @@ function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
 type Upsert = ReturnType<typeof prepareUpsert>;
 const upserts = new Map<number, Upsert>();
 
-/** Returns the statement that counts visits in this hour of the day. */
 function findUpsert(hour: number): Upsert {
   const upsert = upserts.get(hour) ?? prepareUpsert(hour);
   upserts.set(hour, upsert);
@@ -165,8 +163,8 @@ type ClickCount = {
 };
 
 /**
- * Adds clicks to their links, in the caller's transaction. Cached counts of lists that filter by
- * clicks become outdated. Clicks of a deleted link are stored in its bin entry.
+ * Adds clicks to their links, or to the bin entries of deleted links. Cached counts of lists that
+ * filter by clicks become outdated.
  */
 async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
@@ -217,13 +215,13 @@ const mostOfProject = 1000;
 const mostRemoved = 5000;
 
 /**
- * Stores only the most frequent hosts of one day, for each link and for the whole project. Because
- * of the limit per link, invented hosts of one link cannot displace those of others. All remaining
- * hosts are counted as `other`.
+ * Keeps only the most frequent referring hosts of a day, for each link and for the whole project,
+ * and counts the rest as `other`. Because of the limit per link, invented hosts on one link cannot
+ * displace those of other links.
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
   for (let isMore = true; isMore;) {
-    // Each host of a link is also a host of the project, so most days need no check per link.
+    // A link's hosts also count for the project. So if it has few, its links have few too.
     const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
     if (hosts.length === 0) return;
     const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
@@ -281,20 +279,20 @@ async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly
   await sql`delete from visit_counts where ${areTheirs}`.execute(db);
 }
 
-/** Reads sums of visits. An hour belongs to the period in which it starts. */
+/** Which visits to sum. An hour belongs to the period in which it starts. */
 export type VisitScope = {
   readonly period: { readonly from: number; readonly to: number };
   readonly links: LinkScope;
 };
 
-/** Sums visits, but not presses of buttons. */
+/** Sums visits. Button presses are not included. */
 export async function readTotal(tenant: Tenant, { period, links }: VisitScope): Promise<Sum> {
   const counters = selectCounters(tenant, "total", period, links.together);
   const { rows } = await sql<Sum>`select ${sums} from ${counters}`.execute(tenant.db);
   return addUp(rows);
 }
 
-/** Sums visits by the start of each hour. Hours without visits are omitted. */
+/** Sums visits per hour, by the time at which the hour starts. Hours without visits are omitted. */
 export async function readByHour(
   tenant: Tenant,
   { period, links }: VisitScope,
@@ -320,7 +318,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** Sums visits by value. Visits without a stored value count under the usual value. */
+/** Sums visits by a property's value. The most common value is not stored, and gets the rest. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,
@@ -338,7 +336,7 @@ export async function readByValue(
   return byValue;
 }
 
-/** Returns the sums of up to `most` links, most clicks first. */
+/** Sums visits by link, for up to `most` links, by clicks in descending order. */
 export async function readByLink(
   tenant: Tenant,
   { period, links }: VisitScope,
@@ -360,8 +358,8 @@ const sums = sql.join(
 );
 
 /**
- * Selects counters. For days that are partly in the period, adds up their hours. For whole days and
- * months, reads the stored sums.
+ * Selects counters. Uses the stored sums for whole days and months, and adds up hours for days that
+ * are only partly in the period.
  */
 function selectCounters(
   { projectId }: Tenant,
@@ -397,7 +395,7 @@ function selectCounters(
   return sql`(${sql.join(parts, sql` union all `)}) as counters`;
 }
 
-/** Lists the first days of months that are completely in the period. */
+/** Lists the months that are completely in the period, by their first day. */
 function listWholeMonths(days: readonly number[]): readonly number[] {
   const mostDays = 31;
   return [...new Set(days.map(findMonth))].filter(

@@ -8,16 +8,16 @@ import type { Tally } from "./projects.ts";
 import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 
 /**
- * Stores webhooks and the outbox of their events. A change queues its events in its own
- * transaction, so that only committed changes send events. `src/webhooks` sends them.
+ * Stores webhooks and the outbox of their events. Events are queued in the transaction of the
+ * change, so that only committed changes are sent. The code in `src/webhooks` sends them.
  */
 
 export type WebhookKey = Pick<WebhookTable, "project_id" | "id">;
 
-/** A webhook without its secret, which only signing needs. */
+/** A webhook without its secret. */
 export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "failures"> & {
   readonly events: readonly WebhookEvent[];
-  /** The numbers of its events that are waiting and that failed permanently. */
+  /** How many of its events are waiting, and how many failed permanently. */
   readonly waiting: number;
   readonly dead: number;
 };
@@ -46,7 +46,7 @@ async function countWebhook({ db, projectId }: Tenant, added: 1 | -1): Promise<b
   return numUpdatedRows > 0n;
 }
 
-/** Lists the webhooks of one project or of all projects. With an id, only that webhook. */
+/** Lists the webhooks of one or all projects, or only the one with the given id. */
 export async function listWebhooks(db: Db, which: Partial<WebhookKey> = {}) {
   const rows = await db
     .selectFrom("webhooks")
@@ -57,7 +57,7 @@ export async function listWebhooks(db: Db, which: Partial<WebhookKey> = {}) {
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  // We wrote this column as JSON of checked events.
+  // // Only this store writes the column, as a JSON list of events.
   return rows.map((row): Webhook => {
     return { ...row, events: JSON.parse(row.events) as readonly WebhookEvent[] };
   });
@@ -74,7 +74,7 @@ export async function readSecret(db: Db, webhook: WebhookKey): Promise<string | 
   return (await found.executeTakeFirst())?.secret;
 }
 
-/** Deletes a webhook and its events. */
+/** Deletes a webhook and its queued events. */
 export async function deleteWebhook({ db, projectId }: Tenant, id: string): Promise<boolean> {
   const webhook = { project_id: projectId, id };
   const deleted = await db.deleteFrom("webhooks").where(isWebhook(webhook)).executeTakeFirst();
@@ -94,13 +94,13 @@ function isFor({ project_id, id: webhook_id }: WebhookKey, which: Partial<Delive
 export type NewEvent = {
   readonly event: WebhookEvent;
   readonly data: JsonObject;
-  /** The event's own id, if any. An event that is queued twice is sent once. */
+  /** An id of the caller's choice. Events with the same id are sent only once. */
   readonly id?: string;
 };
 
 /**
- * Queues each event for each webhook that subscribes to it. If `tallies` shows that the project has
- * no webhooks, no query runs.
+ * Queues each event for all webhooks that subscribe to it. If `tally` is passed and counts no
+ * webhooks, no query runs.
  */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
@@ -114,7 +114,7 @@ export async function queueEvents(
   const timestamp = new Date(now).toISOString();
   const rows = events.map(({ event, data, id: event_id = createEventId() }) => {
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
-    // Due at once, even for a process whose clock is slow.
+    // // Due at once, even if the sending process's clock is behind.
     const start = { state: "waiting", created_at: now, next_at: 0, attempts: 0 } as const;
     return { ...start, project_id, event_id, event, body };
   });
@@ -130,7 +130,7 @@ export function createEventId(): string {
   return `evt_${randomUUID()}`;
 }
 
-/** Lists the webhooks with due events, and the creation time of their oldest due event. */
+/** Lists the webhooks with due events, and when the oldest of these was created. */
 export async function listDueWebhooks(db: Db, now: number, limit: number) {
   const { rows } = await sql<WebhookKey & { readonly since: number }>`
     select project_id, id, since from (
@@ -146,13 +146,13 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
   return rows;
 }
 
-/** Longer than an attempt with its two writes, even if clocks differ by seconds. */
+/** Longer than an attempt and its two writes take, even if clocks differ by seconds. */
 const claim_ms = 30_000;
 
 /**
- * Claims a webhook with its oldest due events, so that no other process sends to it for a while.
- * Returns undefined for a deleted webhook, a suspended project, a paused receiver, or a webhook
- * that another process has claimed.
+ * Claims a webhook and returns its oldest due events. For a while, no other process sends to it.
+ * Returns undefined if the webhook is deleted, paused or already claimed, or its project is
+ * suspended.
  */
 export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
   const change = { next_at: now + claim_ms };
@@ -170,13 +170,13 @@ function isFree(now: number) {
   )`;
 }
 
-/** A receiver is paused after this many consecutive failures. */
+/** A webhook is paused after this many consecutive failures. */
 const restsAfter = 10;
 const rest_ms = 60_000;
 
 /**
- * Saves the attempts of a claimed webhook and deletes delivered events, which have no fault. Ends
- * the claim, so that the next events can be sent at once, unless the receiver is paused.
+ * Saves the attempts for a claimed webhook, and deletes delivered events. Releases the claim,
+ * unless the webhook must be paused.
  */
 export async function saveAttempts(
   db: Db,
@@ -200,7 +200,7 @@ export async function saveAttempts(
   await update.where("next_at", "=", claimed.next_at).execute();
 }
 
-/** Lists a webhook's permanently failed events, latest first. */
+/** Lists a webhook's permanently failed events, most recent first. */
 export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
   return db
     .selectFrom("deliveries")
@@ -212,7 +212,7 @@ export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
     .execute();
 }
 
-/** Queues one or all permanently failed events again, and returns their number. */
+/** Queues one or all permanently failed events again. Returns how many. */
 export async function sendAgain(
   db: Db,
   webhook: WebhookKey,
@@ -229,15 +229,15 @@ export async function sendAgain(
 }
 
 /**
- * The maximum size of a project's outbox. Receivers may be down, and anyone with a client key can
- * cause events.
+ * The maximum size of a project's outbox, because receivers may be down, and anyone with a client
+ * key can cause events.
  */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Deletes old permanently failed events, and the oldest events of a project whose outbox is too
- * large. Click events are deleted first, because links show their clicks anyway.
+ * Deletes old permanently failed events, and the oldest events of projects whose outbox is too
+ * large. Click events are deleted first, because the clicks are also counted on the links.
  */
 export async function tidyOutboxes({ write }: Pick<Sql<Tables>, "write">, now: number) {
   const tidy = async (db: Db) => {
