@@ -3,24 +3,23 @@ import { markNames, type MarkName, type Marks } from "./marks.ts";
 
 /** Compares two phones by their properties and IP addresses. */
 
-/** A phone's properties and the IP address of its requests. */
 export type SeenPhone = {
   readonly marks: Marks;
   /** Undefined if unknown. */
   readonly address: SeenAddress | undefined;
 };
 
-/** An IP address. If it is shared, an unknown number of other phones use it as well. */
+/** A hashed IP address. If it is shared, any number of other phones may use it. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
-/** The properties that prove two phones different if any of them differs. */
+/** Two phones are different if any of these properties differs. */
 const decisive = ["device", "screen", "zone", "language"] as const satisfies readonly MarkName[];
 
 function isAnother(one: Marks, other: Marks): boolean {
   return decisive.some((name) => differ(one, other, name));
 }
 
-/** Checks whether both phones have this property, with different values. */
+/** Whether the property is known for both phones, with different values. */
 function differ(one: Marks, other: Marks, name: MarkName): boolean {
   return one[name] !== undefined && other[name] !== undefined && one[name] !== other[name];
 }
@@ -34,8 +33,8 @@ function isSamePlace({ address: one }: SeenPhone, { address: other }: SeenPhone)
 }
 
 /**
- * Hashes properties and IP addresses before they are stored. The hash needs a secret key and
- * differs in each project, so the stored values can only be compared.
+ * Hashes a property or IP address before it is stored. The key is secret and the hash depends on
+ * the project, so stored values can only be compared with others of the same project.
  */
 export type Seal = (name: string, value: string) => string;
 
@@ -62,21 +61,20 @@ export function sealAll({ marks, address }: SeenPhone, seal: Seal): string {
   return seal("all", JSON.stringify([address?.group ?? "", ...all]));
 }
 
-/** Hashes the id of an app on one phone. Returns undefined if the phone sent no id. */
+/** Hashes the id of an app on one phone, with the phone's properties. */
 export function sealInstance(instance: string | undefined, marks: Marks, seal: Seal) {
   if (instance === undefined) return undefined;
   return seal("asker", JSON.stringify([instance, ...markNames.map((name) => marks[name] ?? "")]));
 }
 
-/** A visit to compare with an install. */
 export type CandidateVisit = SeenPhone & {
-  /** The visited link. Visits of the same link have the same value. */
+  /** The visited link. */
   readonly linkId: string;
 };
 
 export type ChosenVisit<One extends CandidateVisit> = {
   readonly visit: One;
-  /** Other visits of the same link that also fit. */
+  /** Other visits of the same link that also match. */
   readonly others: readonly One[];
   readonly confidence: "medium" | "low";
   /** From 0 to 100. */
@@ -84,8 +82,8 @@ export type ChosenVisit<One extends CandidateVisit> = {
 };
 
 /**
- * The points for each equal property. With the points for an IP address that is not shared, they
- * add up to 100.
+ * The points for each property with equal values. Together with those for an IP address that is not
+ * shared, they add up to 100.
  */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,
@@ -99,13 +97,13 @@ const points: Readonly<Record<MarkName, number>> = {
 };
 const addressPoints = 40;
 
-/** Below this score there is no match. */
+/** The minimum score of a match. */
 const leastPoints = 50;
 
 /**
- * Chooses the visit that led to an install. Compares the phone that the app reports with the phone
- * of each visit. Opening the wrong link would be worse than finding no match. So an install that
- * fits visits of two links gets no match, and the confidence is at most `medium`.
+ * Chooses the visit that led to an install, by comparing the app's phone with the phone of each
+ * visit. The wrong link would be worse than none. So an install that matches visits of two links
+ * gets none, and the confidence is at most `medium`.
  */
 export function chooseVisit<One extends CandidateVisit>(
   install: SeenPhone,
@@ -120,7 +118,7 @@ export function chooseVisit<One extends CandidateVisit>(
   const { marks } = install;
   if (others.some((other) => other.visit.linkId !== visit.linkId)) return undefined;
   const isWhole = areAllKnown(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
-  // Visits of other links from the same IP address suggest that several people use it.
+  // // Visits of other links from this IP address suggest that several people use it.
   const isCrowded = visits.some(
     (other) => other.linkId !== visit.linkId && isSamePlace(install, other),
   );
@@ -137,26 +135,24 @@ export function chooseVisit<One extends CandidateVisit>(
 type RatedVisit<One extends CandidateVisit> = {
   readonly visit: One;
   readonly score: number;
-  /** The properties that both phones have with the same value. */
+  /** The properties whose values match on both phones. */
   readonly alike: readonly MarkName[];
 };
 
-/**
- * Rates a visit. Returns an empty list for a different phone, or if there is too little to compare.
- */
+/** Rates a visit. Returns an empty list if it is from a different phone, or too little is known. */
 function rate<One extends CandidateVisit>(
   install: SeenPhone,
   visit: One,
 ): readonly RatedVisit<One>[] {
   const isPhone = visit.marks.device !== undefined;
   if (!isPhone || isAnother(install.marks, visit.marks)) return [];
-  // Models, languages and time zones can be guessed, so a match needs the same IP address.
+  // // Models, languages and time zones can be guessed, so the IP address must match too.
   if (!isSamePlace(install, visit)) return [];
   const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
   const sum = alike.reduce((total, name) => total + points[name], 0);
   const isShared = isFromShared(install);
   const score = sum + (isShared ? 0 : addressPoints);
-  // A shared IP address proves little, so all decisive properties must be known and equal.
+  // // A shared IP address proves little, so all decisive properties must be known and equal.
   const isKnown = !isShared || areAllKnown(alike);
   return isKnown && score >= leastPoints ? [{ visit, score, alike }] : [];
 }

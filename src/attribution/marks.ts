@@ -1,6 +1,6 @@
 /**
- * The properties that distinguish a phone from others, such as its screen. Browser and app write
- * them in the same form. Missing and implausible values are omitted.
+ * Properties that distinguish a phone from others, such as its screen. Values from the browser and
+ * from the app have the same form. Missing and implausible values are omitted.
  */
 export type Marks = {
   readonly [Name in MarkName]?: string;
@@ -9,26 +9,28 @@ export type Marks = {
 export type MarkName = (typeof markNames)[number];
 
 export const markNames = [
-  /** The kind of phone, such as `iphone`. */
+  /** The device type, such as `iphone`. */
   "device",
-  /** Width and height in points, the smaller first, and pixels per point: `393x852@3`. */
+  /** Width and height in points, smaller first, and pixels per point: `393x852@3`. */
   "screen",
   "zone",
   /** Without the region: `en`. */
   "language",
   "region",
   "calendar",
-  /** The system's major version `26`, then with its minor version: `26.1`. */
+  /**
+   * The system's major version, such as `26`, followed by major and minor version, such as `26.1`.
+   */
   "major",
   "minor",
 ] as const;
 
-/** Combines properties of the same phone. If both have a value, the first one counts. */
+/** Combines properties of the same phone. Values in `one` take precedence. */
 export function joinMarks(one: Marks, other: Marks): Marks {
   return { ...other, ...one };
 }
 
-/** Parses `en-US`, `zh-Hans-CN` or `de_DE`. Only apps report the script in the middle. */
+/** Parses `en-US`, `zh-Hans-CN` or `de_DE`. Only apps send the script in the middle. */
 function readLanguage(text: string): Marks {
   const [language = "", ...rest] = text.trim().toLowerCase().split(/[-_]/);
   if (!/^[a-z]{2,3}$/.test(language)) return {};
@@ -43,9 +45,9 @@ function readVersion(text: string): Marks {
 }
 
 /**
- * Parses the properties that a phone reports. They have the names of the public iOS SDK
- * (DeviceFingerprint.swift), which the preview page's script also uses. Anyone can send these
- * values, so unreadable ones are omitted.
+ * Parses the properties that a phone sends. The names are those of the public iOS SDK
+ * (DeviceFingerprint.swift), which the page's script also uses. Anyone can send these values, so
+ * unreadable ones are omitted.
  */
 export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>): Marks {
   return [
@@ -59,20 +61,23 @@ export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>):
 }
 
 /**
- * Returns an id for one app on one phone. Combines the id that iOS gives the phone for a vendor's
- * apps with the app's version and build. Returns undefined if the app does not send the phone's id.
+ * Returns an id for one app on one phone. It consists of the identifier for vendor (IDFV) from iOS,
+ * and the app's version and build. Returns undefined if the app sends no IDFV.
  */
 export function readInstance(fingerprint: Readonly<Record<string, unknown>>): string | undefined {
   const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>
     readText(fingerprint[name]),
   );
-  // Phones without an id send zeros.
+  // // Phones without an IDFV send zeros.
   return /^[\da-f-]{36}$/i.test(phone) && /[1-9a-f]/i.test(phone)
     ? JSON.stringify([phone.toLowerCase(), ...app])
     : undefined;
 }
 
-/** Ignores orientation, because apps report how the phone is held and browsers do not. */
+/**
+ * Reads the screen's size, independent of orientation: apps report it as the phone is held,
+ * browsers do not.
+ */
 function readScreen(fingerprint: Readonly<Record<string, unknown>>): Marks {
   const sides = [fingerprint["screen_width"], fingerprint["screen_height"]].map(readSize);
   const [small, large] = sides.toSorted((one, other) => one - other);
@@ -87,10 +92,7 @@ function readSize(value: unknown): number {
 
 const mostPoints = 20_000;
 
-/**
- * Parses `iPhone15,2`. Browsers report only the first word. A simulator reports the model of its
- * computer.
- */
+/** Parses `iPhone15,2`, or `iPhone` from browsers. A simulator sends its computer's model. */
 function readDevice(model: string): Marks {
   const [, device] = /^(iPhone|iPad|iPod)/.exec(model) ?? [];
   return device === undefined ? {} : { device: device.toLowerCase() };
@@ -106,7 +108,7 @@ function readCalendar(calendar: string): Marks {
   return /^[a-z-]{3,20}$/.test(name) ? { calendar: name === "gregorian" ? "gregory" : name } : {};
 }
 
-/** Alternative names of time zones. Browsers and systems do not use the same ones. */
+/** Other names of time zones, because browsers and systems use different ones. */
 const otherZones: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
   ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],
@@ -141,15 +143,17 @@ function readFirst(value: unknown): string {
   return Array.isArray(value) ? readText(value[0]) : "";
 }
 
-/** Reads a phone's properties from the headers of a browser's request, without a script. */
+/**
+ * Reads a phone's properties from the headers of a browser's request, for pages without a script.
+ */
 export function readRequest(agent: string, languages: string | undefined): Marks {
   const [first = ""] = (languages ?? "").split(/[,;]/, 1);
   return joinMarks(readAgent(agent), readLanguage(first));
 }
 
 /**
- * Reads the device and its system. An iPad that claims to be a Macintosh, and devices of other
- * makers, have no known properties.
+ * Reads the device and its system version. An iPad that claims to be a Mac, and devices of other
+ * manufacturers, have no known properties.
  */
 function readAgent(agent: string): Marks {
   const [, device] = /\((iPhone|iPad|iPod)\b/.exec(agent) ?? [];
@@ -158,8 +162,8 @@ function readAgent(agent: string): Marks {
 }
 
 /**
- * Reads the system's version. Since iOS 26, every browser reports system version 18_6 or 18_7, but
- * Safari's own version equals the system's. Older systems report the right version.
+ * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 for it, but Safari's own
+ * version is the right one. Older systems report the right version.
  */
 function readSystem(agent: string): Marks {
   const [, safari] = /\bVersion\/(\d{1,3}(?:\.\d{1,3})?)/.exec(agent) ?? [];

@@ -7,9 +7,7 @@ import { createGunzip, createGzip } from "node:zlib";
 import { CopyFault } from "./copy-fault.ts";
 import { blockBytes, countPadding, readHeader, writeHeader, type EntryHeader } from "./ustar.ts";
 
-/**
- * Writes and reads backups, which are compressed tar files. The checksum of gzip detects damage.
- */
+/** Writes and reads backups, which are gzipped tar files. The checksum of gzip reveals damage. */
 
 export type ArchivedFile = { readonly name: string; readonly path: string };
 
@@ -27,21 +25,21 @@ export async function writeArchive(
       yield* createReadStream(path);
       yield Buffer.alloc(countPadding(size));
     }
-    // A tar file ends with two blocks of zeros.
+    // // A tar file ends with two blocks of zeros.
     yield Buffer.alloc(2 * blockBytes);
   }
   await pipeline(Readable.from(write()), createGzip(), output, { signal });
 }
 
 type ExtractOptions = {
-  /** The files that a backup may contain, each with its maximum size. */
+  /** The files that a backup may contain, with their maximum sizes. */
   readonly largest: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
 };
 
 /**
- * Extracts an archive to a folder and returns the headers of its files. Anyone may have created the
- * archive, so unknown files and damage are rejected with a CopyFault.
+ * Extracts an archive to a folder and returns the headers of its files. An archive is not trusted,
+ * so damage and unknown files are rejected with a CopyFault.
  */
 export async function extractArchive(
   packed: Readable,
@@ -49,7 +47,7 @@ export async function extractArchive(
   { largest, signal }: ExtractOptions,
 ): Promise<readonly EntryHeader[]> {
   const unpacked = createGunzip();
-  // Reading the unpacked bytes throws the same error.
+  // // An error also reaches the loop that reads the unpacked bytes.
   const unpacking = pipeline(packed, unpacked, { signal }).catch(() => undefined);
   const chunks: AsyncIterator<Buffer> = unpacked[Symbol.asyncIterator]();
   const take = createByteReader(chunks);
@@ -71,7 +69,7 @@ export async function extractArchive(
       await pipeline(Readable.from(take(header.size)), file, { signal });
       await joinBytes(take(countPadding(header.size)));
     }
-    // Read to the end, because the checksum is there.
+    // // Read to the end, where the checksum is.
     for (let isEnd = false; !isEnd;) isEnd = (await chunks.next()).done === true;
   } catch (error) {
     throw explainUnread(error);
@@ -82,7 +80,7 @@ export async function extractArchive(
   return headers;
 }
 
-/** Reads the next bytes, independent of the size of chunks. */
+/** Returns a function that reads a given number of bytes, whatever the size of the chunks. */
 function createByteReader(chunks: AsyncIterator<Buffer>) {
   let rest: Buffer = Buffer.alloc(0);
   return async function* take(size: number): AsyncGenerator<Buffer> {

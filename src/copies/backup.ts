@@ -10,9 +10,9 @@ import { CopyFault } from "./copy-fault.ts";
 import { keyFiles, knownDatabases, listDatabases, withFile } from "./data-files.ts";
 import type { EntryHeader } from "./ustar.ts";
 
-/** A backup contains all data of a folder in one file. */
+/** Backups, each of which is one file with all data of a data folder. */
 
-/** Copies each database to `folder` in one transaction. Key files are listed where they are. */
+/** Copies each database to `folder` in one transaction. Key files are not copied, only listed. */
 export async function copyDatabases(
   data: string,
   folder: string,
@@ -34,7 +34,7 @@ export async function copyDatabases(
   return [...files, ...keys.filter(({ path }) => existsSync(path))];
 }
 
-/** Removes short-lived data, such as failed sign-ins. SQLite also overwrites the freed bytes. */
+/** Deletes short-lived data, such as failed sign-ins, and overwrites the freed bytes. */
 function emptyTables(path: string, tables: readonly string[]): void {
   const database = openDatabase(path);
   database.exec("PRAGMA secure_delete = ON");
@@ -48,7 +48,7 @@ const largest = new Map<string, number>([
   ...keyFiles.map((name) => [name, longestKey] as const),
 ]);
 
-/** Extracts a backup to a folder. Throws unless this version can use all of its databases. */
+/** Extracts a backup to a folder. Throws if this version cannot use one of its databases. */
 export async function extractBackup(
   packed: Readable,
   folder: string,
@@ -61,7 +61,7 @@ export async function extractBackup(
   return headers;
 }
 
-/** Checks every page of a database, and whether this version can read its tables. */
+/** Checks every page of a database, and that this version can read its tables. */
 async function checkDatabase(folder: string, known: KnownDatabase): Promise<void> {
   const requireVersion = (store: Parameters<typeof readKnown>[0]) =>
     readKnown(store, known.migrations).catch((error: unknown) => {

@@ -5,16 +5,16 @@ import { copyMark, type CopiedTable, type KnownDatabase } from "../sql/migrate.t
 import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
-/** A copy of one database's tables to another, for `waypost migrate`. */
+/** Copies the tables of one database to another, for `waypost migrate`. */
 type DatabaseCopy = {
   readonly copied: KnownDatabase;
-  /** The location of the source, which identifies the source. */
+  /** The path or URL of the source, which becomes part of the digest. */
   readonly source: string;
-  /** The source. Nothing else may write to it during the copy. */
+  /** The source, which must not change during the copy. */
   readonly from: Kysely<unknown>;
   /** A transaction in the target, so that all tables appear at once. */
   readonly to: Kysely<unknown>;
-  /** Called with the number of rows that were copied since the last call. */
+  /** Reports progress: the number of rows copied since the last call. */
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
@@ -26,15 +26,15 @@ type CopiedRow = Readonly<Record<string, CopiedCell>>;
 
 const firstRows = 16;
 const mostRows = 1000;
-/** The number of characters that are read at once. A cell can contain a word or a whole file. */
+/** How many characters to read at once. A cell may contain one word or a whole file. */
 const pageSize = 1_000_000;
-/** Both databases accept this many values in one statement. */
+/** The maximum number of values in a statement that both databases accept. */
 const mostValues = 8000;
 
 /**
- * Creates and fills the tables in the target, and compares the numbers of rows. The target also
- * stores a digest of the rows. The command may be interrupted before the source is marked as moved.
- * The next run then detects the finished copy by this digest (`findCopy`).
+ * Creates and fills the tables in the target, and compares the numbers of rows. Also stores a
+ * digest of the rows in the target. If the command is interrupted before the source is marked as
+ * moved, the next run recognizes the finished copy by this digest (`findCopy`).
  */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
   const { copied, source, from, to, follow, signal } = copy;
@@ -48,7 +48,7 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
   const counts: CopiedCount[] = [];
   for (const table of tables) {
     for await (const rows of readPages(from, table)) {
-      // SQLite is synchronous, so without a pause Ctrl-C would have no effect.
+      // // SQLite calls are synchronous, so Ctrl-C only has an effect during a pause.
       await setImmediate();
       signal.throwIfAborted();
       addRows(digest, rows);
@@ -67,8 +67,8 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
 }
 
 /**
- * Counts the source's rows if the target is a copy of the source. Otherwise returns undefined.
- * `marks` are the rows of the target's migrations table.
+ * Returns the source's row counts if the target contains a finished copy of the source. `marks` are
+ * the rows of the target's migrations table.
  */
 export async function findCopy(
   { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,
@@ -96,7 +96,7 @@ export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Pro
   return rows[0]?.rows ?? 0;
 }
 
-/** Checks whether a database already has Waypost's tables. */
+/** Whether a database already has Waypost's tables. */
 export async function hasTables(db: Kysely<unknown>, { migrations }: KnownDatabase) {
   return (await listTables(db)).includes(migrations.table);
 }
@@ -108,7 +108,7 @@ async function* readPages(
   const keys = sql.join(key.map((column) => sql.ref(column)));
   let rest = sql``;
   for (let limit = firstRows; ;) {
-    // SQLite returns its own row number only if a query selects it by name.
+    // // The keys are named too, because SQLite's `*` does not include its own row number.
     const { rows } = await sql<CopiedRow>`
       select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
       order by ${keys} limit ${limit}

@@ -1,4 +1,4 @@
-/** Thrown if a copy cannot be made or read. The message is for the person who runs the command. */
+/** Thrown if a copy cannot be made or read. The message is shown to the user of the command. */
 export class CopyFault extends Error {
   override readonly name = "CopyFault";
 }

@@ -6,20 +6,23 @@ import type { Sql } from "../sql/sql.ts";
 import { stateDatabase } from "../state/schema.ts";
 import { storeDatabase } from "../store/tables.ts";
 
-/** The files of a data folder that a copy of it contains. */
+/** The files of a data folder that backups and other copies contain. */
 
-/** The state comes first, so that the copied store has every record that the state refers to. */
+/**
+ * The state is first, so that the store, which is copied later, has every record that the state
+ * refers to.
+ */
 export const knownDatabases: readonly KnownDatabase[] = [stateDatabase, storeDatabase];
 
-/** The owner's key and the gateway's token. With them, callers need no new secrets. */
+/** The owner's key and the gateway's token. Copied, so that callers need no new secrets. */
 export const keyFiles = ["owner.key", "http.token"] as const;
 
-/** Lists the existing databases. A gateway has no store, and the state may not exist yet. */
+/** Lists the databases that exist. A gateway has no store, and the state may not exist yet. */
 export function listDatabases(folder: string): readonly KnownDatabase[] {
   return knownDatabases.filter(({ file }) => existsSync(join(folder, file)));
 }
 
-/** Opens the file of a database with all checks, and closes it when the work is over. */
+/** Opens a database file with all checks, runs `work`, and closes the file. */
 export async function withFile<Result>(
   folder: string,
   { file, applicationId }: KnownDatabase,

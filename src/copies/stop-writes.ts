@@ -3,12 +3,12 @@ import { readKnown, writeMovedMark, type KnownDatabase } from "../sql/migrate.ts
 import { readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
-/** Longer than a running write of another process takes. */
+/** Longer than any pending write of another process takes. */
 const longestWait_ms = 5_000;
 
 /**
- * Limits the wait for locks. Another copy of the same PostgreSQL database holds a lock until its
- * end.
+ * Limits the wait for locks, because a concurrent copy of the same PostgreSQL database would hold
+ * them until its end.
  */
 export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
   if (readEngine(db) === "sqlite") return;
@@ -17,8 +17,8 @@ export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
 
 /**
  * Marks a database as moved, so that Waypost no longer starts with it. On PostgreSQL, no process
- * can write until this transaction ends. Afterwards, triggers reject writes of processes that are
- * still running. A SQLite file is locked when it is opened (`lockSqlite`).
+ * can write during this transaction. Afterwards, triggers reject writes of processes that still
+ * run. A SQLite file is locked when it is opened (`lockSqlite`).
  */
 export async function stopWrites(
   db: Kysely<unknown>,
@@ -35,7 +35,7 @@ export async function stopWrites(
   }
   if (readEngine(db) === "sqlite") return;
   await limitLockWaits(db);
-  // This transaction is idle while the rows are written to the other database.
+  // // This transaction is idle while the rows are written to the other database.
   await sql.raw("set local idle_in_transaction_session_timeout = 0").execute(db);
   await sql`
     create function waypost_moved() returns trigger language plpgsql as

@@ -8,7 +8,7 @@ export type EntryHeader = {
   readonly mtime_s: number;
 };
 
-/** The start and length of each field. */
+/** The offset and length of each field. */
 const fields = {
   name: [0, 100],
   mode: [100, 8],
@@ -24,7 +24,7 @@ const fields = {
 type HeaderField = keyof typeof fields;
 
 const plainFile = "0";
-/** The largest size in octal digits. Larger sizes are written as binary numbers. */
+/** The largest size that fits in octal digits. Larger sizes are written as binary numbers. */
 const mostOctal = 8 ** 11 - 1;
 
 export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
@@ -58,11 +58,11 @@ export function readHeader(header: Buffer): EntryHeader | undefined {
     : Number.parseInt(get("size"), 8);
   const mtime_s = Number.parseInt(get("mtime"), 8);
   if (!Number.isSafeInteger(size) || !Number.isSafeInteger(mtime_s)) return undefined;
-  // Programs that pack a folder add its path before the name.
+  // // Programs that pack a whole folder write `./` before the name.
   return { name: get("name").replace(/^\.\//, ""), size, mtime_s };
 }
 
-/** Returns the number of zeros after an entry, because entries fill whole blocks. */
+/** Returns the number of zero bytes after an entry, because entries fill whole blocks. */
 export function countPadding(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
@@ -71,7 +71,7 @@ function writeOctal(number: number, digits: number): string {
   return `${number.toString(8).padStart(digits, "0")}\0`;
 }
 
-/** Adds up all bytes, counting the checksum's own bytes as spaces. */
+/** Adds up all bytes, with the checksum field itself counted as spaces. */
 function addBytes(header: Buffer): number {
   const [start, length] = fields.checksum;
   return header.reduce(

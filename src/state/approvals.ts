@@ -5,8 +5,7 @@ import { digestNotice, insertNotice } from "./expiring-values.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Stores approvals that wait for a person, and the person's answers. Each approval allows one
- * request, once.
+ * Stores approval requests and the answers to them. An approval allows one specific request once.
  */
 
 type ApprovalRow = StateTables["approvals"];
@@ -18,42 +17,44 @@ export type Approval = Readonly<
 type TokenRequest = Pick<ApprovalRow, "digest" | "preview">;
 type ApprovalPageRequest = TokenRequest &
   Pick<ApprovalRow, "key_print"> & {
-    /** The hash of the PIN that the page requires. */
+    /** The hash of the PIN that the approval page requires. */
     readonly pin?: string | undefined;
     /**
-     * The approval for which this request has waited. If it has ended, no second page is opened.
+     * The id of the approval that this request has already waited for. Once that one is answered,
+     * no second page is opened.
      */
     readonly waited?: string | undefined;
-    /**
-     * The data for the project's webhooks when a page is opened. If omitted, no webhook is sent.
-     */
+    /** What webhooks report when an approval page is opened. If omitted, no event is queued. */
     readonly told?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
-  /** Creates an approval whose token travels through the client. */
+  /** Creates an approval that the client presents as a token. */
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
-  /** Uses up a token's approval. Returns true only once, and only for the original request. */
+  /**
+   * Uses up the approval of a token. Returns true only once, and only for the request it was
+   * created for.
+   */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Checks whether an unexpired approval, of any channel, is for this request. */
+  /** Whether an unexpired approval, by page or by token, is for this request. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
-   * Returns the person's answer to this request and uses it up. Only one of several waiting
-   * requests gets an approval. Without an answer, returns the request's page and creates it if
-   * necessary.
+   * Returns the user's answer to this request and uses it up. If several identical requests wait,
+   * only one gets the approval. Without an answer, returns the waiting approval page, and creates
+   * it if necessary.
    */
   readonly askPage: (
     request: ApprovalPageRequest,
   ) => Promise<RecordedAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
-  /** Lists the approvals of a key that wait for a person. */
+  /** Lists a key's approvals that still wait for an answer. */
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
-  /** Reads only the status. Waiting calls do this often, and the preview may be long. */
+  /** Reads only the status, because waiting calls poll it and the preview may be long. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
-  /** Saves a person's answer. Returns false if the approval no longer waits. */
+  /** Saves the user's answer. Returns false if the approval has expired or has an answer. */
   readonly decidePage: (id: string, said: RecordedAnswer["said"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
-  /** Returns how many approvals this process requested, and how many expired unused. */
+  /** Returns how many approvals this process has requested, and how many expired unused. */
   readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
@@ -123,7 +124,7 @@ export function createApprovals(
       const removed = await write((inner) =>
         inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
       );
-      // No one answered, or the approved request was not repeated.
+      // // Either no one answered, or the approved request was never repeated.
       const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
       measured.expired += unspent.length;
     },
@@ -131,7 +132,7 @@ export function createApprovals(
   };
 }
 
-/** Uses up the approval. Returns true only for the original request. */
+/** Uses up the approval. Returns true only for the request it was created for. */
 async function useUp(
   db: StateDb,
   { id, digest }: Pick<ApprovalRow, "id" | "digest">,
@@ -162,7 +163,7 @@ async function open(
 }
 
 /**
- * Finds the answer to a request, or the waiting approval. Returns undefined if there is neither.
+ * Finds the answer to a request, or its waiting approval. Returns undefined if there is neither.
  */
 async function readAnswer(
   db: StateDb,
@@ -177,7 +178,7 @@ async function readAnswer(
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
-  // An approval with another PIN belongs to another process and is ignored.
+  // // An approval with a different PIN was requested by another process.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
@@ -187,8 +188,8 @@ async function readAnswer(
 }
 
 /**
- * Queues a webhook event. The event contains a digest of the approval's id, because the id itself
- * opens the approval page.
+ * Queues a webhook event. It contains a digest of the approval's id, because anyone with the id can
+ * open the approval page.
  */
 async function noteOpened(
   db: StateDb,
@@ -210,12 +211,12 @@ function selectOpen(db: StateDb, now: number) {
     db
       .selectFrom("approvals")
       .where("expires_at", ">", now)
-      // Approvals from the future were opened before a clock was set back.
+      // // Approvals from the future were created before a clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)
   );
 }
 
-/** Changes a status. If several callers do this at once, only one gets true. */
+/** Changes a status. If several callers do so at once, only one of them gets true. */
 async function setStatus(
   db: StateDb,
   id: string,

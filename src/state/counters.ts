@@ -4,34 +4,39 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Limits how often something happens within a window of time, across all processes. Each use is
- * stored as a row until its window has passed. So no window contains more uses than the limit.
+ * Rate limits that all processes share. Every use is stored as a row until its window has passed,
+ * so no window of time contains more uses than the limit.
  */
 export type Counters = {
   /**
-   * Counts one use of each limit. If any limit is reached, counts nothing and returns undefined.
+   * Counts one use against each limit. If any limit is reached, counts nothing and returns
+   * undefined.
    */
   readonly take: (
     subjects: Partial<Record<CounterName, string>>,
   ) => Promise<CountedUse | undefined>;
-  /** Returns how many uses are left. If none is left, also returns when the next one is allowed. */
+  /** Returns how many uses are left and, if none are, when the next one is allowed. */
   readonly readLeft: (
     name: CounterName,
     subject: string,
   ) => Promise<{ readonly left: number; readonly free_at: number | undefined }>;
-  /** Queues a use that counts against a limit. It waits in `line` until the limit allows it. */
+  /** Queues a use that waits until its limit allows it. */
   readonly queue: (line: UseLine) => QueuedUse;
 };
 
-/** A counted use. Calling `giveBack` removes it from the count. */
+/** A counted use. `giveBack` removes it from the count. */
 type CountedUse = { readonly giveBack: () => Promise<void> };
 type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
 type QueuedUse = {
-  /** Returns how long the use must wait. Queued uses are allowed in the order of their requests. */
+  /**
+   * Returns how long the use must still wait. Uses are allowed in the order in which they were
+   * queued.
+   */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
-   * Ends the wait. The use counts from now on, because a remote server counted the request earlier.
+   * Ends the wait. If the request was sent, it is counted at this time, because the remote server
+   * has counted it by now.
    */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
@@ -40,20 +45,20 @@ const hour_ms = 60 * 60_000;
 export const longestWindow_ms = hour_ms;
 
 const limits = {
-  /** Per key. Many single overwrites must not bypass the approval that a bulk plan needs. */
+  /** Per key, so that single overwrites cannot replace a bulk plan, which needs an approval. */
   overwrite: { most: unapprovedOverwrites.most, window_ms: unapprovedOverwrites.window_ms },
-  /** Per approval of more overwrites. */
+  /** Per approval that allows more overwrites. */
   approved_overwrite: {
     most: unapprovedOverwrites.granted,
     window_ms: unapprovedOverwrites.window_ms,
   },
   pin_of_approval: { most: 5, window_ms: hour_ms },
-  /** Each approval has its own number of attempts, so attempts are also limited per key. */
+  /** Per key, because each new approval allows new attempts to guess the PIN. */
   pin_of_key: { most: 20, window_ms: hour_ms },
-  /** Per IP address. Attempts with API keys and with the PIN are limited separately. */
+  /** Per IP address. Attempts with an API key and with the PIN are counted separately. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Requests to hosts named in calls of one key. */
+  /** Per key: requests to hosts that its calls name. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;
@@ -105,12 +110,12 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
     readWait_ms: async (most) => {
       const placed = await write(async (db) => {
         const time = now();
-        // A use further in the future was queued before a clock was set back.
+        // // A use this far in the future was queued before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
         return { id: await writeQueuedUse(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // Set only after the commit. If the transaction fails, another use may get this id.
+      // // Set only after the commit, because a failed transaction leaves the id to another use.
       ({ id } = placed);
       return placed.wait_ms;
     },
@@ -149,7 +154,9 @@ function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: n
     .orderBy("at", "desc");
 }
 
-/** Returns when the next use is allowed. For a queued use, only earlier ones of the queue count. */
+/**
+ * Returns when the next use is allowed. For a queued use, only uses before it in the queue count.
+ */
 async function findFree(
   db: StateDb,
   line: UseLine,

@@ -6,9 +6,9 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
-/** Stores values that expire, each under a kind and a key. All processes share them. */
+/** Stores values that expire. All processes share them. A kind and a key identify a value. */
 export type ExpiringValues = {
-  /** Saves a value. If the kind limits values per owner, deletes the owner's oldest ones. */
+  /** Saves a value. For kinds with a limit per owner, deletes the owner's oldest values. */
   readonly save: <K extends ValueKind>(
     kind: K,
     key: string,
@@ -27,9 +27,9 @@ export type ExpiringValues = {
     kind: K,
     key: string,
   ) => Promise<ExpiringValue<K> | undefined>;
-  /** Extends a value to the lifetime of a new one. An expired value stays expired. */
+  /** Restarts the lifetime of a value, unless it has already expired. */
   readonly renew: (kind: ValueKind, key: string) => Promise<void>;
-  /** Lists the values of an owner, oldest first. */
+  /** Lists an owner's values, oldest first. */
   readonly list: <K extends ValueKind>(
     kind: K,
     owner?: string,
@@ -37,36 +37,35 @@ export type ExpiringValues = {
   readonly remove: (kind: ValueKind, keys: readonly string[]) => Promise<void>;
 };
 
-/** The type of each kind's values. */
 type ValueTypes = {
-  /** Encrypted with a token that only a browser or a terminal has. */
+  /** Encrypted with a token that only the browser or the terminal has. */
   console_session: string;
   console_address: string;
-  /** The HTML of a page for a person. */
+  /** The HTML of a preview page. */
   preview: string;
   export_page: { readonly type: string; readonly text: string };
   /**
-   * Clients that claim to support forms but do not show them. Stored because each stdio session is
-   * a new process.
+   * A client that claims to support forms but does not show them. Remembered here, because each
+   * stdio session is a new process.
    */
   hidden_form: true;
   overwrite_grant: true;
-  /** The known facts about a key's access to a remote server's tools (see `mcp/access`). */
+  /** What is known about a key's access to a remote server's tools (see `mcp/access`). */
   known_access: JsonObject;
-  /** A job or approval event that is not in the webhook outbox yet. */
+  /** A job or approval event that is not in the outbox yet. */
   notice: Notice;
-  /** The id of the record that replaces a deleted one. */
+  /** The id of the record that replaced a deleted one. */
   successor: string;
 };
 type ValueKind = keyof ValueTypes;
 
 /**
- * An event about a job or an approval, for webhooks. The transaction of the job or approval writes
- * it, perhaps to another file than the webhooks. The delivering process later moves it to the
- * outbox under the same id.
+ * A webhook event about a job or an approval. It is saved in the transaction of the job or
+ * approval, whose database may not contain the webhooks. The delivering process later moves it to
+ * the outbox under the same id.
  */
 export type Notice = {
-  /** The project, named as in the history. */
+  /** The project, as in the history. */
   readonly realm: string;
   readonly event: Extract<WebhookEvent, "job.finished" | "approval.waiting">;
   readonly subject: string;
@@ -91,12 +90,15 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
   hidden_form: day_ms,
   overwrite_grant: unapprovedOverwrites.window_ms,
   known_access: day_ms,
-  // Without webhooks, no process deletes these before they expire.
+  // // Without webhooks, no process moves these to the outbox, so they stay until they expire.
   notice: 7 * day_ms,
   successor: 30 * day_ms,
 };
 
-/** Limits per owner, so that one key cannot fill the disk. Export pages are saved concurrently. */
+/**
+ * The maximum number per owner, so that one key cannot fill the disk. The pages of one export are
+ * saved at the same time, and count as one.
+ */
 const mostOfOwner: Partial<Record<ValueKind, number>> = {
   preview: 100,
   export_page: 10,
@@ -185,11 +187,11 @@ export async function findValue<K extends ValueKind>(
     .select(["value", "expires_at"])
     .where((row) => row.and({ kind, key }))
     .where("expires_at", ">", now)
-    // A value that lasts longer than a new one was saved before a clock was set back.
+    // // A later expiry than a new value's was saved before a clock was set back.
     .where("expires_at", "<=", now + lasts_ms[kind] + mostSkew_ms)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  // We wrote this value as JSON of this kind.
+  // // `saveValue` wrote this JSON from a value of this kind.
   const value = JSON.parse(row.value) as ValueTypes[K];
   return { value, saved_at: row.expires_at - lasts_ms[kind] };
 }
@@ -218,13 +220,18 @@ async function dropOldest(
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/** Queues a webhook event, only once for each end of a job or approval. */
+/**
+ * Queues a webhook event. Queuing it again, for the same end of a job or approval, has no effect.
+ */
 export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }
 
-/** Hashes an event's key, because an approval's id must stay secret: it opens the approval page. */
+/**
+ * Hashes the parts of an event id. An approval's id must stay secret, because it opens the approval
+ * page.
+ */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
 }

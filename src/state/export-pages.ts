@@ -2,7 +2,7 @@ import type { ClockAndRandom } from "../contract/clock.ts";
 import { createPrefixedId } from "./tables.ts";
 import type { ExpiringValues } from "./expiring-values.ts";
 
-/** Exported files of links, which an assistant reads page by page within an hour. */
+/** Stores exported links in pages, which an assistant can read within an hour. */
 
 export async function saveExportPages(
   openKept: () => Promise<ExpiringValues>,
@@ -16,7 +16,8 @@ export async function saveExportPages(
   let kept: ExpiringValues | undefined;
   try {
     for await (const text of texts) {
-      // A key that may not read links is refused before anything is opened.
+      // // Opened only now, because the first read fails for a key without permission to read
+      // links.
       kept ??= await openKept();
       const key = writeKey(owner, id, keys.length + 1);
       keys.push(key);

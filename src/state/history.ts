@@ -5,24 +5,24 @@ import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId, type StateDb, type StateTables } from "./tables.ts";
 import { findValue, saveValue } from "./expiring-values.ts";
 
-/** Stores each change with its key and the previous state, so that it can be undone. */
+/** Stores every change with its key and the previous state, so that it can be undone. */
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Used in place of a key hash for an operator, who has no key. Real key hashes are longer. */
+/** Replaces the key hash for an operator, who has no key. Key hashes are longer. */
 export const operatorPrint = "operator";
 
-/** One effect of a change. Undo processes effects from last to first. */
+/** One effect of a change. Undo reverts the effects from last to first. */
 export type Effect = {
   readonly kind: string;
-  /** The record's id; null while the result of the call is unknown. */
+  /** The record's id; null until it is known. */
   readonly id: string | null;
   /**
    * The previous values of the changed fields, or the whole record if it was deleted. Null if the
    * record did not exist; omitted if unknown.
    */
   readonly before?: JsonObject | null;
-  /** Further changed or deleted fields whose previous values are unknown. */
+  /** Other changed or deleted fields, whose previous values are unknown. */
   readonly unknown?: readonly string[];
   /**
    * The new values of the changed fields, or all fields of a new record. Null for a deleted record.
@@ -33,7 +33,7 @@ export type Effect = {
 export type ChangeTarget = {
   readonly kind: string;
   readonly target_id: string | null;
-  /** Another identifier: a path or a bundle ID. */
+  /** Another identifier, such as the path or the bundle ID. */
   readonly target_key: string | null;
   readonly name: string | null;
 };
@@ -45,7 +45,7 @@ export type Change = ChangeTarget &
     readonly effects: readonly Effect[];
   };
 
-/** The author of a change: key, client name and project. */
+/** Who made a change: the project, the key and the client. */
 export type ChangeAuthor = Readonly<Pick<ChangeRow, "realm" | "key_print" | "client">>;
 
 type StartedChange = ChangeAuthor &
@@ -53,15 +53,15 @@ type StartedChange = ChangeAuthor &
     readonly tool: string;
     readonly effects: readonly Effect[];
     readonly note?: string | undefined;
-    /** The change that this one undoes. */
+    /** The id of the change that this one undoes. */
     readonly undoes?: string | undefined;
   };
 
-/** The changes to read: those of a project, or only those of one of its keys. */
+/** Whose changes to read: all of a project, or only those made with one of its keys. */
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
 type ChangeFilter = {
-  /** An id, or another identifier that the target had at the time. */
+  /** The target's id, or a path or other identifier that it had at the time. */
   readonly target?: string | undefined;
   readonly kind?: string | undefined;
 };
@@ -69,29 +69,28 @@ type ChangeFilter = {
 type ChangeList = ChangeFilter & { readonly from: number; readonly limit: number };
 
 export type History = {
-  /** Stores a change before its request is sent. If it stays "begun", its result is unknown. */
+  /** Saves a change before its request is sent. If it stays `begun`, the result is unknown. */
   readonly begin: (begun: StartedChange) => Promise<Change>;
-  /** Saves the result. */
+  /** Saves the result of a change. */
   readonly note: (change: ChangeId, ended: Partial<ChangeEnd>) => Promise<void>;
   /** Deletes a change whose request was rejected. */
   readonly drop: (change: ChangeId) => Promise<void>;
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
   readonly list: (readers: Readers, listed: ChangeList) => Promise<readonly Change[]>;
   readonly count: (readers: Readers, filter: ChangeFilter) => Promise<number>;
-  /** Finds the newest change that was not undone and is not an undo itself. */
+  /** Finds the latest change that is not an undo and was not undone. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
-  /** Finds the newest change of a target within this time. */
+  /** Finds the latest change of a target that is not older than this. */
   readonly findRecent: (
     realm: string,
     target: string,
     within_ms: number,
   ) => Promise<Change | undefined>;
-  /** Records the new id of a deleted record that was created again. */
+  /** Records that a deleted record was created again with a new id. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
 };
 
-/** The project and id, which together identify a change. */
 type ChangeId = Readonly<Pick<ChangeRow, "realm" | "id">>;
 
 export type ChangeEnd = ChangeTarget &
@@ -145,16 +144,16 @@ export function createHistory(sql: Sql<StateTables>, sources: ClockAndRandom): H
   };
 }
 
-/** The time for which changes are stored. */
+/** How long changes are kept. */
 export const historyLasts_ms = 30 * 24 * 60 * 60_000;
 const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;
-/** Small batches, so that other writers do not wait long. */
+/** Small batches, so that other writes do not wait long. */
 const mostAtOnce = 200;
-/** Adding up sizes takes longer than writing a change, so only every 64th of a key does this. */
+/** Limits are checked at only every 64th change of a key, because that takes longer than saving. */
 const checkedEach = 64;
 
-/** Deletes a key's oldest changes beyond its limit. */
+/** Deletes a batch of the key's oldest changes if it has too many, or too large ones. */
 async function dropSurplus(
   { db, write }: Sql<StateTables>,
   { realm, key_print }: Pick<ChangeAuthor, "realm" | "key_print">,
@@ -194,7 +193,7 @@ async function noteEnd(db: StateDb, change: ChangeId, ended: Partial<ChangeEnd>)
   if (state === "done") await markUndone(db, change);
 }
 
-/** Inserts a change in the caller's transaction. A job does this for its own change. */
+/** Inserts a change in the caller's transaction. A job's change is saved together with the job. */
 export async function insertChange(
   db: StateDb,
   begun: StartedChange,
@@ -215,16 +214,16 @@ export async function insertChange(
 }
 
 /**
- * Shortens a text for an index. PostgreSQL rejects indexed values over 2.7 KB, and the service may
- * later reject a path as too long.
+ * Shortens a text to fit in an index, because PostgreSQL rejects indexed values over 2.7 KB. A path
+ * that is too long may be rejected only later, by the API.
  */
 function fitIndex(text: string): string {
   return text.slice(0, 500).toWellFormed();
 }
 
 /**
- * Marks the change that this one undoes. If that change was an undo itself, the change that it had
- * undone is in effect again. That change loses its mark, and so on.
+ * Marks the change that this change undoes. If that was itself an undo, the mark of the change that
+ * it had undone is removed, and so on.
  */
 async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
@@ -238,7 +237,7 @@ async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   }
 }
 
-/** Updates a change. Undefined columns keep their value. */
+/** Updates a change. Kysely skips undefined columns. */
 async function setOne(
   db: StateDb,
   { realm, id }: ChangeId,
@@ -278,10 +277,10 @@ async function findSuccessor(db: StateDb, realm: string, id: string, now: number
   return current;
 }
 
-/** The maximum number of times that a record can be restored while its changes are stored. */
+/** The maximum number of ids to follow, each of which replaced the previous one. */
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {
-  // We wrote this JSON in `insertChange` and `note`.
+  // // `insertChange` and `note` wrote this JSON.
   return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
 }

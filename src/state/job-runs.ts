@@ -7,8 +7,8 @@ import { readRow, writeActions, type PlanRow } from "./plans.ts";
 import type { StateDb, StateTables, StoredJob } from "./tables.ts";
 
 /**
- * Runs jobs. Only one process runs a job, as long as it renews its lease. The status of each row is
- * written before and after its request.
+ * Runs jobs. Only the process with the lease runs a job, and it must keep renewing the lease. The
+ * status of each row is saved before and after its request.
  */
 
 /** A job and the process that runs it. */
@@ -17,38 +17,37 @@ type RunEnd = "done" | "interrupted";
 
 export type JobRuns = {
   /**
-   * Takes the lease. Returns false if another process has it, or if the job is cancelled or
-   * finished.
+   * Claims a job with a lease. Returns false if another process has the lease, or the job is
+   * cancelled or finished.
    */
   readonly take: (run: Run) => Promise<boolean>;
-  /** Renews the lease. Returns false if the job was cancelled or another process has the lease. */
+  /** Renews the lease. Returns false if the job was cancelled, or another process has the lease. */
   readonly renew: (run: Run) => Promise<boolean>;
-  /**
-   * Ends the run. An unfinished job can be resumed. The message explains why it was interrupted.
-   */
+  /** Ends the run. The message explains why the job was interrupted. Such a job can be resumed. */
   readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
-  /** Prevents further rows, also in other processes. */
+  /** Cancels a job, even one that another process is running. No more rows are sent. */
   readonly cancel: (id: string) => Promise<void>;
-  /** Allows a cancelled job to run again. */
+  /** Lets a cancelled job run again. */
   readonly revive: (id: string) => Promise<void>;
   /**
-   * Marks a row as sent, before its request. If the row stays "sent", its result is unknown.
-   * Returns false if the job was cancelled or another process runs it, so nothing may be sent.
+   * Marks a row as sent. Must be called before its request, so that the result is known to be
+   * missing if the process dies. Returns false if the request must not be sent, because the job was
+   * cancelled or another process runs it.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
   /**
-   * Saves a row's result. Writes nothing if another process runs the job, because that one reads
-   * the link itself.
+   * Saves a row's result, unless another process now runs the job. That process checks the link
+   * itself.
    */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** Lists rows that write, either from a position on or those before a position. */
+  /** Lists the rows that write, from a position on or before a position. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,
   ) => Promise<readonly Receipt[]>;
 };
 
-/** A process that does not renew its lease for this long is treated as dead. */
+/** The time after which a process that has not renewed its lease is considered dead. */
 export const lease_ms = 10_000;
 
 export function createJobRuns(
@@ -84,7 +83,7 @@ export function createJobRuns(
       note(run, { position, status: "sent", result_id: null, result: null, made: null }),
     noteEnd: async (run, position, end) => {
       const { status, link_id: result_id = null, message: result = null } = end;
-      // A NUL would make the other rows of the same transaction fail.
+      // // PostgreSQL cannot store a NUL, and would reject the other rows of the transaction too.
       refuseNul([result_id, result]);
       const made = end.made === undefined ? null : JSON.stringify(end.made);
       await note(run, { position, status, result_id, result, made });
@@ -94,8 +93,8 @@ export function createJobRuns(
 }
 
 /**
- * Checks whether a process has the job. A lease that ends later than a new one was written before a
- * clock was set back.
+ * Whether a process has the lease. A lease that ends later than a new one would was written before
+ * a clock was set back.
  */
 export function isLeased(
   { runner, runs_until }: Pick<StoredJob, "runner" | "runs_until">,
@@ -112,15 +111,15 @@ async function take(db: StateDb, { id, runner }: Run, now: number): Promise<bool
     .updateTable("jobs")
     .set({ message: null, runner, runs_until: now + lease_ms, updated_at: now })
     .where((row) => row.and({ id, state: "open" }))
-    // Another process may have taken the lease since it was read.
+    // // Another process may have claimed the job since the lease was read.
     .where("runs_until", "=", lease.runs_until)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
 
 /**
- * Renews the lease. Returns undefined if another process has the job. The runner of a cancelled job
- * renews its lease until the last sent row has a result.
+ * Renews the lease. Returns undefined if another process has it. A cancelled job keeps its lease
+ * until all sent rows have a result.
  */
 async function renewLease(
   db: StateDb,
@@ -143,14 +142,13 @@ async function release(db: StateDb, { id, runner }: Run, released: Release): Pro
   const jobs = db.updateTable("jobs").set(freed).where("id", "=", id);
   const { numUpdatedRows } = await jobs.where("runner", "=", runner).executeTakeFirst();
   if (end !== "done" || numUpdatedRows !== 1n) return;
-  // A job that was cancelled while its last row was sent stays cancelled.
+  // // A job that was cancelled while its last row was being sent stays cancelled.
   const done = db.updateTable("jobs").set({ state: "done" }).where("id", "=", id);
   const open = done.where("state", "=", "open").returning(["id", "realm", "state"]);
   const job = await open.executeTakeFirst();
   if (job !== undefined) await noteEnd(db, job, now);
 }
 
-/** Adds a note to the job's change in the history. */
 async function noteInHistory(
   db: StateDb,
   { id, realm }: Pick<StoredJob, "id" | "realm">,
@@ -161,7 +159,7 @@ async function noteInHistory(
   await change.where("kind", "=", "job").where("target_id", "=", id).execute();
 }
 
-/** Queues a webhook event. The job's counts are read later, when all sent rows have a result. */
+/** Queues a webhook event. The job's counts are added later, when all sent rows have a result. */
 async function noteEnd(
   db: StateDb,
   { id, realm, state }: Pick<StoredJob, "id" | "realm" | "state">,
@@ -174,12 +172,12 @@ async function noteEnd(
 type Status = NonNullable<StateTables["plan_rows"]["status"]>;
 
 /**
- * A row of the plan with its result: the existing or new link, and the server's message. A row
- * without a status was not sent.
+ * A row of the plan with its result: the link that was written, and the server's message. The
+ * status is null until the row is sent.
  */
 export type Receipt = PlanRow & {
   readonly status: Status | null;
-  /** Fields of the written link that the row does not set. Undo compares these as well. */
+  /** Fields of the written link that the row does not set, for undo to compare as well. */
   readonly made: JsonObject | null;
 };
 
@@ -187,10 +185,10 @@ export type ReceiptPage = {
   readonly offset?: number;
   /** Selects rows from this position on. */
   readonly from?: number;
-  /** Selects rows before this position, last ones first. */
+  /** Selects rows before this position, last row first. */
   readonly before?: number;
   readonly limit: number;
-  /** Selects only rows with an unknown result, or only failed ones. */
+  /** Selects only rows without a known result, or only failed rows. */
   readonly only?: keyof typeof kinds;
 };
 
@@ -215,18 +213,19 @@ type WaitingRow = {
 };
 
 /**
- * Writes waiting rows of a run in one transaction, in the given order. Each write renews the lease,
- * so separate transactions would wait for each other.
+ * Writes all waiting rows of a run in one transaction, in order. Separate transactions would block
+ * each other, because each one renews the lease.
  */
 function shareWrites(
   write: (run: Run, takeRows: () => readonly ResultRow[]) => Promise<boolean>,
 ): (run: Run, row: ResultRow) => Promise<boolean> {
-  /** The rows of each run that are not in a transaction yet. */
+  /** The rows of each run that are not yet in a transaction. */
   const waiting = new Map<string, WaitingRow[]>();
 
   async function writeWaiting(run: Run, name: string): Promise<void> {
     let taken: readonly WaitingRow[] | undefined;
-    // Rows that arrive before the transaction starts are included, even if it is repeated.
+    // // Takes the rows that are waiting when the transaction first starts. A retry takes the same
+    // rows.
     const take = () => {
       if (taken !== undefined) return taken;
       taken = waiting.get(name) ?? [];
@@ -250,7 +249,7 @@ function shareWrites(
     });
 }
 
-/** Writes results. Returns whether more rows may be sent. */
+/** Saves the status of rows. Returns whether more rows may be sent. */
 async function writeRows(
   db: StateDb,
   run: Run,
@@ -261,7 +260,7 @@ async function writeRows(
   if (job === undefined) return false;
   const isRunning = job.state === "open";
   for (const { position, ...result } of all) {
-    // Results of rows that were sent before the cancellation are still saved.
+    // // After a cancellation, results are still saved, but no more rows may be sent.
     if (!isRunning && result.status === "sent") continue;
     const rows = db.updateTable("plan_rows").set(result).where("plan_id", "=", job.plan_id);
     await rows.where("position", "=", position).execute();
@@ -303,7 +302,7 @@ async function listReceipts(
   if (only !== undefined) {
     query = query.where((row) => {
       const ended = row("status", "in", [...kinds[only]]);
-      // A row without a status was not sent.
+      // // A row without a status was not sent.
       return only === "open" ? row.or([row("status", "is", null), ended]) : ended;
     });
   }
@@ -311,7 +310,7 @@ async function listReceipts(
     ...readRow(row),
     status: row.status,
     link_id: row.result_id ?? row.link_id,
-    // We wrote this column as JSON of this type.
+    // // `noteEnd` wrote this JSON from an object.
     made: row.made === null ? null : (JSON.parse(row.made) as JsonObject),
     message: row.result,
   }));

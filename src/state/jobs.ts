@@ -5,18 +5,18 @@ import { createPrefixedId, type StateDb, type StateTables, type StoredJob } from
 import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 
-/** Stores jobs. A job is a plan that is being applied. */
+/** Stores jobs. A job applies the rows of a plan. */
 
 export type Job = Readonly<
   Pick<StoredJob, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
 > &
   Pick<Plan, "operation" | "undoes" | "request"> & {
-    /** An interrupted job can be resumed, because no process runs it. */
+    /** `interrupted` if no process runs the job. It can then be resumed. */
     readonly state: "running" | "interrupted" | "done" | "cancelled";
-    /** The number of planned rows by action. */
+    /** The number of planned rows, by action. */
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
-    /** True if requests may still be running, even if the job was cancelled. */
+    /** True while a process has the lease. Even a cancelled job may then have pending requests. */
     readonly isHeld: boolean;
   };
 
@@ -27,28 +27,28 @@ export type JobCounts = {
   readonly left: number;
 };
 
-/** The author of a job, and the tool or command that started the job. */
+/** Who started a job, and with which tool or command. */
 export type JobWriter = ChangeAuthor & { readonly tool: string };
 
-/** The author and the job's name in the history. */
+/** The job's author, and its name in the history. */
 type NamedWriter = JobWriter & { readonly name: string };
 
 export type Jobs = JobRuns & {
-  /** Returns the plan's only job. If there is none, creates it and its change in the history. */
+  /** Returns the plan's job. The first call creates it, together with its change in the history. */
   readonly open: (plan: Plan, writer?: NamedWriter, keyId?: string) => Promise<Job>;
   readonly find: (id: string) => Promise<Job | undefined>;
   readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
   readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
   readonly count: (keyPrint: string) => Promise<number>;
-  /** Lists the keys with running or interrupted jobs. */
+  /** Lists the keys that have running or interrupted jobs. */
   readonly listUnfinished: () => Promise<readonly string[]>;
-  /** Lists jobs that were interrupted recently, or whose process may have died. */
+  /** Lists jobs to resume after a restart: recently active ones that are not finished. */
   readonly listResumable: () => Promise<
     readonly { readonly id: string; readonly key_id: string }[]
   >;
 };
 
-/** A restart resumes jobs that were interrupted within this time. */
+/** How recently a job must have been active to be resumed after a restart. */
 const resumedFor_ms = 10 * 60_000;
 
 export function createJobs(sql: Sql<StateTables>, sources: ClockAndRandom): Jobs {
@@ -112,7 +112,7 @@ async function openJob(
   sources: ClockAndRandom,
 ): Promise<void> {
   const plans = db.selectFrom("plans").select("id").where("id", "=", plan.id);
-  // If the plan was deleted meanwhile, no job is created.
+  // // Throws if the plan has been deleted.
   await plans.executeTakeFirstOrThrow();
   const id = createPrefixedId("job", sources.random);
   const now = sources.clock.now();
@@ -122,11 +122,11 @@ async function openJob(
   const opened = await db
     .insertInto("jobs")
     .values({ ...own, ...whose, ...begun, created_at: now, updated_at: now })
-    // If two processes create it at the same time, the first one's job stays.
+    // // If another process has just created the plan's job, that one is used.
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
-  // A job is one change in the history. If it undoes another job, that job's change is undone.
+  // // A job is a single change in the history. Undoing a job marks that change as undone.
   const undone = await db
     .selectFrom("changes")
     .select("id")
@@ -146,7 +146,7 @@ async function describeJob(
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
   const { sent, done, rejected, ...ended } = await countEnds(db, row.plan_id);
-  // If the job's process died, the results of the sent rows are unknown.
+  // // If the process that ran the job has died, the results of sent rows are unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
   const left = countPlannedWrites(planned) - done - rejected - unknown;
   const counts = { done, rejected, unknown, left };

@@ -5,13 +5,13 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId, type StateDb, type StateTables } from "./tables.ts";
 
-/** Stores plans of bulk changes until they are applied or expire. */
+/** Stores plans of bulk changes, until they are applied or expire. */
 
 export const planOperations = ["upsert", "update", "delete"] as const;
 export type PlanOperation = (typeof planOperations)[number];
 export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflict" | "invalid";
 
-/** The actions that write. Rows with other actions are only reported. */
+/** Actions that write. Rows with other actions are only shown. */
 export const writeActions = ["create", "update", "delete"] as const;
 
 /** Counts the links that a plan would write. */
@@ -20,8 +20,8 @@ export function countPlannedWrites(counts: Plan["counts"]): number {
 }
 
 /**
- * Checks whether errors prevent the plan from being applied. A request can allow invalid rows to be
- * skipped, but not an error of the whole source.
+ * Whether errors prevent the plan from being applied. Invalid rows can be skipped on request, but
+ * errors of the whole source cannot.
  */
 export function isFaulty({
   counts,
@@ -32,30 +32,30 @@ export function isFaulty({
   return problems.some(({ skipped }) => skipped !== true);
 }
 
-/** One row of a plan. Positions count from 0, in the order of execution. */
+/** One row of a plan. Positions start at 0 and give the order of execution. */
 export type PlanRow = {
   readonly position: number;
-  /** The row number in the source, from 1; null if there is no source. */
+  /** The row number in the source, starting at 1; null without a source. */
   readonly row: number | null;
   readonly action: PlanAction;
   readonly link_id: string | null;
   readonly path: string | null;
-  /** The fields to send. */
+  /** The fields to write. */
   readonly fields: JsonObject | null;
-  /** The link at the time of planning. */
+  /** The link when the plan was made. */
   readonly before: JsonObject | null;
-  /** The reason why the row cannot be applied. */
+  /** Why the row cannot be applied. */
   readonly message: string | null;
 };
 
 export type Plan = {
   readonly id: string;
-  /** A hash of the key that created the plan. Other keys cannot see the plan. */
+  /** The hash of the key that created the plan. Other keys cannot see the plan. */
   readonly key_print: string;
-  /** The server that the plan is for. */
+  /** The URL of the server that the plan is for. */
   readonly origin: string;
   readonly operation: PlanOperation;
-  /** The job that this plan would undo. */
+  /** The id of the job that this plan would undo. */
   readonly undoes: string | null;
   readonly counts: Readonly<Record<PlanAction, number>>;
   readonly problems: readonly PlanProblem[];
@@ -64,20 +64,23 @@ export type Plan = {
   readonly request: PlanRequest;
 };
 
-/** The parts of the request that its rows do not show. */
+/** What the request says beyond its rows. */
 export type PlanRequest = {
   /** The changed fields, such as "url to example.com", or the file, such as "from links.csv". */
   readonly about?: string;
   readonly rules?: readonly PlanRule[];
   /** True if invalid rows are skipped. */
   readonly skips_invalid?: true;
-  /** The progress of the undone job when the plan was created. Later rows are not undone. */
+  /**
+   * How far the job to undo had got when this plan was made. Rows that it wrote later are not
+   * undone.
+   */
   readonly undone?: { readonly done: number; readonly left: number };
-  /** Facts about the source, known once its last row was read. */
+  /** Known only after the last row of the source was read. */
   readonly source?: PlanSource;
 };
 
-/** The service that exported the rows, and the fields that were not used. */
+/** The format of an imported file, and its fields that were not used. */
 type PlanSource = {
   readonly format: string | undefined;
   readonly unmapped: readonly {
@@ -88,23 +91,23 @@ type PlanSource = {
   readonly warnings: readonly string[];
 };
 
-/** A change to a field of every link that depends on the field's current value. */
+/** A change to one field of every link, based on the field's value. */
 export type PlanRule = {
   readonly field: string;
   readonly kind: "host" | "text" | "query" | "prefix";
-  /** The replaced text, or the name of a query parameter; empty for a prefix. */
+  /** The text to replace, or the name of a query parameter; empty for a prefix. */
   readonly from: string;
   readonly to: string;
 };
 
 export type PlanProblem = {
-  /** Omitted for problems of the whole source, and for links that filters select. */
+  /** Omitted if the problem concerns the whole source, or a link that was selected by filters. */
   readonly row?: number;
-  /** The link's path or id, if no row of the source names the link. */
+  /** The link's path or id, for a link that is not from a row of the source. */
   readonly link?: string;
   readonly field?: string;
   readonly message: string;
-  /** Set for a row that is skipped. */
+  /** Set if the row is skipped. */
   readonly skipped?: true;
 };
 
@@ -122,24 +125,26 @@ export type RowPage = {
   readonly actions?: readonly PlanAction[];
   /** Selects rows from this position on. */
   readonly from?: number;
-  /** How many of the selected rows to skip. */
   readonly offset?: number;
   readonly limit: number;
 };
 
 type WriteState = Sql<StateTables>["write"];
 
-/** The time in which a person can apply a plan. */
+/** How long a plan can be applied. */
 const lasts_ms = 60 * 60_000;
-/** Longer than reading from the slowest server takes. Only killed processes leave drafts behind. */
+/**
+ * How long drafts are kept: longer than the slowest server takes. Only processes that died leave
+ * drafts behind.
+ */
 const draftLasts_ms = 24 * lasts_ms;
-/** The time in which a job can be resumed or undone. */
+/** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
-/** The maximum number of unapplied plans per key, to limit what a key can store. */
+/** The maximum number of unapplied plans per key, to limit a key's use of storage. */
 const mostIdle = 20;
-/** Replaces a plan's counts until they are known. */
+/** Marks a plan that is still a draft, in place of its counts. */
 const draft = "";
-/** Small batches, so that other writers do not wait long. */
+/** Small batches, so that other writes do not wait long. */
 const batchRows = 500;
 
 export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Plans {
@@ -152,7 +157,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         const created_at = clock.now();
         return { created_at, expires_at: created_at + length_ms };
       };
-      // If the plan is never finished, its rows are found through this draft and deleted with it.
+      // // If saving fails midway, the draft's expiry ensures that its rows are deleted.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
         await dropPlan(write, begun.id);
@@ -188,7 +193,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   };
 }
 
-/** Inserts rows. Returns the number of rows by action. */
+/** Inserts rows, and returns their number by action. */
 async function insertRows(
   write: WriteState,
   plan_id: string,
@@ -202,7 +207,7 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // Rows in memory arrive without a pause, so let other work run.
+    // // Let other work run, because rows that are already in memory arrive without a pause.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);
@@ -224,7 +229,7 @@ async function insertBatch(
   await write((db) => db.insertInto("plan_rows").values(values).execute());
 }
 
-/** A plan whose counts may not be known yet. */
+/** A plan, or a draft without counts. */
 type PlanDraft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
 
 async function savePlan(
@@ -242,7 +247,7 @@ async function savePlan(
 }
 
 /**
- * Deletes expired plans, and jobs that are too old to be undone. Runs before a new plan is saved.
+ * Deletes expired plans, jobs that are too old to be undone, and the key's oldest unapplied plans.
  */
 async function dropOld(
   { db, write }: Sql<StateTables>,
@@ -278,7 +283,7 @@ async function dropPlan(write: WriteState, id: string): Promise<void> {
 
 export function readPlan(stored: StateTables["plans"]): Plan {
   const { counts, problems, operation, request, ...rest } = stored;
-  // We wrote this JSON when the plan was saved.
+  // // `savePlan` wrote this JSON.
   return {
     ...rest,
     request: JSON.parse(request) as PlanRequest,

@@ -6,7 +6,7 @@ import {
 } from "../sql/migrate.ts";
 import type { Engine } from "../sql/sql.ts";
 
-/** The SQL statements that create the state's tables, and the list of tables to copy. */
+/** The SQL that creates the state's tables, and the list of tables to copy. */
 
 const changeNumber = {
   sqlite: "integer primary key autoincrement",
@@ -16,8 +16,8 @@ const changeNumber = {
 const changeKey = { sqlite: "", postgres: "primary key (realm, number)," } as const;
 
 /**
- * The tables. Expiry columns have an index, because a scan would lock rows that other processes
- * write.
+ * Tables with an expiry have an index on it, because deleting with a scan would lock rows that
+ * other processes write.
  */
 const keyTables = (engine: Engine) => [
   `create table secrets (
@@ -137,8 +137,8 @@ const historyTables = (engine: Engine) => [
 ];
 
 /**
- * The state's migrations. The store has its own table of migrations, because both may share a
- * PostgreSQL database.
+ * The state's migrations. They are recorded in a table of their own, because the state and the
+ * store may share a PostgreSQL database.
  */
 export const stateMigrations: Migrations = {
   table: "state_migrations",
@@ -153,7 +153,7 @@ export const stateMigrations: Migrations = {
 
 export const stateDatabase: KnownDatabase = {
   file: "state.db",
-  // "WAYS" in the file's header.
+  // // "WAYS" in the header of the SQLite file.
   applicationId: 0x57415953,
   migrations: stateMigrations,
   tables: [
@@ -165,7 +165,6 @@ export const stateDatabase: KnownDatabase = {
     { name: "jobs", key: ["number"], leaves: ["number"] },
     { name: "changes", key: ["realm", "number"], leaves: ["number"] },
   ],
-  // Rows of this table expire within an hour. They contain the IP addresses of people who signed
-  // in.
+  // // Contains the IP addresses of users who signed in. Its rows expire within an hour.
   left: ["uses"],
 };

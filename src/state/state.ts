@@ -14,7 +14,7 @@ import type { StateTables } from "./tables.ts";
 
 export { isFull, isInDoubt, readOutage } from "../sql/faults.ts";
 
-/** The data that Waypost stores between calls, for its own server or a remote one. */
+/** The data that Waypost keeps between calls, for its own server or for a remote one. */
 export type State = {
   readonly approvals: Approvals;
   readonly counters: Counters;
@@ -22,11 +22,11 @@ export type State = {
   readonly jobs: Jobs;
   readonly history: History;
   readonly kept: ExpiringValues;
-  /** Returns a secret that all processes share, and creates it if necessary. */
+  /** Returns a secret that all processes share. The first call creates it. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Deletes expired rows. */
   readonly removeEnded: () => Promise<void>;
-  /** Checks whether the database has this version's tables. Throws if it cannot be read. */
+  /** Whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   readonly countWrites: Sql<StateTables>["countWrites"];
   readonly close: () => Promise<void>;
@@ -34,7 +34,7 @@ export type State = {
 
 const secretBytes = 32;
 
-/** Opens the state in a file of its own. */
+/** Opens a state that has its own SQLite file. */
 export async function openStateFile(
   path: string,
   sources: ClockAndRandom,
@@ -46,12 +46,12 @@ export async function openStateFile(
   return openState(sql, sources, mustExist);
 }
 
-/** Updates the tables to this version without opening the state. */
+/** Migrates the tables to this version without opening the state. */
 export function migrateState(sql: Sql<StateTables>, mustExist = false): Promise<void> {
   return migrate(sql, stateMigrations, mustExist);
 }
 
-/** Opens the state. With `mustExist`, throws NotMigrated if the tables do not exist yet. */
+/** Opens the state. With `mustExist`, a database without tables is an error (NotMigrated). */
 export async function openState(
   sql: Sql<StateTables>,
   sources: ClockAndRandom,
@@ -84,7 +84,7 @@ export async function openState(
   };
 }
 
-/** Small batches, so that other writers do not wait long. */
+/** Small batches, so that other writes do not wait long. */
 const mostAtOnce = 200;
 
 async function deleteOld(
@@ -112,7 +112,7 @@ async function readSecret(
   const known = await secrets.executeTakeFirst();
   if (known !== undefined) return Buffer.from(known.value, "base64url");
   const value = Buffer.from(random.bytes(secretBytes)).toString("base64url");
-  // If two processes create the secret at the same time, the first one's stays.
+  // // If another process creates the secret first, that one is used.
   await write(async (inner) => {
     const insert = inner.insertInto("secrets").values({ name, value });
     await insert.onConflict((conflict) => conflict.column("name").doNothing()).execute();

@@ -8,29 +8,35 @@ export type StateTables = {
   secrets: { name: string; value: string };
   approvals: {
     id: string;
-    /** The hash of the request: key, tool, arguments, target and the target's state. */
+    /**
+     * The hash of everything the approval covers: key, tool, arguments, target and its current
+     * state.
+     */
     digest: string;
-    /** A hash of the requesting key; empty for an approval by token. */
+    /** The hash of the requesting key; empty for an approval by token. */
     key_print: string;
     /** The hash of the PIN that the approval page requires; null for none. */
     pin: string | null;
     channel: "page" | "sealed";
-    /** `used` once the request was carried out, `told` once the assistant got the rejection. */
+    /**
+     * `used` once the approved request has run, `told` once the assistant has received the
+     * rejection.
+     */
     status: "waiting" | "approved" | "used" | "declined" | "told";
-    /** The preview shown to a person, as JSON. */
+    /** The preview of the request, as JSON. */
     preview: string;
     created_at: number;
     expires_at: number;
   };
-  /** One row for each use that counts toward a limit (see `counters.ts`). */
+  /** One row per use that counts toward a limit (see `counters.ts`). */
   uses: {
     id: Generated<number>;
     kind: string;
     subject: string;
-    /** The time of the use, or the earliest time allowed for a waiting use. */
+    /** When the use happened or, while it waits, when it will be allowed. */
     at: number;
   };
-  /** Expiring values as JSON (see `expiring-values.ts`). */
+  /** The values of `expiring-values.ts`, as JSON. */
   kept_values: { kind: string; key: string; owner: string; value: string; expires_at: number };
   plans: {
     id: string;
@@ -38,7 +44,7 @@ export type StateTables = {
     origin: string;
     operation: string;
     undoes: string | null;
-    /** These three are JSON. */
+    /** As JSON, like the next two columns. */
     request: string;
     counts: string;
     problems: string;
@@ -52,13 +58,13 @@ export type StateTables = {
     action: string;
     link_id: string | null;
     path: string | null;
-    /** Both are JSON. */
+    /** As JSON, like the next column. */
     fields: string | null;
     before: string | null;
     message: string | null;
-    /** The row's status after the plan was applied; null if the row was not sent. */
+    /** The row's status in its job; null if it was not sent. */
     status: "sent" | "done" | "rejected" | "unknown" | null;
-    /** The existing or new link, and the server's message. */
+    /** The written link's id, and in the next column the server's message. */
     result_id: string | null;
     result: string | null;
     /** Fields of the written link that the row does not set, as JSON. */
@@ -71,32 +77,30 @@ export type StateTables = {
     plan_id: string;
     key_print: string;
     state: "open" | "done" | "cancelled";
-    /** The reason why the last run ended early. */
+    /** Why the last run ended early. */
     message: string | null;
-    /**
-     * The process that runs the job until `runs_until`. Afterwards, any process may resume the job.
-     */
+    /** The process that runs the job until `runs_until`. After that, any process may resume it. */
     runner: string | null;
     runs_until: number;
     created_at: number;
     updated_at: number;
     /**
-     * The key's id in the service; empty for a remote server's key. Null if a restart must not
-     * resume the job.
+     * The key's id in the store, or empty for a remote server's key. Null if the job must not be
+     * resumed after a restart.
      */
     key_id: string | null;
     /** The project whose history contains the job, as in `changes`; null for none. */
     realm: string | null;
   };
   changes: {
-    /** Numbers changes in the order of their start, independent of clocks. */
+    /** Numbers changes in the order of their start, even if a clock is wrong. */
     number: Generated<number>;
     id: string;
     at: number;
-    /** The project, or the server's URL if a remote server names no project. */
+    /** The project, or the URL of a remote server that does not say which project it is. */
     realm: string;
     key_print: string;
-    /** The name that the client reports. */
+    /** The client's own name for itself. */
     client: string | null;
     tool: string;
     kind: string;
@@ -104,13 +108,13 @@ export type StateTables = {
     target_key: string | null;
     name: string | null;
     state: "begun" | "done";
-    /** JSON. */
+    /** As JSON. */
     effects: string;
-    /** The effects that cannot be undone. */
+    /** What cannot be undone, or why a job ended. */
     note: string | null;
     undoes: string | null;
     undone_by: string | null;
-    /** The length of the effects, in characters. */
+    /** The length of `effects` in characters. */
     size: number;
   };
 };
@@ -119,7 +123,7 @@ export type StoredJob = Selectable<StateTables["jobs"]>;
 
 const idBytes = 16;
 
-/** Creates a random id that cannot be guessed. The prefix distinguishes it from other ids. */
+/** Creates an id that cannot be guessed, such as `plan_…`. */
 export function createPrefixedId(
   kind: "plan" | "job" | "export" | "change",
   random: Random,

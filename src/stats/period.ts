@@ -1,24 +1,24 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import { day_ms, hour_ms } from "./visit.ts";
 
-/** The requested period of time for statistics. */
+/** A period of time for statistics. */
 export type Period = {
   readonly from: number;
-  /** The first moment after the period. */
+  /** The end, which is not part of the period. */
   readonly to: number;
-  /** The number of local days. Undefined if the period starts or ends within a day. */
+  /** The number of local days, or undefined if the period does not consist of whole days. */
   readonly days: number | undefined;
 };
 
-/** The invalid bound, or what is wrong with both bounds together. */
+/** The bound that is invalid, or what is wrong with the two bounds together. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
-/** The length of the default period: today and the six days before. */
+/** The length of the default period, which ends with today. */
 const usualDays = 7;
 const mostDays = 3700;
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Parses a period. A date means a whole day, so `to` is the last day of the period. */
+/** Parses a period. A date stands for the whole day, so the day in `to` is included. */
 export function readPeriod(
   bounds: { readonly from?: string | undefined; readonly to?: string | undefined },
   zone: TimeZone,
@@ -40,7 +40,7 @@ export function readPeriod(
   return { from: start, to: end, days: (Date.parse(to) - Date.parse(from)) / day_ms + 1 };
 }
 
-/** Extends a period to whole hours, because visits are counted by the hour. */
+/** Extends a period to whole hours, because visits are counted per hour. */
 function widen({ from, to, days }: Period): Period {
   const [first, last] = [Math.floor(from / hour_ms), Math.ceil(to / hour_ms)];
   return { from: first * hour_ms, to: last * hour_ms, days };
@@ -52,9 +52,9 @@ export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period
   return { from: startDay(moveDate(writeDate(from, zone), -days), zone), to: from, days };
 }
 
-/** Returns the first moment of a date. Some days have no midnight, because clocks skip it. */
+/** Returns the first moment of a date, which is not always midnight, because clocks may skip it. */
 function startDay(date: string, zone: TimeZone): number {
-  // Years with more than four digits cannot be parsed, and have no visits.
+  // // A year with more than four digits cannot be parsed, but has no visits either.
   return parseLocalTime(date, zone) ?? Date.parse(date);
 }
 
@@ -63,24 +63,22 @@ function moveDate(date: string, days: number): string {
   return moved;
 }
 
-/** Formats the local date of a moment, such as `2026-11-16`. */
+/** Formats the local date of a time, such as `2026-11-16`. */
 export function writeDate(time: number, zone: TimeZone): string {
   return writeLocalTime(time, zone).slice(0, 10);
 }
 
-/**
- * Formats both bounds. For whole days, `to` is the last day; otherwise it is the end of the period.
- */
+/** Formats both bounds. If the period consists of whole days, `to` is its last day. */
 export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
   if (days === undefined) return { from: writeLocalTime(from, zone), to: writeLocalTime(to, zone) };
   return { from: writeDate(from, zone), to: writeDate(to - 1, zone) };
 }
 
-/** A period can be split into these. */
+/** The steps into which a period can be split. */
 const stepNames = ["hour", "day", "week", "month"] as const;
 export type StepName = (typeof stepNames)[number];
 
-/** One hour, day, week or month. It ends where the next one starts, or at the end of the period. */
+/** One hour, day, week or month. It ends where the next step starts, or with the period. */
 export type Step = { readonly key: string; readonly start: number };
 
 export function isStep(by: string): by is StepName {
@@ -88,7 +86,7 @@ export function isStep(by: string): by is StepName {
 }
 
 /**
- * Lists the first `most` steps of a period. Hours are hours of UTC, because visits are stored that
+ * Lists the first `most` steps of a period. Hours are UTC hours, because visits are counted that
  * way. In a time zone with a half-hour offset, they start at half past.
  */
 export function listSteps(
@@ -119,7 +117,7 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
   return { key: name === "month" ? first.slice(0, 7) : first, next };
 }
 
-/** The maximum number of days in a step. */
+/** The maximum number of days per step. */
 const mostDaysOf = { day: 1, week: 7, month: 31 };
 
 /** Returns the first date of the step that contains this date. */
@@ -128,7 +126,6 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
     case "day":
       return date;
     case "week": {
-      // Weeks start on Monday.
       const weekday = (new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7;
       return moveDate(date, -weekday);
     }
@@ -138,9 +135,9 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 }
 
 /**
- * Returns the steps of the previous period for comparison with these steps. They have the same
- * dates or clock times, shifted by the length of the period. Together they cover the whole previous
- * period. If clocks skip the hour of a step, the step is omitted.
+ * Returns the steps of the previous period that correspond to these steps. Their dates or clock
+ * times are shifted by the period's length, and together they cover the whole previous period. A
+ * step whose hour is skipped by clocks is omitted.
  */
 export function moveSteps(
   steps: readonly Step[],
@@ -150,7 +147,7 @@ export function moveSteps(
   const end = findHour(before.to);
   let latest = findHour(before.from);
   const starts = steps.map(({ start }) => {
-    // When clocks are set back, local times occur twice.
+    // // Local times occur twice when clocks are set back, so keep the steps in order.
     latest = Math.max(latest, findHour(findEarlier(start, name, period, zone)));
     return latest;
   });
@@ -160,7 +157,7 @@ export function moveSteps(
   });
 }
 
-/** Returns the first full hour at or after a moment. */
+/** Rounds a time up to a full hour. */
 function findHour(time: number): number {
   return Math.ceil(time / hour_ms) * hour_ms;
 }
@@ -174,7 +171,7 @@ function findEarlier(time: number, name: StepName, period: Period, zone: TimeZon
   return parseLocalTime(`${date}T${clock.slice(0, -1)}`, zone) ?? startDay(date, zone);
 }
 
-/** Finds the step that contains a moment. Earlier moments belong to the first step. */
+/** Finds the step that contains this time. Times before the first step belong to it. */
 export function findStep(steps: readonly Step[], time: number): Step | undefined {
   return steps.findLast(({ start }) => start <= time) ?? steps[0];
 }

@@ -1,6 +1,6 @@
 import type { VisitEvent } from "./visit.ts";
 
-/** The number of visits of each kind. */
+/** The number of visits by kind. */
 export type Sum = Readonly<Record<VisitEvent, number>>;
 
 export const noVisits: Sum = { click: 0, open: 0, install: 0 };
@@ -27,7 +27,7 @@ export function isNone({ click, open, install }: Sum): boolean {
   return click + open + install === 0;
 }
 
-/** Compares two rows. Most clicks come first, then most opens and installs, then the lower key. */
+/** Compares two sums: by most clicks, then most opens, then most installs, then by key. */
 export function compareSums(
   [key, sum]: readonly [string, Sum],
   [otherKey, other]: readonly [string, Sum],

@@ -1,7 +1,8 @@
 import type { Platform } from "../visit/decide-visit.ts";
 
 /**
- * One counted visit. It has no IP address, no user agent and nothing else that identifies a person.
+ * One counted visit. It contains no IP address, no user agent and nothing else that identifies a
+ * person.
  */
 export type CountedVisit = {
   readonly projectId: string;
@@ -12,8 +13,8 @@ export type CountedVisit = {
 } & VisitFacts;
 
 /**
- * The kind of a visit. A click is a person's visit. Apps report an open or an install that a link
- * caused.
+ * The kind of a visit. A click is a visit to the link itself. Opens and installs that a link caused
+ * are reported by apps.
  */
 export type VisitEvent = "click" | "open" | "install";
 
@@ -21,35 +22,34 @@ export type VisitEvent = "click" | "open" | "install";
 export type VisitFacts = {
   readonly platform: Platform;
   readonly source: VisitSource;
-  /** Two capital letters; undefined if unknown. */
+  /** Two uppercase letters; undefined if unknown. */
   readonly country?: string | undefined;
   /** The host of the page that the visitor came from. */
   readonly referrer?: string | undefined;
 };
 
 /**
- * The way in which the visitor opened the link: its own URL, a short URL, its QR code, or the
- * button on its page. `reported` is an install that only the app reported, without a visit known to
- * Waypost.
+ * How the visitor opened the link: by its URL, its short URL, its QR code, or the button on its
+ * page. `reported` is an install that is known only from the app.
  */
 export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
 
-/** Each press of a page's button follows a click, so totals do not count it. */
+/** A press of the page's button. Totals do not include it, because a click was counted before. */
 export const pressSource: VisitSource = "button";
-/** The sum of all hosts that are not stored separately. Real hosts contain a dot. */
+/** Counts all hosts that are not stored separately. Real hosts contain a dot. */
 export const otherReferrers = "other";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
-/** All days of UTC have this length. */
+/** The length of a UTC day, which is always the same. */
 export const day_ms = dayHours * hour_ms;
-/** The columns of a counter, one for each hour of its day. */
+/** The columns of a counter for the hours of its day. */
 export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_${hour}` as const);
 export type HourColumn = (typeof hourColumns)[number];
 
 /**
- * Each property's usual value. Visits are counted in total and by property, but usual values have
- * no counter. Their number is the total minus the other values. That halves the writes.
+ * Each property's most common value. Visits are counted in total and by value, except for these
+ * values. Their count is the total minus all other values, which halves the number of writes.
  */
 export const usualValues = {
   platform: "desktop",
@@ -58,44 +58,39 @@ export const usualValues = {
   referrer: "direct",
 } as const;
 export type VisitFact = keyof typeof usualValues;
-/**
- * A property with counters of its own. Months have totals of their own, so that reports read fewer
- * rows.
- */
+/** What a counter counts by. Months have their own totals, so that reports read fewer rows. */
 export type Dimension = VisitFact | "total" | "month";
 
-/**
- * Returns the first day of the UTC month that contains the given day. Days are counted since 1970.
- */
+/** Returns the first day of a day's month (UTC). Days are counted since 1970. */
 export function findMonth(day: number): number {
   const date = new Date(day * day_ms);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / day_ms;
 }
 
-/** Identical visits within one hour, which are counted together. */
+/** Visits with the same properties in the same hour, which are counted together. */
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
-  /** Hours since 1970. */
+  /** In hours since 1970. */
   readonly hour: number;
-  /** The counters that the visit increases. */
+  /** The counters to increase. */
   readonly values: readonly (readonly [Dimension, string])[];
-  /** True if the visit increases the link's number of clicks. */
+  /** True if the visit also increases the link's number of clicks. */
   readonly isClick: boolean;
-  /** Identifies this kind within its project. */
+  /** Identifies the kind within its project. */
   readonly key: string;
 };
 
-/** The visits of a link that are not in the database yet. */
+/** A link's visits that are not in the database yet. */
 export type LinkVisits = {
   readonly projectId: string;
   readonly linkId: string;
-  /** The number of clicks among these visits. */
+  /** How many of these visits are clicks. */
   readonly clicks: number;
   readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
 };
 
 /**
- * Orders links for writing. A fixed order prevents deadlocks between two processes. If links are
- * sorted before they are split into batches, the rows of one batch are near each other.
+ * Orders links before writing. The fixed order prevents deadlocks between processes, and keeps the
+ * rows of one batch close together.
  */
 export function compareLinks(
   { linkId: one }: Pick<LinkVisits, "linkId">,
@@ -118,7 +113,7 @@ export function describeVisit({
   );
 }
 
-/** Returns the same visit, counted under the sum of other hosts. */
+/** Returns the same kind, counted under `other` instead of its host. */
 export function withOtherReferrer(kind: VisitKind): VisitKind {
   const values = kind.values.filter(([dimension]) => dimension !== "referrer");
   return makeKind(kind, [...values, ["referrer", otherReferrers]]);

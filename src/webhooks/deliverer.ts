@@ -8,7 +8,7 @@ import { sendMessage, type SendOptions } from "./send-message.ts";
 
 type DelivererOptions = SendOptions & {
   readonly store: Pick<Store, "db" | "write">;
-  /** Moves events of jobs and approvals to the outbox. */
+  /** Moves events about jobs and approvals to the outbox. */
   readonly collect: () => Promise<void>;
   /** Reports an unexpected error to the operator. */
   readonly report: (error: unknown) => unknown;
@@ -18,28 +18,28 @@ export type Deliverer = ReturnType<typeof createDeliverer>;
 
 const pollInterval_ms = 1000;
 const webhooksAtOnce = 48;
-/** The number of concurrent requests to one webhook. */
+/** The maximum number of concurrent requests to one webhook. */
 const eventsAtOnce = 8;
-/** The time for which running requests may continue after the process was asked to stop. */
+/** How long pending requests may continue when the process stops. */
 const finish_ms = 3000;
 
 const firstWait_ms = 5000;
 const waitFactor = 3;
 const longestWait_ms = 2 * 60 * 60 * 1000;
-/** The time after the first failed attempt when an event is given up. */
+/** How long an event is retried after its first failed attempt. */
 const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 
 const patient = { isPatient: true };
 
 export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
-  /** The numbers of attempts, and of events that failed permanently. */
+  /** The results of attempts. An event is given up when no more attempts follow. */
   const counts = { delivered: 0, failed: 0, given_up: 0 };
   const running = new Set<Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
-  /** Set when the process stops. No further batch starts. */
+  /** True once the process is stopping. No further batch starts. */
   let isStopping = false;
-  /** Aborts running requests. */
+  /** Aborts pending requests. */
   const breaking = new AbortController();
 
   /** Reports an error, unless the database is locked or unreachable. */
@@ -55,7 +55,10 @@ export function createDeliverer(options: DelivererOptions) {
     }
   }
 
-  /** Delivers in batches. Between batches, the webhook may be deleted or its project suspended. */
+  /**
+   * Delivers in batches. Each batch claims the webhook again, because it may have been deleted or
+   * its project suspended.
+   */
   async function deliverTo(key: WebhookKey): Promise<void> {
     for (let isMore = true; isMore && !isStopping;) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
@@ -67,7 +70,10 @@ export function createDeliverer(options: DelivererOptions) {
     }
   }
 
-  /** Returns the event with its result, or nothing if the process interrupted the attempt. */
+  /**
+   * Tries to deliver an event. Returns the event with its result, or nothing if the attempt was
+   * aborted because the process stops.
+   */
   async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable) {
     const fault = await sendMessage(delivery, webhook, options, breaking.signal);
     if (fault !== null && breaking.signal.aborted) return [];
@@ -78,11 +84,10 @@ export function createDeliverer(options: DelivererOptions) {
   }
 
   return {
-    /** Checks for due events until the process stops. */
     watch: () => {
       stopWatching = repeatEvery(pollInterval_ms, setAlarm, () => startDue().catch(note));
     },
-    /** Resolves when all due events have been attempted. */
+    /** Resolves when every due event has been attempted. */
     deliverDue: async () => {
       await startDue();
       await Promise.all(running);

@@ -21,8 +21,8 @@ import {
 import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
 
 /**
- * Sends a message once, with a signature as in standardwebhooks.com (`v1`). Receivers are public
- * servers, or are in networks that the operator allows.
+ * Sends one message, signed as standardwebhooks.com specifies (`v1`). Receivers must be public
+ * servers, or in networks that the operator allows.
  */
 
 export type SendOptions = {
@@ -34,14 +34,16 @@ export type SendOptions = {
 type WebhookMessage = Pick<DeliveryTable, "event_id" | "body">;
 
 const secretPrefix = "whsec_";
-/** The limit for DNS lookup, connection and response together. */
+/** The timeout for DNS lookup, connection and response together. */
 const attempt_ms = 10_000;
 
 export function createSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(32)).toString("base64");
 }
 
-/** Sends a message. Returns null if the receiver accepts it, or the reason for the failure. */
+/**
+ * Sends a message. Returns null if the receiver accepted it, or else the reason for the failure.
+ */
 export async function sendMessage(
   message: WebhookMessage,
   receiver: Pick<WebhookTable, "url" | "secret">,
@@ -57,7 +59,7 @@ export async function sendMessage(
     const headers = writeHeaders(message, receiver.secret, clock.now());
     const request = { url, method: "POST", headers, body: message.body };
     const response = await sendPinned(request, addresses, reach, signal);
-    // Only the status of the response matters.
+    // // Only the status code matters, so the body is not read.
     response.on("error", () => undefined).destroy();
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return null;
@@ -71,8 +73,8 @@ export async function sendMessage(
 }
 
 /**
- * Formats the signature headers. The timestamp is that of this attempt, so that old messages cannot
- * be replayed.
+ * Returns the headers with the signature. It covers the time of this attempt, so that receivers can
+ * reject replayed messages.
  */
 function writeHeaders({ event_id: id, body }: WebhookMessage, secret: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
@@ -97,8 +99,8 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * Returns the fault of a new webhook's URL, as the end of a sentence. The IP addresses of a host
- * name can change, so they are only checked at each attempt.
+ * Returns what is wrong with a new webhook's URL, as the end of a sentence. A host name's IP
+ * addresses may change, so they are checked at every attempt instead.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
@@ -107,7 +109,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   if (parsed.hash !== "") return "can't have a fragment";
   const { hostname } = parsed;
   const addresses = listKnownAddresses(hostname);
-  // The host name may belong to an allowed network.
+  // // The host name may resolve to an IP address in an allowed network.
   if (addresses.length === 0 && networks.length > 0) return undefined;
   if (addresses.length === 0 || addresses.some(reachReceivers(networks).isPublic)) {
     return findPublicFault(parsed, addresses);
@@ -115,7 +117,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;
 }
 
-/** The addresses of a host that are known without a lookup. */
+/** Lists the host's IP addresses that are known without a lookup. */
 function listKnownAddresses(hostname: string): readonly string[] {
   const literal = normalizeAddress(dropBrackets(hostname));
   if (literal !== undefined) return [literal];
@@ -123,8 +125,8 @@ function listKnownAddresses(hostname: string): readonly string[] {
 }
 
 /**
- * Finds the fault of a URL outside of the allowed networks, where plain HTTP and unusual ports are
- * rejected.
+ * Returns what is wrong with a public receiver's URL. Plain HTTP and unusual ports are allowed only
+ * in the operator's networks.
  */
 function findPublicFault(url: URL, addresses: readonly string[]): string | undefined {
   if (addresses.length > 0 && !addresses.some(isPublicAddress)) return undefined;
@@ -134,8 +136,7 @@ function findPublicFault(url: URL, addresses: readonly string[]): string | undef
 }
 
 /**
- * Describes how to fix the fault with a setting, without a final period. Returns undefined for
- * other faults.
+ * Suggests a setting that fixes the fault, without a final period. Returns undefined if none does.
  */
 export function findFix(fault: string | null): string | undefined {
   if (fault !== noPublicHost) return undefined;
