@@ -118,7 +118,7 @@ export function chooseVisit<One extends CandidateVisit>(
   const { marks } = install;
   if (others.some((other) => other.visit.linkId !== visit.linkId)) return undefined;
   const isWhole = areAllKnown(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
-  // // Visits of other links from this IP address suggest that several people use it.
+  // Visits of other links from this IP address suggest that several people use it.
   const isCrowded = visits.some(
     (other) => other.linkId !== visit.linkId && isSamePlace(install, other),
   );
@@ -146,13 +146,13 @@ function rate<One extends CandidateVisit>(
 ): readonly RatedVisit<One>[] {
   const isPhone = visit.marks.device !== undefined;
   if (!isPhone || isAnother(install.marks, visit.marks)) return [];
-  // // Models, languages and time zones can be guessed, so the IP address must match too.
+  // Models, languages and time zones can be guessed, so the IP address must match too.
   if (!isSamePlace(install, visit)) return [];
   const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
   const sum = alike.reduce((total, name) => total + points[name], 0);
   const isShared = isFromShared(install);
   const score = sum + (isShared ? 0 : addressPoints);
-  // // A shared IP address proves little, so all decisive properties must be known and equal.
+  // A shared IP address proves little, so all decisive properties must be known and equal.
   const isKnown = !isShared || areAllKnown(alike);
   return isKnown && score >= leastPoints ? [{ visit, score, alike }] : [];
 }

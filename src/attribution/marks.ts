@@ -68,7 +68,7 @@ export function readInstance(fingerprint: Readonly<Record<string, unknown>>): st
   const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>
     readText(fingerprint[name]),
   );
-  // // Phones without an IDFV send zeros.
+  // Phones without an IDFV send zeros.
   return /^[\da-f-]{36}$/i.test(phone) && /[1-9a-f]/i.test(phone)
     ? JSON.stringify([phone.toLowerCase(), ...app])
     : undefined;

@@ -25,7 +25,7 @@ export async function writeArchive(
       yield* createReadStream(path);
       yield Buffer.alloc(countPadding(size));
     }
-    // // A tar file ends with two blocks of zeros.
+    // A tar file ends with two blocks of zeros.
     yield Buffer.alloc(2 * blockBytes);
   }
   await pipeline(Readable.from(write()), createGzip(), output, { signal });
@@ -47,7 +47,7 @@ export async function extractArchive(
   { largest, signal }: ExtractOptions,
 ): Promise<readonly EntryHeader[]> {
   const unpacked = createGunzip();
-  // // An error also reaches the loop that reads the unpacked bytes.
+  // An error also reaches the loop that reads the unpacked bytes.
   const unpacking = pipeline(packed, unpacked, { signal }).catch(() => undefined);
   const chunks: AsyncIterator<Buffer> = unpacked[Symbol.asyncIterator]();
   const take = createByteReader(chunks);
@@ -69,7 +69,7 @@ export async function extractArchive(
       await pipeline(Readable.from(take(header.size)), file, { signal });
       await joinBytes(take(countPadding(header.size)));
     }
-    // // Read to the end, where the checksum is.
+    // Read to the end, where the checksum is.
     for (let isEnd = false; !isEnd;) isEnd = (await chunks.next()).done === true;
   } catch (error) {
     throw explainUnread(error);

@@ -48,7 +48,7 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
   const counts: CopiedCount[] = [];
   for (const table of tables) {
     for await (const rows of readPages(from, table)) {
-      // // SQLite calls are synchronous, so Ctrl-C only has an effect during a pause.
+      // SQLite calls are synchronous, so Ctrl-C only has an effect during a pause.
       await setImmediate();
       signal.throwIfAborted();
       addRows(digest, rows);
@@ -108,7 +108,7 @@ async function* readPages(
   const keys = sql.join(key.map((column) => sql.ref(column)));
   let rest = sql``;
   for (let limit = firstRows; ;) {
-    // // The keys are named too, because SQLite's `*` does not include its own row number.
+    // The keys are named too, because SQLite's `*` does not include its own row number.
     const { rows } = await sql<CopiedRow>`
       select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
       order by ${keys} limit ${limit}

@@ -35,7 +35,7 @@ export async function stopWrites(
   }
   if (readEngine(db) === "sqlite") return;
   await limitLockWaits(db);
-  // // This transaction is idle while the rows are written to the other database.
+  // This transaction is idle while the rows are written to the other database.
   await sql.raw("set local idle_in_transaction_session_timeout = 0").execute(db);
   await sql`
     create function waypost_moved() returns trigger language plpgsql as

@@ -58,7 +58,7 @@ export function readHeader(header: Buffer): EntryHeader | undefined {
     : Number.parseInt(get("size"), 8);
   const mtime_s = Number.parseInt(get("mtime"), 8);
   if (!Number.isSafeInteger(size) || !Number.isSafeInteger(mtime_s)) return undefined;
-  // // Programs that pack a whole folder write `./` before the name.
+  // Programs that pack a whole folder write `./` before the name.
   return { name: get("name").replace(/^\.\//, ""), size, mtime_s };
 }
 

@@ -99,7 +99,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = keyBudgets[budget];
-      // // No maximum, because only keys in the database are counted.
+      // No maximum, because only keys in the database are counted.
       const whole = { limit, window_ms, step: limit / 20, most: Infinity };
       return spendFrom(windows.open(budget, `${keyId} ${budget}`, whole), whole);
     },
@@ -142,7 +142,7 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // // Keep what other processes reported, because their windows may end later.
+      // Keep what other processes reported, because their windows may end later.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
       const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };
@@ -200,7 +200,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await exchange(windows);
       return true;
     } catch {
-      // // Requests already report database problems.
+      // Requests already report database problems.
       failedAt = clock.monotonic();
       return false;
     }

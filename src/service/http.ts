@@ -67,7 +67,7 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
 /** Returns the complete URL with dot segments resolved, or undefined for an invalid URL. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
-  // // Most URLs need no parsing. Parsing takes as long as checking a key.
+  // Most URLs need no parsing. Parsing takes as long as checking a key.
   if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }
@@ -112,7 +112,7 @@ export async function readText(
 function sendReply(response: ServerResponse, reply: ApiReply, requestId: string): void {
   const { status, headers } = reply;
   const text = writeBody(reply);
-  // // A flat list, because copying the headers object to add one header would be slow.
+  // A flat list, because copying the headers object to add one header would be slow.
   const sent = [requestIdHeader, requestId];
   for (const name in headers) sent.push(name, headers[name] ?? "");
   if (text !== null) sent.push("content-length", String(Buffer.byteLength(text)));

@@ -237,7 +237,7 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // // Requests already report database problems. The keys' next use is recorded again.
+        // Requests already report database problems. The keys' next use is recorded again.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

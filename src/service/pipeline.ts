@@ -61,11 +61,11 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const parameters = readParameters(url);
 
   const spend = async (budget: AddressBudgetName): Promise<void> => {
-    // // Calls from this process have no IP address, and no limit per IP address.
+    // Calls from this process have no IP address, and no limit per IP address.
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);
-  // // Counted before the key check, so that attempts to guess a key count too.
+  // Counted before the key check, so that attempts to guess a key count too.
   if (addressBudget !== undefined) await spend(addressBudget);
   const caller = await authenticate(request, parameters, endpoint.auth, keys);
   if (isApiKey(caller)) {
@@ -77,7 +77,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
 
   const { list, named, ignored: filters } = readQuery(parameters, endpoint);
   const { body, ignored: fields, faults } = await readBody(request, endpoint);
-  // // A set, because a retried transaction repeats its warnings.
+  // A set, because a retried transaction repeats its warnings.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -298,7 +298,7 @@ type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
 /** Lists the path itself, and the patterns with an id as the last or second-to-last segment. */
 function listPatterns(path: string): readonly Pattern[] {
-  // // A path with the parameter's own name would match a pattern literally.
+  // A path with the parameter's own name would match a pattern literally.
   if (path.includes(idParameter)) return [];
   const patterns: Pattern[] = [{ pattern: path, id: undefined }];
   for (const end of [path.length, path.lastIndexOf("/")]) {

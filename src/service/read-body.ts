@@ -193,7 +193,7 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
     unknownField.prefix === "" &&
     answered.has(unknownField.name) &&
     !known.includes(unknownField.name);
-  // // Sending back only read-only fields is a valid update, but it cannot create a record.
+  // Sending back only read-only fields is a valid update, but it cannot create a record.
   const isUnchanged = endpoint.method !== "POST" && unknownFields.some(isAnswered);
   const isKnown = known.some((name) => Object.hasOwn(fields, name)) || isUnchanged;
   if (!isKnown) throw refuseUnknownFields(unknownFields, endpoint);

@@ -184,7 +184,7 @@ function readFilter(
   if (split === undefined) return undefined;
   const { condition, subject } = split;
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // // Without duplicates, because a thousand repeated fields would make a huge query.
+  // Without duplicates, because a thousand repeated fields would make a huge query.
   const tests = [...new Set(subject.split(joints))].map((field): Test | undefined => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     const value = kind && readValue(values, kind, condition);

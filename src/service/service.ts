@@ -167,7 +167,7 @@ function answerPreflight({ method }: Endpoint): ApiReply {
 /** Lists the endpoints with their handlers, which have the same names. */
 function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
-    // // TypeScript cannot match handlers to endpoints in a loop. The type `Handlers` ensures the
+    // TypeScript cannot match handlers to endpoints in a loop. The type `Handlers` ensures the
     // match.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, UntypedHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {

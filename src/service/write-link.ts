@@ -58,7 +58,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // // Creating the object with all properties is much faster than extending a small one.
+  // Creating the object with all properties is much faster than extending a small one.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -226,8 +226,8 @@ async function chooseApp<
   fields: Fields,
 ): Promise<string | null> {
   const identifier = fields[kind.identifier];
-  // // With neither an id nor an identifier, the app is detached. If both are sent, the link's
-  // rules report a problem.
+  // With neither an id nor an identifier, the app is detached. If both are sent, the link's rules
+  // report a problem.
   if (isBlank(fields.id) === isBlank(identifier)) return null;
   if (isBlank(identifier)) {
     const app = await kind.apps.find(tenant, readId(fields.id ?? ""));

@@ -50,7 +50,7 @@ export async function changeProject(
 ): Promise<StoredProject> {
   const values = await readValues(db, { ...before, ...fields }, before.id);
   requireNone(checkPages(settings, { ...before, ...settings, ...values }, linkOrigins));
-  // // A changed custom domain must be verified again.
+  // A changed custom domain must be verified again.
   const isMoved = before.custom_domain !== values.custom_domain;
   const changes = { ...values, ...(isMoved && { custom_domain_verified: false }), ...settings };
   await updateProject(db, before.id, changes, clock.now());

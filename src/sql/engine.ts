@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 
 /**
- * Loads SQLite and runs its statements. Uses the runtime's own `node:sqlite` if its version is
- * safe. Otherwise uses `@photostructure/sqlite`, which has the same synchronous API and a newer
- * SQLite. The build copies that package to `dist`.
+ * Loads SQLite and runs its statements. Prefers Node's own `node:sqlite`. If its version is not
+ * safe, uses `@photostructure/sqlite`, which has the same synchronous API and which the build
+ * copies to `dist`.
  */
 
 type SqlValue = null | number | bigint | string | Uint8Array;
@@ -25,12 +25,15 @@ export type Database = {
 
 type SqliteModule = { readonly DatabaseSync: new (path: string, options: object) => Database };
 
-/** Set by the build. Two copies of SQLite in one process would release each other's file locks. */
+/**
+ * The path of the packaged SQLite, set by the build. All code must load the same copy, because two
+ * copies in one process would release each other's file locks.
+ */
 declare const WAYPOST_SQLITE: string;
 const packaged =
   typeof WAYPOST_SQLITE === "undefined" ? "../../dist/sqlite/lib/index.cjs" : WAYPOST_SQLITE;
 
-/** Earlier versions can corrupt a file that several processes write. */
+/** The oldest safe version. Earlier ones can corrupt a file that several processes write. */
 const soundVersion = "3.51.3";
 
 export class NoEngine extends Error {
@@ -39,15 +42,18 @@ export class NoEngine extends Error {
 
 let loaded: SqliteModule | undefined;
 
-/** Opens a file. The synchronous driver would block the thread, so its lock timeout is 0. */
+/**
+ * Opens a file. There is no lock timeout, because the synchronous driver would block the thread
+ * while it waits.
+ */
 export function openDatabase(path: string, { readOnly = false } = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return new loaded.DatabaseSync(path, { timeout: 0, readOnly });
 }
 
 /**
- * Defines an SQL function that ends a long statement once its caller has left (see `whileAwaited`).
- * The function throws, because no driver offers SQLite's own interrupt.
+ * Defines an SQL function that fails once the statement's caller has left, which ends the statement
+ * (see `whileAwaited`). Neither driver offers SQLite's own interrupt.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {
@@ -61,7 +67,7 @@ function isSound(version = "0"): boolean {
 }
 
 /**
- * Hides Node's warning that `node:sqlite` is experimental, because users can do nothing about it.
+ * Loads Node's SQLite without the warning that it is experimental, which users could not act on.
  */
 function loadBuiltIn(): SqliteModule {
   const emitWarning = process.emitWarning.bind(process);
@@ -85,27 +91,26 @@ function loadPackaged(): SqliteModule {
 }
 
 function requireEngine(name: string): SqliteModule {
-  // Both modules export the same API. Either may be missing, so neither is imported statically.
+  // Not imported statically, because either module may be missing. Both have the same API.
   return createRequire(import.meta.url)(name) as SqliteModule;
 }
 
 export type SqlQuery = { readonly sql: string; readonly parameters: readonly unknown[] };
 
-/** The rows of a statement, or the number of rows that it changed. */
 export type StatementResult = {
   readonly rows: readonly Readonly<Record<string, SqlValue | undefined>>[];
   readonly numAffectedRows?: bigint;
 };
 
-/** Runs a statement. Only another thread returns a promise. */
+/** Runs a statement. Returns a promise only if another thread runs it. */
 export type RunStatement = (query: SqlQuery) => StatementResult | Promise<StatementResult>;
 
-/** Filters create many different statements, so only recent ones stay prepared. */
+/** The maximum number of prepared statements. Filters create many different ones. */
 const mostPrepared = 200;
 
 type PreparedStatement = { readonly statement: SqlStatement; readonly names: readonly string[] };
 
-/** Creates a function that runs statements synchronously. Recent statements stay prepared. */
+/** Returns a function that runs statements synchronously and keeps recent ones prepared. */
 export function createStatementRunner(database: Database): (query: SqlQuery) => StatementResult {
   const preparedBySql = new Map<string, PreparedStatement>();
 
@@ -120,14 +125,14 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
   }
 
   return ({ sql, parameters }) => {
-    // Kysely types parameters as unknown, but our tables contain only values of this type.
+    // Kysely types parameters as unknown, but our tables contain only these types.
     const values = parameters as readonly SqlValue[];
     refuseNul(values);
     const { statement, names } = findPrepared(sql);
     if (names.length === 0) {
       return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
     }
-    // The statement returns arrays, as set below.
+    // `prepareStatement` makes the statement return arrays.
     const rows = statement.all(...values) as (readonly SqlValue[])[];
     return { rows: rows.map((cells) => nameCells(names, cells)) };
   };
@@ -135,19 +140,19 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
 
 function prepareStatement(database: Database, sql: string): PreparedStatement {
   const statement = database.prepare(sql);
-  // The engine's own row objects have no prototype, and are slow to create and copy.
+  // The driver's row objects are slow to create and to copy, and have no prototype.
   statement.setReturnArrays(true);
   return { statement, names: statement.columns().map(({ name }) => name) };
 }
 
 function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
   const row: Record<string, SqlValue | undefined> = {};
-  // A counted loop, because an iterator over the names takes five times as long.
+  // Iterating over the names with an iterator takes five times as long.
   for (let at = 0; at < names.length; at += 1) row[names[at] ?? ""] = cells[at];
   return row;
 }
 
-/** Rejects texts with a NUL character. A driver would end the text there and match other rows. */
+/** Rejects text with a NUL character. The driver would cut it there, and match other rows. */
 export function refuseNul(values: readonly unknown[]): void {
   if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
 }

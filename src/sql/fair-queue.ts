@@ -2,20 +2,21 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Limits how many tasks run at a time. Tasks of one queue (`line`) run one after the other, and
- * queues take turns. So a project with many long reads does not delay other projects.
+ * Limits how many tasks run at the same time. Tasks of one line run one after the other, and lines
+ * take turns. So a project with many long reads does not delay other projects.
  */
 export type FairQueue = {
   /**
-   * Runs a task. If the caller leaves, the promise rejects at once, but a running task continues.
+   * Runs a task. If the caller leaves, the promise rejects at once, but a task that has started
+   * continues.
    */
   readonly run: <Result>(
     work: () => Promise<Result>,
     options: { readonly line: string; readonly signal?: ReadSignal },
   ) => Promise<Result>;
-  /** Rejects all later tasks. Resolves when every waiting or running task has ended. */
+  /** Rejects new tasks. Resolves when all other tasks have ended. */
   readonly finish: () => Promise<void>;
-  /** Rejects later tasks and those that are waiting. */
+  /** Rejects new and waiting tasks. */
   readonly refuseWaiting: () => void;
 };
 
@@ -70,7 +71,7 @@ export function createFairQueue(most: number, mostWaitingInLine = Infinity): Fai
   };
 }
 
-/** Takes the first task of the next queue that has none running. That queue moves to the end. */
+/** Takes the first task of the next line without a running task. That line moves to the end. */
 function takeNext(
   lines: Map<string, WaitingTask[]>,
   running: ReadonlyMap<string, unknown>,

@@ -2,18 +2,18 @@ import { setTimeout } from "node:timers/promises";
 import type { WriteSignal } from "./sql.ts";
 
 /**
- * Database errors, translated so that both engines throw the same ones, and retries while SQLite's
- * lock is held.
+ * Defines the errors that both SQLite and PostgreSQL databases throw, and retries while SQLite's
+ * write lock is held.
  */
 
 /**
- * The reason why a write failed without any effect. A later attempt may succeed. `busy`: another
- * writer holds the database. `locked`: another transaction has locked a table or row. `away`: the
+ * Why a write failed without any effect. It may succeed later. `busy`: another writer holds
+ * SQLite's write lock. `locked`: another transaction has locked a table or row. `away`: the
  * database is unreachable or has no free connection.
  */
 type BusyCause = "busy" | "locked" | "away";
 
-/** The database could not be used, and nothing was written. */
+/** The database could not be used. Nothing was written. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
   readonly outage: BusyCause;
@@ -24,17 +24,17 @@ export class StoreBusy extends Error {
   }
 }
 
-/** The reply to a commit was lost, so it is unknown whether the write happened. */
+/** The response to a commit was lost, so it is unknown whether the write succeeded. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
 }
 
-/** A failed disk may lose committed data. Nothing may be read or written after this error. */
+/** The disk has failed and may lose committed data, so nothing more may be read or written. */
 export class DiskFailed extends Error {
   override readonly name = "DiskFailed";
 }
 
-/** The database cannot be opened. The message is for the person who starts the process. */
+/** The database cannot be opened. The message is shown to the user who starts the process. */
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
@@ -42,23 +42,25 @@ export class StoreUnusable extends Error {
 type StoreOutage = BusyCause | "unknown";
 
 /**
- * Returns why a database cannot answer now but may later. Returns undefined for all other errors.
- * All reports of outages to users depend on this function.
+ * Returns why the database is unavailable at the moment. Returns undefined for permanent errors.
+ * All messages to users about outages depend on this function.
  */
 export function readOutage(error: unknown): StoreOutage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
-  // A database that could not be opened during an outage can be opened afterwards.
+  // If an outage was the reason, opening the database may succeed later.
   if (error instanceof StoreUnusable) return readOutage(error.cause);
   return error instanceof StoreBusy ? error.outage : undefined;
 }
 
-/** Checks for a file that the operator must restore. Waiting or free disk space would not help. */
+/**
+ * Whether the operator must restore the file, because neither waiting nor free disk space helps.
+ */
 export function isUnusable(error: unknown): boolean {
   const isUnopened = error instanceof StoreUnusable;
   return isUnopened && !isFull(error) && readOutage(error) === undefined;
 }
 
-/** The tables do not exist yet, and the caller must not create them. */
+/** The tables do not exist, and this caller may not create them. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";
 }
@@ -66,7 +68,7 @@ export class NotMigrated extends Error {
 /** A write violated a unique constraint. */
 export class Duplicate extends Error {
   override readonly name = "Duplicate";
-  /** The constraint's columns, as "table.column". */
+  /** The constraint's columns, such as `links.path`. */
   readonly columns: readonly string[];
 
   constructor(columns: readonly string[], options: ErrorOptions) {
@@ -86,37 +88,39 @@ export function isBusy(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteBusy;
 }
 
-/** Checks whether the disk is full or a file limit was reached. Earlier writes are safe. */
+/** Whether the disk is full or a file limit was reached. Earlier writes are safe. */
 export function isFull(error: unknown): boolean {
-  // With a full disk, a file cannot even be opened.
+  // If the disk is full, even opening a file may fail.
   if (error instanceof StoreUnusable) return isFull(error.cause);
   if (error instanceof Error && "code" in error && error.code === postgresFull) return true;
   return (readSqliteCode(error) ?? -1) % 256 === sqliteFull;
 }
 
-/** Checks whether the disk or the connection to the disk failed. */
+/** Whether the disk, or the connection to it, has failed. */
 export function isIoFault(error: unknown): boolean {
   return error instanceof DiskFailed || (readSqliteCode(error) ?? -1) % 256 === sqliteIo;
 }
 
-/** Checks whether a write that failed with this error may still have been stored. */
+/** Whether a write that failed with this error may have been stored nevertheless. */
 export function isInDoubt(error: unknown): boolean {
   return readOutage(error) === "unknown" || isIoFault(error);
 }
 
-/** Checks whether the file's content is not a valid database. */
+/** Whether the file's content is not a valid database. */
 export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
-/** Converts a violated unique constraint to `Duplicate`. Other errors stay unchanged. */
+/**
+ * Converts an error about a unique constraint to `Duplicate`. Returns all other errors unchanged.
+ */
 export function translateFault(error: unknown): unknown {
   if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;
   const [, columns = ""] = /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
   return new Duplicate(columns.split(", "), { cause: error });
 }
 
-/** SQLite's error codes by message. `@photostructure/sqlite` omits the code while reading rows. */
+/** SQLite's error codes by message. While reading rows, `@photostructure/sqlite` omits the code. */
 const codesByMessage: readonly (readonly [string, number])[] = [
   ["database is locked", sqliteBusy],
   ["disk I/O error", sqliteIo],
@@ -133,16 +137,16 @@ function readSqliteCode(error: unknown): number | undefined {
   return codesByMessage.find(([message]) => error.message.startsWith(message))?.[1];
 }
 
-/** Ignores an error from closing, rolling back or merging the log. */
+/** Ignores errors, for closing, rolling back or merging the log. */
 export function ignoreFault(work: () => void): void {
   try {
     work();
   } catch {
-    // This step was already done, or another process will do it.
+    // Either this was already done, or another process will do it.
   }
 }
 
-/** The clock, which tests can replace. */
+/** A clock that tests can replace. */
 export type WaitingClock = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
@@ -157,9 +161,9 @@ export const longestPause_ms = 2;
 const longestWait_ms = 5_000;
 
 /**
- * Repeats the attempt until SQLite's write lock is free, the caller has left, or the time limit is
- * reached. SQLite has no queue for this lock, and the driver must not block the thread. So writers
- * wait here, each for a random time.
+ * Retries until SQLite's write lock is free, the caller has left, or the time limit is reached. The
+ * pauses are random, because SQLite has no queue for this lock and the driver must not block the
+ * thread.
  */
 export async function retryWhileBusy<Result>(
   attempt: () => Result | Promise<Result>,

@@ -3,15 +3,15 @@ import { longestPause_ms, realTime, ignoreFault, StoreBusy, type WaitingClock } 
 import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**
- * Commits concurrent writes together. Writers that wait at the same moment share one transaction
- * and one wait for the disk. Each has a savepoint, so a failing writer undoes only its own work.
- * Callers get no result, not even an error, before the group is on disk. An error may depend on
- * another write of the same group. The next group starts without waiting for the disk.
+ * Commits concurrent writes as a group, with one transaction and one sync to disk. Each writer has
+ * a savepoint, so a failing writer undoes only its own work. All callers, even of failed writers,
+ * get their result when the group is on disk, because it may depend on another write of the group.
+ * The next group does not wait for the disk.
  */
 
-/** The operations of the only writing connection. */
+/** The operations of the only connection that writes. */
 export type TransactionSteps = {
-  /** Waits until other processes release the lock. Stops if every caller has left. */
+  /** Waits for the write lock. Stops if all callers have left. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
   readonly exec: (statement: string) => void;
   /** Resolves when all commits are on disk. */
@@ -20,9 +20,8 @@ export type TransactionSteps = {
 
 export type GroupCommit = {
   readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
-  /** Returns the number of committed transactions. */
   readonly countCommits: () => number;
-  /** Rejects all later writes. Resolves when every waiting caller has its result. */
+  /** Rejects new writes. Resolves when every waiting caller has its result. */
   readonly finish: () => Promise<void>;
 };
 
@@ -33,20 +32,20 @@ type WaitingWriter = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A writer whose work has ended. Its caller gets the result once the group is on disk. */
+/** A writer that has finished. Its caller gets the result once the group is on disk. */
 type ServedWriter = Pick<WaitingWriter, "reject"> & {
   readonly answer: () => void;
   readonly isKept: boolean;
 };
 
 /**
- * A group accepts no more writers after this time, because its first caller and other processes
- * wait.
+ * After this time, a group accepts no more writers, because its first caller and other processes
+ * are waiting.
  */
 const longestGroup_ms = 8;
-/** A longer group pauses, so that other work of the process can run. */
+/** After this time, a group pauses, so that other work of the process can run. */
 const longestSlice_ms = 2;
-/** The maximum number of groups that can run before writers with `isPatient`. */
+/** How many groups may overtake waiting writers with `isPatient`. */
 const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
@@ -71,15 +70,15 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
       // Writers that start in the same iteration of the event loop join this group.
       await setImmediate();
       runStarted ??= monotonic();
-      // After a long run, pause so that other processes can write. SQLite's lock has no queue.
+      // Pause after a while, so that other processes can write. SQLite's lock has no queue.
       if (monotonic() - runStarted >= longestGroup_ms) {
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
       const served = await writeGroup(steps, chooseLine(), monotonic);
       if (served.length === 0) continue;
-      // Increase the count before callers get their results. Caches must detect every write that a
-      // caller knows about.
+      // Increased before callers get their results, because caches must detect every write that a
+      // caller has seen.
       if (served.some(({ isKept }) => isKept)) commits += 1;
       answering = steps.sync().then(
         () => served.forEach(({ answer }) => answer()),
@@ -97,7 +96,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
     ) =>
       new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        // The type of the promise matches the writer's own work.
+        // The type of the promise is the type of the writer's own result.
         const writer = { work, signal, resolve: resolve as WaitingWriter["resolve"], reject };
         (isPatient ? patient : hurried).push(writer);
         running ??= writeGroups();
@@ -111,7 +110,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   };
 }
 
-/** Runs waiting writers in one transaction. Returns those that wait for the disk. */
+/** Runs the waiting writers in one transaction. Returns those that only wait for the disk. */
 async function writeGroup(
   steps: TransactionSteps,
   line: WaitingWriter[],
@@ -121,7 +120,7 @@ async function writeGroup(
   try {
     await steps.begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
   } catch (error) {
-    // Each of these writers has waited for the lock for the longest allowed time.
+    // All of these writers have waited for the lock long enough.
     for (const { reject } of line.splice(0, waiting.length)) reject(error);
     return [];
   }
@@ -131,7 +130,7 @@ async function writeGroup(
     steps.exec(served.some(({ isKept }) => isKept) ? "COMMIT" : "ROLLBACK");
     return served;
   } catch (error) {
-    // The engine may already have rolled back.
+    // SQLite may already have rolled back.
     ignoreFault(() => steps.exec("ROLLBACK"));
     for (const { reject } of served) reject(error);
     return [];
@@ -176,7 +175,8 @@ async function serve(
     try {
       exec("ROLLBACK TO one; RELEASE one");
     } catch {
-      // A full disk has rolled back the whole transaction, including the group's other writes.
+      // With a full disk, SQLite rolls back the whole transaction, including the group's other
+      // writes.
       throw error;
     }
   }

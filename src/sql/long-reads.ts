@@ -6,28 +6,28 @@ import type { SqlQuery, StatementResult } from "./engine.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**
- * Runs long reads of a SQLite file in a separate thread, one after the other. The first read starts
- * the thread. A second thread would take a processor from the thread that serves visitors.
+ * Runs long reads of a SQLite file one after the other in a separate thread, which the first read
+ * starts. More threads would take processor time from the main thread, which serves visitors.
  */
 export type LongReads = {
-  /** Runs a long read. All statements of `work` see the database at one point in time. */
+  /** Runs a long read. All statements in `work` see the database as it was at one point in time. */
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
   /** Runs a statement of the current read. */
   readonly run: (query: SqlQuery) => Promise<StatementResult>;
-  /** Runs a background statement when the thread is free. */
+  /** Runs a background statement once the thread is free. */
   readonly runAside: (query: SqlQuery) => Promise<StatementResult>;
   readonly close: () => Promise<void>;
 };
 
-/** The maximum per project. More reads would take too long to start. */
+/** The maximum number per project. Further reads would start too late. */
 const mostWaiting = 100;
-/** The queue of background statements. No project has this id. */
+/** The line of background statements in the queue. No project has this id. */
 const asideLine = "aside";
 
 /**
- * Returns a condition that is always true, but ends the statement if its caller has left. Put it
- * first, so that no other condition skips it. Checks only one row in about a thousand, to keep full
- * scans fast.
+ * Returns a condition that is true, or ends the statement if its caller has left. It must come
+ * first, because other conditions could skip it. Only one row in about a thousand is checked, so
+ * that full scans stay fast.
  */
 export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
@@ -79,14 +79,17 @@ export function createLongReads(path: string): LongReads {
   };
 }
 
-/** The data that is passed to the thread at its start. */
+/** What the thread gets when it starts. */
 export type ReaderStart = {
   readonly path: string;
-  /** Memory shared by both threads. Its number becomes 1 when the caller has left. */
+  /** Memory that both threads share. It contains 1 once the caller has left. */
   readonly unwanted: Int32Array;
 };
 
-/** Errors lose their code between threads, but `faults.ts` derives it from the message. */
+/**
+ * The result of a statement. An error loses its code between threads, so `faults.ts` derives the
+ * code from the message.
+ */
 export type ReaderReply = { readonly ran: StatementResult } | { readonly fault: Error };
 
 type PendingQuery = {
@@ -95,27 +98,26 @@ type PendingQuery = {
 };
 
 type ReaderThread = {
-  /** Runs a statement. The previous statement must have ended. */
+  /** Runs a statement. The previous one must have ended. */
   readonly run: (query: SqlQuery) => Promise<StatementResult>;
-  /** Ends the running statement. */
   readonly interrupt: () => void;
   readonly hasEnded: () => boolean;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Starts the thread. This thread is never terminated and has no memory limit. V8 would stop it
+ * Starts the thread. It is never terminated and has no memory limit, because V8 would stop it
  * within a statement, and the packaged SQLite would then crash the process.
  */
 function startThread(path: string): ReaderThread {
   const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  // Node 20 cannot start a thread from TypeScript, so the source also uses the built file.
+  // Node 20 cannot run TypeScript in a thread, so even the source uses the built file.
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
   const workerData: ReaderStart = { path, unwanted };
-  // Options of the process, such as `--import`, must not apply to this thread.
+  // Without options of the process, such as `--import`, which must not apply to this thread.
   const worker = new Worker(file, { workerData, execArgv: [] });
-  // Keep the process alive only while a caller waits.
+  // The thread keeps the process alive only while a caller waits.
   worker.unref();
   let waiting: PendingQuery | undefined;
   let cause: unknown;

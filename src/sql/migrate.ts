@@ -5,34 +5,35 @@ import { listTables, readEngine } from "./open-kysely.ts";
 import { readUnchanged } from "./sqlite-file.ts";
 import type { Engine, Sql } from "./sql.ts";
 
-/** Updates a database's tables to this version, and detects data of other versions. */
+/** Migrates a database to this version, and detects data of other versions. */
 
 export type Migration = {
   readonly name: string;
   readonly up: (db: Kysely<unknown>, engine: Engine) => Promise<void>;
 };
 
-/** All migrations in order, and the table that contains the names of completed ones. */
+/** All migrations in order, and the table in which completed ones are recorded. */
 export type Migrations = { readonly table: string; readonly list: readonly Migration[] };
 
-/** The store or the state: a file of its own, or some tables of a PostgreSQL database. */
+/**
+ * One of Waypost's databases (store or state): a SQLite file, or tables in a PostgreSQL database.
+ */
 export type KnownDatabase = {
   readonly file: string;
   readonly applicationId: number;
   readonly migrations: Migrations;
-  /** The tables that a copy contains. */
+  /** The tables that are copied, by backups and `waypost migrate`. */
   readonly tables: readonly CopiedTable[];
-  /** Tables that stay empty in the copy. */
+  /** Tables that are empty in a copy. */
   readonly left?: readonly string[];
 };
 
 export type CopiedTable = {
   readonly name: string;
-  /** A unique key. Rows are read in pages, in this order. */
+  /** A unique key, in whose order rows are read in pages. */
   readonly key: readonly string[];
   /**
-   * Columns that are not copied. The engine numbers their values or derives them from other
-   * columns.
+   * Columns that are not copied, because the new database numbers or derives their values itself.
    */
   readonly leaves?: readonly string[];
 };
@@ -44,8 +45,8 @@ export const rowNumber = {
 } as const satisfies Record<Engine, string>;
 
 /**
- * Creates the first migration. Its name contains a digest of the statements, to detect tables of
- * other versions.
+ * Creates the first migration. Its name contains a digest of the statements, so that tables of
+ * other versions are detected.
  */
 export function createInitialMigration(
   makeStatements: (engine: Engine) => readonly string[],
@@ -62,12 +63,12 @@ export function createInitialMigration(
   };
 }
 
-/** Makes PostgreSQL compare texts by their bytes, as SQLite does. */
+/** Makes PostgreSQL compare text by bytes, as SQLite does. */
 function compareByBytes(statement: string): string {
   return statement.replace(/^( +\w+) text/gm, '$1 text collate "C"');
 }
 
-/** Runs missing migrations in one transaction, because two processes may start at once. */
+/** Runs missing migrations in one transaction, because several processes may start at once. */
 export async function migrate<Tables>(
   store: Sql<Tables>,
   migrations: Migrations,
@@ -76,35 +77,37 @@ export async function migrate<Tables>(
   const done = await readKnown(store, migrations);
   if (done.length === migrations.list.length) return;
   if (mustExist) throw new NotMigrated();
-  // Kysely's types describe tables that exist only after the migrations.
+  // Before the migrations, the tables in Kysely's types do not exist.
   const untyped = store as unknown as Sql<unknown>;
   await untyped.write((db) => runMigrations(db, store.engine, migrations), { isLong: true });
 }
 
 /**
- * The prefix of a row in the migrations table after `waypost migrate` has moved the data. Every
- * start reads that table.
+ * The prefix of the row that marks moved data. It is in the migrations table, which every start
+ * reads.
  */
 const movedMark = "moved to ";
-/** The prefix of a row in the migrations table of a copy. A digest of the copied rows follows. */
+/** The prefix of the row that marks a copy. A digest of the copied rows follows. */
 export const copyMark = "copy of ";
 
 export function writeMovedMark(place: string): string {
   return movedMark + place;
 }
 
-/** Reads the completed migrations. Throws if the data was moved or belongs to another version. */
+/**
+ * Reads the names of completed migrations. Throws if another version wrote the data, or if it was
+ * moved.
+ */
 export async function readKnown<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
   { table, list }: Migrations,
 ): Promise<readonly string[]> {
-  // Read the list of tables first, because another process may create tables and migrations in
-  // between.
+  // Read the tables before the migrations, because another process may create both in between.
   const tables = await listTables(db);
   return requireKnown({ table, list }, { engine, tables, marks: await readMarks(db, table) });
 }
 
-/** Throws like `readKnown`, but without changing the file or its log. */
+/** Throws like `readKnown`, but changes neither the file nor its log. */
 export function refuseOtherVersion(path: string, { table, list }: Migrations): void {
   const tables = readUnchanged(path, "name", "sqlite_schema where type = 'table'");
   const marks = tables.includes(table) ? readUnchanged(path, "name", table) : [];
@@ -132,8 +135,7 @@ function requireKnown(
     );
   }
   const areKnown = done.every((name) => list.some((migration) => migration.name === name));
-  // Only for files. On PostgreSQL, other tables are normal, because state and store share a
-  // database.
+  // On PostgreSQL, other tables are normal, because the store and the state may share a database.
   const isUnmarked = engine === "sqlite" && done.length === 0 && others.length > 0;
   if (areKnown && !isUnmarked) return done;
   throw new StoreUnusable(
@@ -142,13 +144,12 @@ function requireKnown(
   );
 }
 
-/** Runs each migration that is not completed. */
 async function runMigrations(
   db: Kysely<unknown>,
   engine: Engine,
   { table, list }: Migrations,
 ): Promise<void> {
-  // If two processes created a table at the same time on PostgreSQL, one would fail.
+  // Without the lock, PostgreSQL rejects one of two processes that create the same table.
   if (engine === "postgres") await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(db);
   await sql`create table if not exists ${sql.table(table)} (name text primary key)`.execute(db);
   for (const { name, up } of list) {
@@ -159,10 +160,10 @@ async function runMigrations(
   }
 }
 
-/** "WAYP", the key of a lock that no other program uses. */
+/** "WAYP". No other program uses this lock. */
 const migrationLock = 0x57415950;
 
-/** Checks whether exactly this version's migrations are completed. */
+/** Whether the completed migrations are exactly those of this version. */
 export async function isCurrent<Tables>(
   { db }: Pick<Sql<Tables>, "db">,
   { table, list }: Migrations,
@@ -175,7 +176,7 @@ function dropCopyMark(marks: readonly string[]): readonly string[] {
   return marks.filter((name) => !name.startsWith(copyMark));
 }
 
-/** Reads the names of completed migrations, and rows about moved or copied data. */
+/** Reads the migrations table: names of completed migrations, and marks of moved or copied data. */
 export async function readMarks<Tables>(
   db: Kysely<Tables>,
   table: string,

@@ -13,7 +13,7 @@ import { retryWhileBusy, isBusy, translateFault } from "./faults.ts";
 import type { SqlQuery, RunStatement } from "./engine.ts";
 import type { Engine } from "./sql.ts";
 
-/** Creates a Kysely instance for SQLite. Transactions are implemented in `sqlite.ts`. */
+/** Creates a Kysely instance for SQLite. Transactions are implemented in `sqlite.ts` instead. */
 export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   const runAgain = (query: SqlQuery) =>
     retryWhileBusy(() => runStatement(query)).catch(throwTranslated);
@@ -26,7 +26,7 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
     }
   };
   const connection: DatabaseConnection = {
-    // The rows have the shape of the query, which Kysely has typed.
+    // Kysely has typed the query, so the rows have the type Row.
     executeQuery: async <Row>(query: SqlQuery) => (await run(query)) as QueryResult<Row>,
     streamQuery: () => {
       throw new Error("streaming is not supported");
@@ -48,12 +48,12 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   return db;
 }
 
-/** Returns the engine of a database. Plugins do not hide its adapter. */
+/** Returns the engine of a database, even if the database has plugins. */
 export function readEngine<Tables>(db: Kysely<Tables>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
 }
 
-/** Restricts queries of `pg_class` to tables in our own schema. */
+/** Limits queries of `pg_class` to tables in the current schema. */
 export const inOwnSchema =
   "relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')";
 
@@ -65,7 +65,7 @@ const selectNames = {
   `,
 };
 
-/** Lists the names of all tables, including those of other programs. */
+/** Lists all tables, including those of other programs. */
 export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly string[]> {
   const { rows } = await selectNames[readEngine(db)].execute(db);
   return rows.map(({ name }) => name);
@@ -74,8 +74,8 @@ export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly s
 const runners = new WeakMap<object, RunStatement>();
 
 /**
- * Returns a function that runs statements synchronously, without Kysely. Undefined for PostgreSQL,
- * which is asynchronous, and for a database with plugins.
+ * Returns a function that runs statements without Kysely, synchronously if possible. Returns
+ * undefined for PostgreSQL, and for a database with plugins.
  */
 export function findDirectRunner(db: object): RunStatement | undefined {
   return runners.get(db);

@@ -3,41 +3,41 @@ import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
 import { inOwnSchema, readEngine } from "./open-kysely.ts";
 
 /**
- * Translates errors of PostgreSQL and of its connections. The codes are in appendix A of
- * PostgreSQL's manual. Explains how to fix a server or role that Waypost cannot use.
+ * Translates errors of PostgreSQL and its driver, and explains how to fix a server or role that
+ * Waypost cannot use. Appendix A of PostgreSQL's manual lists the codes.
  */
 
 const uniqueViolation = "23505";
 const lockTaken = "55P03";
 /**
- * Nothing was written, and a later attempt may succeed. Either no connection or memory is free, or
- * a statement took too long. Or the server became a standby, or rejects logins now.
+ * Temporary errors after which nothing was written: no free connection or memory, a statement that
+ * took too long, a server that became a standby, or a rejected login.
  */
 const refused = /^(53200|53300|53400|57014|25006|3D000|28\w{3})$/;
-/** A serialization failure or a deadlock. The same transaction may succeed next time. */
+/** A serialization failure or a deadlock. A retry of the same transaction may succeed. */
 const repeatable = /^(40001|40P01)$/;
-/** The connection ended, because the server stopped or an administrator closed it. */
+/** The connection was closed, because the server stopped or an administrator closed it. */
 const ended = /^(57P01|57P02|57P05|ECONNRESET|EPIPE)$/;
 const endedWords =
   /^(Connection terminated unexpectedly|Client has encountered a connection error)/;
 /**
- * The connection could not be opened or was lost. Network and TLS errors have names as codes. The
- * server sends the other codes while starting and after idle transactions.
+ * The connection could not be opened or was lost. The codes that are words come from the network
+ * and TLS. The others come from the server, while it starts or after an idle transaction.
  */
 const lost = /^(08\w{3}|57P\d\d|25P0[34]|E(?!RR_)[A-Z_]+)$/;
-/** Messages of driver errors that have no code. */
+/** Messages of driver errors without a code. */
 const lostWords =
   /^(Connection terminated|Client (has|was)|timeout exceeded|Query read timeout|Cannot use a pool)/;
 
 /**
- * Converts a violated unique constraint to `Duplicate`, and an unreachable server or a lock to
- * `StoreBusy`.
+ * Converts an error about a unique constraint to `Duplicate`, and an unreachable server or a lock
+ * to `StoreBusy`. Returns all other errors unchanged.
  */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
   if (error instanceof StoreBusy || error instanceof StoreUnusable) return error;
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
-  // The server has ended the statement and rolls back its transaction.
+  // The server has ended the statement, and will roll back its transaction.
   if (code === lockTaken) return new StoreBusy(locked, { cause: error, outage: "locked" });
   if (!refused.test(code) && !isLost(error)) return error;
   const message = `${place} cannot be reached; check that it is running, and try again`;
@@ -48,21 +48,18 @@ const locked =
   "nothing was written: another transaction has locked a table or row; wait until that ends, or " +
   "end its process (pg_locks shows it), and try again";
 
-/** Checks for a lost connection, after which the result of the last statement is unknown. */
+/** Whether the connection was lost, so that the result of the last statement is unknown. */
 export function isLost(error: unknown): boolean {
   const code = readCode(error);
   return code === "" ? lostWords.test(findCause(error).message) : lost.test(code);
 }
 
-/** Checks whether an existing connection broke, so that a new one may work. */
+/** Whether an open connection was closed. A new connection may work. */
 export function isBroken(error: unknown): boolean {
   return ended.test(readCode(error)) || endedWords.test(findCause(error).message);
 }
 
-/**
- * Checks whether the server is down, unreachable or out of connections. A later attempt may
- * succeed.
- */
+/** Whether the server is down, unreachable or out of connections. A later attempt may succeed. */
 export function isUnreachable(error: unknown): boolean {
   return isLost(error) || readCode(error).startsWith("53");
 }
@@ -71,7 +68,7 @@ export function isRepeatable(error: unknown): boolean {
   return repeatable.test(readCode(error));
 }
 
-/** Returns the code of the driver's error, even if that error is the cause of another. */
+/** Returns the code of the driver's error, which may be the cause of another error. */
 function readCode(error: unknown): string {
   const cause = findCause(error);
   return "code" in cause && typeof cause.code === "string" ? cause.code : "";
@@ -83,9 +80,12 @@ function findCause(error: unknown): Error {
   return error instanceof Error ? error : new Error("unknown error");
 }
 
-/** Reads only the names in parentheses, because the message is in the server's language. */
+/**
+ * Reads only the columns in parentheses, because the rest of the message is in the server's
+ * language.
+ */
 function readDuplicate(error: unknown): Duplicate {
-  // The driver's error has the fields of the server's reply.
+  // The driver copies these fields from the server's response.
   const { table = "", detail = "" } = error as {
     readonly table?: string;
     readonly detail?: string;
@@ -104,12 +104,12 @@ export type DatabaseFacts = {
   readonly has_tables: boolean;
   readonly role: string;
   readonly database: string;
-  /** The schema for new tables. Null if the role cannot use any schema of its search path. */
+  /** The schema for new tables; null if the role can use no schema of its search path. */
   readonly schema: string | null;
   readonly may_create: boolean | null;
   readonly is_read_only: boolean;
   readonly is_standby: boolean;
-  /** A table that the role may not change. */
+  /** The name of a table that the role may not change; null if there is none. */
   readonly refused: string | null;
 };
 
@@ -138,10 +138,10 @@ export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFac
   return facts;
 }
 
-/** PostgreSQL itself supports no older version. */
+/** The oldest version that PostgreSQL itself still supported when this was written. */
 const oldestVersion = 130_000;
 
-/** Explains why Waypost cannot use a database. Returns undefined for a usable one. */
+/** Explains why Waypost cannot use a database. Returns undefined if it can. */
 export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   if (facts.version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
   if (facts.encoding !== "UTF8") {
@@ -153,7 +153,8 @@ export function findOpeningFault(facts: DatabaseFacts): string | undefined {
 }
 
 /**
- * Explains why a readable database cannot be written. Opening a SQLite file already reports this.
+ * Explains why a database can be read but not written. For SQLite, opening the file already does
+ * so.
  */
 export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
   return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
@@ -175,7 +176,10 @@ const noRight = "42501";
 const noSchema = "3F000";
 const readOnly = "25006";
 
-/** Converts a permanent error to StoreUnusable with advice. Other errors stay unchanged. */
+/**
+ * Converts a permanent error about permissions to StoreUnusable, with advice. Returns other errors
+ * unchanged, or as an outage.
+ */
 export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });
   const code = readCode(error);
@@ -221,7 +225,7 @@ function grantAll({ role, schema }: DatabaseFacts): string {
   );
 }
 
-/** Explains why a server rejects a connection, with its message and what to do. */
+/** Returns the server's reason for rejecting a connection, with advice. */
 export function explainOpening(error: unknown, url: string): string {
   const { message } = findCause(error);
   if (message.includes("client password must be")) {
@@ -230,7 +234,7 @@ export function explainOpening(error: unknown, url: string): string {
       "WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD"
     );
   }
-  // The driver's own errors have no code.
+  // The driver's own errors have a message but no code.
   const specific = listAdvice(url)[readCode(error) || message];
   const advice = specific ?? (isLost(error) ? tryAgain : undefined);
   return advice === undefined ? message : `${message}. ${advice}`;
@@ -246,7 +250,7 @@ const checkLogin =
 
 function listAdvice(url: string): Readonly<Record<string, string>> {
   const { username, pathname } = new URL(url);
-  // The driver reads both from the environment if the URL omits them.
+  // If the URL omits them, the driver reads both from the environment.
   const role = username === "" ? "the role" : quoteName(decodeURIComponent(username));
   const database = quoteName(decodeURIComponent(pathname.slice(1)));
   return {

@@ -7,37 +7,37 @@ import { refuseNul } from "./engine.ts";
 import type { PoolMeasures } from "./sql.ts";
 
 /**
- * Provides a limited number of PostgreSQL connections to Kysely. Behind PgBouncer, each transaction
- * may get another connection. So the pool uses no session state and no named statements.
+ * Gives Kysely a limited number of PostgreSQL connections. It uses no session state and no named
+ * statements, because PgBouncer may use a different connection for each transaction.
  */
 export type PostgresPool = {
   readonly openKysely: <Tables>(limits: StatementLimits) => Kysely<Tables>;
   readonly measure: () => PoolMeasures;
-  /** Ends the running statements and closes all connections. */
+  /** Aborts running statements and closes all connections. */
   readonly close: () => Promise<void>;
 };
 
 type StatementLimits = {
-  /** The time limit of a statement. A longer statement closes its connection. */
+  /** The timeout of a statement, after which its connection is closed. */
   readonly longest_ms: number;
   /**
-   * True if a statement is repeated after its connection broke. Only valid outside of transactions.
+   * True to retry a statement after its connection was closed. Only safe outside of transactions.
    */
   readonly isRepeating?: boolean;
 };
 
 const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
-/** The types bigint and numeric, which the driver would return as text. */
+/** The types bigint and numeric, which the driver would otherwise return as strings. */
 const numberTypes = [20, 1700];
 
 /**
- * The name of this process's connections. With it, `waypost migrate` finds processes that use a
+ * The name of this process's connections, by which `waypost migrate` finds processes that use the
  * database.
  */
 export const connectionName = `waypost ${process.pid} ${hostname()}`;
 
-/** Opens the pool. `explain` converts an error of the server or network to one for callers. */
+/** Opens the pool. `explain` translates errors of the server or the network. */
 export function openPostgresPool(
   url: string,
   most: number,
@@ -60,7 +60,7 @@ export function openPostgresPool(
   });
   pool.on("connect", (client) => {
     for (const type of numberTypes) client.setTypeParser(type, Number);
-    // The statement that uses a broken connection reports the error.
+    // The statement that uses a broken connection also reports the error.
     client.on("error", () => undefined);
   });
   pool.on("error", () => undefined);
@@ -69,7 +69,7 @@ export function openPostgresPool(
   return {
     openKysely: <Tables>(limits: StatementLimits) => {
       const connect = () => holdConnection(() => pool.connect(), limits, explain);
-      // Kysely's type includes cursors, which need another package.
+      // Kysely's type includes cursors, which would need another package.
       const adapted = { connect, end: () => Promise.resolve() } as unknown as PoolOfKysely;
       return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: adapted }) });
     },
@@ -79,7 +79,7 @@ export function openPostgresPool(
     },
     close: () => {
       ended ??= pool.end();
-      // The driver forgets connections whose login failed, but they would keep the process alive.
+      // The driver forgets connections with a failed login, but they would keep the process alive.
       for (const socket of sockets) socket.destroy();
       return ended;
     },
@@ -109,7 +109,7 @@ async function holdConnection(
   async function run(text: string, values: readonly unknown[]): Promise<QueryResult> {
     if (client === undefined) throw new Error("a statement came after the end of its transaction");
     try {
-      // The driver's types lack the timeout.
+      // The driver's types lack `query_timeout`.
       const query = { text, values: [...values], query_timeout: longest_ms };
       return await client.query(query);
     } catch (error) {
@@ -143,10 +143,7 @@ async function holdConnection(
   };
 }
 
-/**
- * Renames SSL modes that the driver treats like verify-full, because it warns about them at every
- * start.
- */
+/** Renames SSL modes that the driver treats like verify-full, to avoid its warning about them. */
 function nameSslMode(url: string): string {
   if (/[?&]uselibpqcompat=true/.test(url)) return url;
   return url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, "$1verify-full");

@@ -24,37 +24,36 @@ import type {
   WriteSignal,
 } from "./sql.ts";
 
-/** Long reads and writes have their own connections, so that short reads need not wait for them. */
+/** Writes and long reads have their own connections, so that short reads need not wait for them. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
-/** The maximum per project. More reads would take too long to start. */
+/** The maximum number per project. Further reads would start too late. */
 const mostWaitingScans = 100;
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
-/** PostgreSQL's default of 4 MB is too little to group the visits of 100,000 links in memory. */
+/**
+ * With PostgreSQL's default of 4 MB, the visits of 100,000 links could not be grouped in memory.
+ */
 const scanMemory_kb = 32 * 1024;
-/** A migration may read tables with millions of rows while other processes wait. */
+/** A migration may read tables with millions of rows while other processes wait for it. */
 const longestMigration_ms = 60 * 60_000;
 const longestLock_ms = 5_000;
-/** The server ends a transaction that is idle for this long. */
+/** How long a transaction may be idle before the server ends it. */
 const longestPause_ms = 30_000;
-/**
- * The extra time for the server to end a statement. After that, the connection is treated as
- * broken.
- */
+/** How much longer than the server the client waits before it treats the connection as broken. */
 const patience_ms = 2_000;
 
-/** The maximum number of repetitions of a write whose connection broke before COMMIT was sent. */
+/** How often a write is retried if its connection is lost before the commit. */
 const mostBreaks = 5;
 /**
- * The time for which a write is repeated after its first serialization failure. A limited number of
- * attempts would be unfair: of two processes that constantly write to one project, one often loses.
+ * How long a write is retried after its first serialization failure. The time is limited, not the number of
+ * retries, because one of two busy processes may fail much more often than the other.
  */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
 /**
- * Opens a PostgreSQL database, or one with the same protocol. If another program has tables in the
- * database, throws without changing anything.
+ * Opens a PostgreSQL database, or one with the same protocol. Throws if it contains another
+ * program's tables, without changing anything.
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const place = describeDatabase(url);
@@ -100,7 +99,7 @@ async function requireUsable<Tables>(db: Kysely<Tables>, url: string): Promise<D
   return facts;
 }
 
-/** Runs all reads in one transaction, so that they see one point in time. */
+/** Runs `work` in a transaction, so that all its reads see the database at one point in time. */
 function scan<Tables, Result>(
   scanning: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
@@ -130,7 +129,7 @@ function stopWithCaller(signal: ReadSignal): KyselyPlugin {
 
 /**
  * Runs the writes of this process one after the other. Nearly every write updates its project's
- * counts, so concurrent writes would only fail and be repeated. Other processes write in between.
+ * counts, so concurrent writes would only conflict. Writes of other processes run in between.
  */
 function createWrites<Tables>(pool: PostgresPool) {
   const queue = createFairQueue(mostConnections.writes);
@@ -162,8 +161,8 @@ function createWrites<Tables>(pool: PostgresPool) {
         if (!isLost(error)) throw error;
         throw new OutcomeUnknown("the answer to a commit was lost", { cause: error });
       });
-      // Increase the count before callers get their results. Caches must detect every write that a
-      // caller knows about.
+      // Increased before callers get their results, because caches must detect every write that a
+      // caller has seen.
       commits += 1;
       return result;
     });
@@ -183,10 +182,10 @@ function createWrites<Tables>(pool: PostgresPool) {
   };
 }
 
-/** Returns how long to wait for a lock: at most as long as the caller still waits. */
+/** Returns the lock timeout, which does not exceed the time for which the caller still waits. */
 function findLongestLock(signal: WriteSignal | undefined): number {
   const left_ms = signal?.left_ms?.() ?? longestLock_ms;
-  // Zero would mean no limit.
+  // Zero would disable the timeout.
   return Math.min(Math.max(Math.ceil(left_ms), 1), longestLock_ms);
 }
 
@@ -216,8 +215,8 @@ async function repeatWrite<Result>(
 }
 
 /**
- * Begins a transaction and sets its options in one message. Behind PgBouncer, a setting must not
- * outlive its transaction.
+ * Begins a transaction with its settings in one message. The settings are local to the transaction,
+ * because PgBouncer may use the connection for other clients.
  */
 async function begin(
   db: QueryExecutorProvider,
@@ -228,14 +227,14 @@ async function begin(
   await sql.raw([`begin isolation level ${mode}`, ...limits].join("; ")).execute(db);
 }
 
-/** Rolls back. If the connection is broken, the server does this automatically. */
+/** Rolls back. Errors are ignored, because the server rolls back when a connection breaks. */
 async function rollback(db: QueryExecutorProvider): Promise<void> {
   await sql`rollback`.execute(db).catch(() => undefined);
 }
 
 /**
- * Returns a function that reads a number, which changes after any commit. The server's snapshot
- * shows commits. Its start time distinguishes it from a standby that took over.
+ * Returns a function that reads a version number, which changes after any commit. The server's
+ * start time is part of it, because another server may take over with the same snapshot.
  */
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";

@@ -4,12 +4,12 @@ import { retryWhileBusy } from "./faults.ts";
 import { defineIsAwaited, openDatabase, createStatementRunner, type SqlQuery } from "./engine.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 
-/** The program of the thread for long reads. The build makes it a separate file. */
+/** The program of the thread for long reads, which the build makes a separate file. */
 
-/** Caches the inner pages of indexes. Long statements read more data than any cache can hold. */
+/** Enough for the inner pages of indexes. Long reads need more pages than fit in any cache. */
 const cache_mb = 16;
 
-// The main thread passes this data.
+// `startThread` passes this data.
 const { path, unwanted } = workerData as ReaderStart;
 const database = openDatabase(path);
 database.exec("PRAGMA query_only = ON");
@@ -37,14 +37,14 @@ async function answer(query: SqlQuery): Promise<void> {
 }
 
 /**
- * Gives this thread a lower priority than the one that serves visitors. Only Linux has a priority
- * per thread. On other systems, the whole process would become slower.
+ * Gives this thread a lower priority than the main thread, which serves visitors. Only Linux has
+ * priorities per thread. Elsewhere, this would slow down the whole process.
  */
 function lowerPriority(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(0, 10);
   } catch {
-    // A sandbox may forbid this. The thread then has the normal priority.
+    // A sandbox may forbid this. The thread then keeps the normal priority.
   }
 }

@@ -1,75 +1,80 @@
 import type { Kysely } from "kysely";
 
-/** The common interface to SQLite and PostgreSQL databases. */
+/** The common interface of SQLite and PostgreSQL databases. */
 
-/** A waiting caller. If the caller leaves before the write starts, the write is skipped. */
+/**
+ * The caller of a write, which may stop waiting. The write is skipped if it has not started by
+ * then.
+ */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
   /**
-   * Returns the remaining time. At zero or less, a started write may finish, but no other may
-   * start.
+   * Returns the remaining time. Once it has passed, a write that has started may finish, but no
+   * other may start.
    */
   readonly left_ms?: () => number;
-  /** Called when the write starts. */
   readonly noteWriting?: () => void;
 };
 
 export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
-  /** True if other writes go first, because no one waits for this one. */
+  /** True to let other writes go first, because no one waits for this one. */
   readonly isPatient?: boolean | undefined;
-  /** True for statements that may read whole tables, as in migrations. They have no time limit. */
+  /**
+   * True for statements that may read whole tables, such as migrations. Their timeouts are much
+   * longer.
+   */
   readonly isLong?: boolean | undefined;
 };
 
-/** A caller that waits for a long read. */
+/** The caller of a long read, which may stop waiting. */
 export type ReadSignal = WriteSignal & {
-  /** Calls `end` when the caller leaves. */
+  /** Registers a function to call when the caller leaves. */
   readonly onAbort: (end: () => void) => void;
 };
 
 export type ReadOptions = {
   readonly signal: ReadSignal;
-  /**
-   * Identifies the queue of the read, usually the project's. Reads of one queue run one after the
-   * other.
-   */
+  /** The line in the queue, usually the project's id. Lines take turns. */
   readonly line: string;
 };
 
 export type Engine = "sqlite" | "postgres";
 
-/** The numbers of open connections, of idle ones among them, and of waiting requests. */
+/**
+ * The number of open connections, of those the idle ones, and of requests that wait for a
+ * connection.
+ */
 export type PoolMeasures = Readonly<Record<"open" | "idle" | "waiting", number>>;
 
-/** A database, independent of its engine. */
+/** A SQLite or PostgreSQL database. */
 export type Sql<Tables> = {
   readonly engine: Engine;
-  /** Reads only committed data. */
+  /** Reads committed data only. */
   readonly db: Kysely<Tables>;
   /**
-   * Runs a long read without blocking other work. `work` sees the database at one point in time. If
-   * the caller leaves, the read ends. Throws StoreBusy if too many reads are waiting.
+   * Runs a long read without blocking other work. `work` sees the database at one point in time.
+   * The read ends if its caller leaves. Throws StoreBusy if too many reads are waiting.
    */
   readonly readLong: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
     options: ReadOptions,
   ) => Promise<Result>;
   /**
-   * Runs `work` in a transaction. When the promise resolves, all changes are durable. If it
-   * rejects, nothing was written, unless the error is OutcomeUnknown. A waiting write is dropped if
-   * its caller leaves. On SQLite, several writes can share a transaction and see each other's
-   * changes. On PostgreSQL, `work` may run again, so it must change nothing but tables.
+   * Runs `work` in a transaction. If the promise resolves, all changes are durable. If it rejects,
+   * nothing was written, unless the error is OutcomeUnknown. On SQLite, several writes may share a
+   * transaction and see each other's changes. On PostgreSQL, `work` may be retried, so it must
+   * change nothing but tables.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
     options?: WriteOptions,
   ) => Promise<Result>;
-  /** Returns the number of transactions that this process has committed. */
+  /** Returns how many transactions this process has committed. */
   readonly countWrites: () => number;
-  /** Returns a number that changes after any process has committed a transaction. */
+  /** Returns a number that changes after a commit by any process. */
   readonly readVersion: () => Promise<number>;
-  /** Returns the numbers of connections, only for engines with a pool. */
+  /** Counts connections, for databases with a connection pool. */
   readonly measurePool?: () => PoolMeasures;
   readonly close: () => Promise<void>;
 };

@@ -15,9 +15,9 @@ import { pathToFileURL } from "node:url";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
-/** Creates SQLite files. Before an existing file is opened, checks that Waypost created it. */
+/** Creates SQLite files, and checks before opening an existing one that Waypost created it. */
 
-/** Reads the header before SQLite does, so that nothing is written to another program's file. */
+/** Reads the file's header without SQLite, so that another program's file is never changed. */
 export function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
   if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
@@ -34,14 +34,14 @@ export function refuseForeignFile(path: string, applicationId: number): void {
 
 /** Reads a text column without changing a byte of the file or its log. */
 export function readUnchanged(path: string, column: string, source: string): readonly string[] {
-  // Without a log, SQLite would create an empty one.
+  // Opened as immutable if there is no log, because SQLite would create one.
   const hasLog = existsSync(`${path}-wal`);
   const address = hasLog ? path : `${pathToFileURL(path).href}?immutable=1`;
   const database = openDatabase(address, { readOnly: true });
   const texts: string[] = [];
   database.function("note", (text) => texts.push(String(text)));
   try {
-    // A prepared statement would hold the file open until its memory is freed.
+    // Not as a prepared statement, which would keep the file open until its memory is freed.
     database.exec(`select note(${column}) from ${source}`);
     return texts;
   } finally {
@@ -62,9 +62,9 @@ function openReadable(path: string): number {
 }
 
 /**
- * Creates the file before SQLite does, so that it is private from the start. SQLite gives the files
- * -wal and -shm the same mode. The new file already contains Waypost's application id. So an empty
- * file means that another program has emptied it.
+ * Creates the file before SQLite does, so that its mode is private from the start. SQLite copies
+ * the mode to the -wal and -shm files. The file contains Waypost's application id at once, so an
+ * empty file was emptied by another program.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
   if (existsSync(path)) return;
@@ -83,7 +83,7 @@ export function makePrivateFile(path: string, applicationId: number): void {
   }
 }
 
-/** Moves the complete file into place in one step, except on file systems without hard links. */
+/** Moves the finished file into place atomically. On file systems without hard links, copies it. */
 function moveIntoPlace(draft: string, path: string): void {
   try {
     linkSync(draft, path);
@@ -92,7 +92,7 @@ function moveIntoPlace(draft: string, path: string): void {
   }
 }
 
-/** Checks whether another program has emptied the file. */
+/** Whether another program has emptied the file. */
 export function isEmptied(path: string): boolean {
   return existsSync(path) && statSync(path).size === 0;
 }

@@ -26,17 +26,14 @@ import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqli
 type OpenOptions = {
   /** Four bytes in the file's header that identify the program. */
   readonly applicationId: number;
-  /** True to check every page, even of a large file. */
+  /** True to check every page, however large the file is. */
   readonly checksAll?: boolean | undefined;
 };
 
 /**
  * Opens or creates a SQLite file. Rejects a file that is damaged or not Waypost's, without changing
- * it.
- *
- * Two connections are open. While one has an open write transaction, the other one reads, so no
- * reader sees half of a write. At other times, the writing connection also reads. Its cache
- * survives its own commits, while other connections must clear theirs.
+ * it. Reads use the writing connection, whose cache stays valid after its own commits. Only while
+ * it has an open transaction do they use a second connection, which sees no uncommitted changes.
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   const { writer, reader, log } = await openConnections(path, options);
@@ -45,7 +42,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const onWriter = createStatementRunner(writer);
   const onReader = createStatementRunner(reader);
   const db = openKysely<Tables>((query) => {
-    // A failed disk may have lost data that looks committed.
+    // After a disk failure, data that looks committed may be lost.
     log.requireSound();
     return writer.isTransaction ? onReader(query) : onWriter(query);
   });
@@ -74,17 +71,17 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     countWrites: groups.countCommits,
     readVersion: async () => {
       log.requireSound();
-      // Always read on this connection, because it detects only commits of other connections.
+      // Not on the writing connection, because `data_version` ignores a connection's own commits.
       const { rows } = await retryWhileBusy(() => onReader(selectVersion));
       return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
       await groups.finish();
       await log.close();
-      // An open connection would leave the log behind. A running checkpoint ends first.
+      // Close the other connections first, because an open one would leave the log file behind.
       await longReads.close();
-      // Merge the log now, because an engine with open statements would leave the log behind. If
-      // another process uses the file, the last one to close it merges the log.
+      // Merge the log here, because closing a connection with open statements would leave the log
+      // file behind. If other processes use the file, the last one to close it merges the log.
       ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
@@ -94,8 +91,8 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
 const selectVersion: SqlQuery = { sql: "PRAGMA data_version", parameters: [] };
 
 /**
- * Runs `work` in a transaction during which no other process can open the file. Throws StoreBusy if
- * another process has the file open.
+ * Runs `work` in a transaction that keeps all other processes from opening the file. Throws
+ * StoreBusy if another process has the file open.
  */
 export async function lockSqlite<Result>(
   path: string,
@@ -142,9 +139,8 @@ async function openConnections(path: string, options: OpenOptions) {
   }
 }
 
-/** The maximum size of each connection's cache. */
 const cache_mb = 64;
-/** Checking every page of a larger file would delay the start too much. */
+/** The largest file that is checked page by page at every start. */
 const checkedBytes = 16 * 1024 * 1024;
 
 const lookAtSchema = "SELECT 'ok' FROM (SELECT count(*), max(sql) FROM sqlite_schema)";
@@ -168,40 +164,37 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   const wasEmpty = Object.values(owner ?? {})[0] === 0;
   if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
   database.exec("PRAGMA journal_mode = WAL");
-  // `openLogSync` syncs each commit before its caller gets a result.
+  // `openLogSync` syncs every commit before its caller gets the result.
   database.exec("PRAGMA synchronous = NORMAL");
-  // `createCheckpoints` merges nearly all of the log before it reaches this length.
+  // `createCheckpoints` normally merges the log before it gets this long.
   database.exec(`PRAGMA wal_autocheckpoint = ${longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
-  // This thread runs nothing else during a statement, so the caller is always waiting.
+  // The main thread is blocked during a statement, so it cannot notice that a caller has left.
   defineIsAwaited(database, () => true);
 }
 
 /** Syncs SQLite's write-ahead log to disk, and merges it into the file. */
 
 /**
- * Waits until commits are on disk, like SQLite with `synchronous=FULL`. The same file is synced
- * after each commit, before any caller gets a result. SQLite would block the thread that serves
- * everyone, but Node syncs in another thread.
- *
- * Other callers may read a commit before it is on disk. If the power fails, they have seen lost
- * data. But everything they wrote afterwards is lost as well, because the log is valid only up to
- * its first gap.
+ * Makes commits durable, like `synchronous=FULL`: the log is synced after each commit, before a
+ * caller gets its result. SQLite would block the main thread, but Node syncs in another one. Other
+ * callers may read a commit before it is on disk, and a power failure may then lose it. Their own
+ * later writes would be lost too, because the log is valid only up to its first gap.
  */
 export type LogSync = {
-  /** Resolves when everything that any process committed is on disk. */
+  /** Resolves when all earlier commits, of any process, are on disk. */
   readonly sync: () => Promise<void>;
-  /** Throws `DiskFailed` if the disk has failed before. */
+  /** Throws `DiskFailed` if a sync has failed. */
   readonly requireSound: () => void;
   readonly close: () => Promise<void>;
 };
 
-/** Opens the log, which exists once a connection has read or written. */
+/** Opens the log file, which exists once a connection has read or written. */
 export async function openLogSync(path: string): Promise<LogSync> {
-  // Open for writing, because Windows cannot sync a read-only file. The log has no locks that
-  // closing it could release.
+  // Opened for writing, because Windows cannot sync a read-only file. Closing it releases no locks,
+  // because SQLite does not lock the log file.
   const file = await open(`${path}-wal`, "r+");
   let last: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -221,14 +214,14 @@ export async function openLogSync(path: string): Promise<LogSync> {
 
   return {
     sync: () => {
-      // A running sync may have started too early. The next one includes everyone who waits by
-      // then.
+      // A running sync may not include the latest commits, so wait for the next one, which all
+      // callers share until it starts.
       next ??= syncAfter(last);
       last = next;
       return last;
     },
     requireSound: () => {
-      // After a loss, a disk may report later syncs as successful.
+      // After a failure, the disk may report later syncs as successful.
       if (failed !== undefined) throw failed;
     },
     close: async () => {
@@ -243,9 +236,9 @@ const commitsApart = 50;
 const longestLog_pages = 10_000;
 
 /**
- * Merges the log into the file after every few commits. This runs in the thread for long reads,
- * because syncing both files would block other work. A log restarts only after all of it was
- * merged. If writers never pause, SQLite merges the rest at a commit once the log is long.
+ * Merges the log into the file after every few commits. It runs in the thread for long reads,
+ * because syncing the file would block other work. The log can only start over after all of it was
+ * merged. If writes never pause, SQLite does that at a commit once the log is long.
  */
 function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () => void {
   let commits = 0;
@@ -256,7 +249,7 @@ function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () 
     commits = 0;
     isRunning = true;
     void runAside({ sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] })
-      // The next attempt follows after the same number of commits.
+      // Retried after the same number of commits.
       .catch(() => undefined)
       .finally(() => (isRunning = false));
   };

@@ -124,7 +124,7 @@ export function createApprovals(
       const removed = await write((inner) =>
         inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
       );
-      // // Either no one answered, or the approved request was never repeated.
+      // Either no one answered, or the approved request was never repeated.
       const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
       measured.expired += unspent.length;
     },
@@ -178,7 +178,7 @@ async function readAnswer(
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
-  // // An approval with a different PIN was requested by another process.
+  // An approval with a different PIN was requested by another process.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
@@ -211,7 +211,7 @@ function selectOpen(db: StateDb, now: number) {
     db
       .selectFrom("approvals")
       .where("expires_at", ">", now)
-      // // Approvals from the future were created before a clock was set back.
+      // Approvals from the future were created before a clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)
   );
 }

@@ -110,12 +110,12 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
     readWait_ms: async (most) => {
       const placed = await write(async (db) => {
         const time = now();
-        // // A use this far in the future was queued before a clock was set back.
+        // A use this far in the future was queued before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
         return { id: await writeQueuedUse(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // // Set only after the commit, because a failed transaction leaves the id to another use.
+      // Set only after the commit, because a failed transaction leaves the id to another use.
       ({ id } = placed);
       return placed.wait_ms;
     },

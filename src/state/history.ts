@@ -281,6 +281,6 @@ async function findSuccessor(db: StateDb, realm: string, id: string, now: number
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {
-  // // `insertChange` and `note` wrote this JSON.
+  // `insertChange` and `note` wrote this JSON.
   return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
 }

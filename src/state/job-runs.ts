@@ -83,7 +83,7 @@ export function createJobRuns(
       note(run, { position, status: "sent", result_id: null, result: null, made: null }),
     noteEnd: async (run, position, end) => {
       const { status, link_id: result_id = null, message: result = null } = end;
-      // // PostgreSQL cannot store a NUL, and would reject the other rows of the transaction too.
+      // PostgreSQL cannot store a NUL, and would reject the other rows of the transaction too.
       refuseNul([result_id, result]);
       const made = end.made === undefined ? null : JSON.stringify(end.made);
       await note(run, { position, status, result_id, result, made });
@@ -111,7 +111,7 @@ async function take(db: StateDb, { id, runner }: Run, now: number): Promise<bool
     .updateTable("jobs")
     .set({ message: null, runner, runs_until: now + lease_ms, updated_at: now })
     .where((row) => row.and({ id, state: "open" }))
-    // // Another process may have claimed the job since the lease was read.
+    // Another process may have claimed the job since the lease was read.
     .where("runs_until", "=", lease.runs_until)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
@@ -142,7 +142,7 @@ async function release(db: StateDb, { id, runner }: Run, released: Release): Pro
   const jobs = db.updateTable("jobs").set(freed).where("id", "=", id);
   const { numUpdatedRows } = await jobs.where("runner", "=", runner).executeTakeFirst();
   if (end !== "done" || numUpdatedRows !== 1n) return;
-  // // A job that was cancelled while its last row was being sent stays cancelled.
+  // A job that was cancelled while its last row was being sent stays cancelled.
   const done = db.updateTable("jobs").set({ state: "done" }).where("id", "=", id);
   const open = done.where("state", "=", "open").returning(["id", "realm", "state"]);
   const job = await open.executeTakeFirst();
@@ -224,7 +224,7 @@ function shareWrites(
 
   async function writeWaiting(run: Run, name: string): Promise<void> {
     let taken: readonly WaitingRow[] | undefined;
-    // // Takes the rows that are waiting when the transaction first starts. A retry takes the same
+    // Takes the rows that are waiting when the transaction first starts. A retry takes the same
     // rows.
     const take = () => {
       if (taken !== undefined) return taken;
@@ -260,7 +260,7 @@ async function writeRows(
   if (job === undefined) return false;
   const isRunning = job.state === "open";
   for (const { position, ...result } of all) {
-    // // After a cancellation, results are still saved, but no more rows may be sent.
+    // After a cancellation, results are still saved, but no more rows may be sent.
     if (!isRunning && result.status === "sent") continue;
     const rows = db.updateTable("plan_rows").set(result).where("plan_id", "=", job.plan_id);
     await rows.where("position", "=", position).execute();
@@ -302,7 +302,7 @@ async function listReceipts(
   if (only !== undefined) {
     query = query.where((row) => {
       const ended = row("status", "in", [...kinds[only]]);
-      // // A row without a status was not sent.
+      // A row without a status was not sent.
       return only === "open" ? row.or([row("status", "is", null), ended]) : ended;
     });
   }
@@ -310,7 +310,7 @@ async function listReceipts(
     ...readRow(row),
     status: row.status,
     link_id: row.result_id ?? row.link_id,
-    // // `noteEnd` wrote this JSON from an object.
+    // `noteEnd` wrote this JSON from an object.
     made: row.made === null ? null : (JSON.parse(row.made) as JsonObject),
     message: row.result,
   }));

@@ -112,7 +112,7 @@ async function openJob(
   sources: ClockAndRandom,
 ): Promise<void> {
   const plans = db.selectFrom("plans").select("id").where("id", "=", plan.id);
-  // // Throws if the plan has been deleted.
+  // Throws if the plan has been deleted.
   await plans.executeTakeFirstOrThrow();
   const id = createPrefixedId("job", sources.random);
   const now = sources.clock.now();
@@ -122,11 +122,11 @@ async function openJob(
   const opened = await db
     .insertInto("jobs")
     .values({ ...own, ...whose, ...begun, created_at: now, updated_at: now })
-    // // If another process has just created the plan's job, that one is used.
+    // If another process has just created the plan's job, that one is used.
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
-  // // A job is a single change in the history. Undoing a job marks that change as undone.
+  // A job is a single change in the history. Undoing a job marks that change as undone.
   const undone = await db
     .selectFrom("changes")
     .select("id")
@@ -146,7 +146,7 @@ async function describeJob(
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
   const { sent, done, rejected, ...ended } = await countEnds(db, row.plan_id);
-  // // If the process that ran the job has died, the results of sent rows are unknown.
+  // If the process that ran the job has died, the results of sent rows are unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
   const left = countPlannedWrites(planned) - done - rejected - unknown;
   const counts = { done, rejected, unknown, left };

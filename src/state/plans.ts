@@ -157,7 +157,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         const created_at = clock.now();
         return { created_at, expires_at: created_at + length_ms };
       };
-      // // If saving fails midway, the draft's expiry ensures that its rows are deleted.
+      // If saving fails midway, the draft's expiry ensures that its rows are deleted.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
         await dropPlan(write, begun.id);
@@ -207,7 +207,7 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // // Let other work run, because rows that are already in memory arrive without a pause.
+    // Let other work run, because rows that are already in memory arrive without a pause.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);
@@ -283,7 +283,7 @@ async function dropPlan(write: WriteState, id: string): Promise<void> {
 
 export function readPlan(stored: StateTables["plans"]): Plan {
   const { counts, problems, operation, request, ...rest } = stored;
-  // // `savePlan` wrote this JSON.
+  // `savePlan` wrote this JSON.
   return {
     ...rest,
     request: JSON.parse(request) as PlanRequest,

@@ -153,7 +153,7 @@ export const stateMigrations: Migrations = {
 
 export const stateDatabase: KnownDatabase = {
   file: "state.db",
-  // // "WAYS" in the header of the SQLite file.
+  // "WAYS" in the header of the SQLite file.
   applicationId: 0x57415953,
   migrations: stateMigrations,
   tables: [
@@ -165,6 +165,6 @@ export const stateDatabase: KnownDatabase = {
     { name: "jobs", key: ["number"], leaves: ["number"] },
     { name: "changes", key: ["realm", "number"], leaves: ["number"] },
   ],
-  // // Contains the IP addresses of users who signed in. Its rows expire within an hour.
+  // Contains the IP addresses of users who signed in. Its rows expire within an hour.
   left: ["uses"],
 };

@@ -54,7 +54,7 @@ export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period
 
 /** Returns the first moment of a date, which is not always midnight, because clocks may skip it. */
 function startDay(date: string, zone: TimeZone): number {
-  // // A year with more than four digits cannot be parsed, but has no visits either.
+  // A year with more than four digits cannot be parsed, but has no visits either.
   return parseLocalTime(date, zone) ?? Date.parse(date);
 }
 
@@ -147,7 +147,7 @@ export function moveSteps(
   const end = findHour(before.to);
   let latest = findHour(before.from);
   const starts = steps.map(({ start }) => {
-    // // Local times occur twice when clocks are set back, so keep the steps in order.
+    // Local times occur twice when clocks are set back, so keep the steps in order.
     latest = Math.max(latest, findHour(findEarlier(start, name, period, zone)));
     return latest;
   });

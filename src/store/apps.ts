@@ -49,7 +49,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Tabl
     kind: "android_app",
     identifier: "package_name",
     toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
-      // // Only this store writes the column, as a JSON list of strings.
+      // Only this store writes the column, as a JSON list of strings.
       const list = JSON.parse(fingerprints) as string[];
       return { id, name, package_name, fingerprints: list, custom_scheme };
     },
@@ -159,8 +159,7 @@ async function changeLinks(
   act: "attach" | "detach",
 ): Promise<MoreWork> {
   const ofApp = { project_id: tenant.projectId, subject: id };
-  // // Cancel an unfinished task that does the opposite. The links it has not reached need no
-  // change.
+  // Cancel an unfinished task that does the opposite. The links it has not reached need no change.
   const opposite = act === "attach" ? "detach" : "attach";
   await dropTask(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
   if (await batches[act](tenant, kind, id)) return {};
@@ -221,7 +220,7 @@ export type BrowserPaths = {
  * short paths. New links never displace old ones from the list.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
-  // // An index contains all columns of this query.
+  // An index contains all columns of this query.
   const links = await db
     .selectFrom("links")
     .select(["id", "path", "shortened_path"])

@@ -43,7 +43,7 @@ export async function runTasks(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  // // An outage would otherwise be reported on every run.
+  // An outage would otherwise be reported on every run.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
@@ -59,8 +59,7 @@ export function runTask(
 ): Promise<void> {
   const { kind, project_id: projectId, subject } = task;
   const runBatch = async (db: Db) => {
-    // // A task that is no longer queued was cancelled: restoring an app cancels detaching its
-    // links.
+    // A task that is no longer queued was cancelled: restoring an app cancels detaching its links.
     const isLast = !(await isQueued(db, task)) || (await work[kind]({ db, projectId }, subject));
     if (isLast) await dropTask(db, task);
     return isLast;

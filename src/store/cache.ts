@@ -26,7 +26,7 @@ export function createCache<Value>(
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
   const entries = new Map<string, CacheEntry<Value>>();
-  // // One iterator for all calls, because a new one would skip every deleted entry again.
+  // One iterator for all calls, because a new one would skip every deleted entry again.
   const line = entries.entries();
   let weight = 0;
 
@@ -92,7 +92,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
     if (!(answer instanceof Promise)) return answer;
     reads.set(place, answer);
-    // // A failed read is not shared with later requests.
+    // A failed read is not shared with later requests.
     const end = () => void reads.delete(place);
     answer.then(end, end);
     return answer;

@@ -140,7 +140,7 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use.where("link_id", "=", link_id).where("whole", "=", whole);
-  // // `whole` already implies the IP address. The condition only lets the database use the index.
+  // `whole` already implies the IP address. The condition only lets the database use the index.
   await alike.where("address", "=", address).execute();
   return true;
 }
@@ -170,7 +170,7 @@ export async function readSealKey(
     const value = Buffer.from(random.bytes(key_bytes)).toString("base64url");
     const insert = own.insertInto("store_secrets").values({ name: keyName, value });
     await insert.onConflict((conflict) => conflict.doNothing()).execute();
-    // // Another process may have created the key first.
+    // Another process may have created the key first.
     return (await findSealKey(own)) ?? value;
   });
 }

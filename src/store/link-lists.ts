@@ -79,8 +79,8 @@ async function readLinks(
   const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
   const isWhole = filters.length === 0;
   const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
-  // // A page of a long list is read in index order, and each row is filtered. The trigram index
-  // would first collect all matches.
+  // A page of a long list is read in index order, and each row is filtered. The trigram index would
+  // first collect all matches.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
   const { items, meta } = await readPage<VisibleLink>(tenant.db, source, query, count);
@@ -196,7 +196,7 @@ export async function matchLinks(
   const counted = await sql<{ readonly count: number }>`
     select count(*) as count from (${matching}) as matching
   `.execute(tenant.db);
-  // // The expression prevents an index lookup per link, which would be slower.
+  // The expression prevents an index lookup per link, which would be slower.
   const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
   return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
 }

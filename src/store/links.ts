@@ -96,13 +96,13 @@ export async function updateLink(
   if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
-    // // Kysely skips undefined columns.
+    // Kysely skips undefined columns.
     .set({
       ...changes,
       ...foldTexts("links", changes),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
-      // // A newly chosen app must not be replaced when the former app is restored.
+      // A newly chosen app must not be replaced when the former app is restored.
       former_ios_app_id: changes.ios_app_id === undefined ? undefined : null,
       former_android_app_id: changes.android_app_id === undefined ? undefined : null,
       updated_at: now,
@@ -190,7 +190,7 @@ export type VisitedAt = {
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
   const link = await findLinkAt(tenant, path);
   if (link === undefined) return undefined;
-  // // Only additional short paths have a query of their own.
+  // Only additional short paths have a query of their own.
   const isOwnPath = path === link.path || path === link.shortened_path;
   const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
   return { link, query };
@@ -345,7 +345,7 @@ async function changeLinks(
   if (rows.length === 0) return true;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
-  // // Background tasks are not given a clock.
+  // Background tasks are not given a clock.
   await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }
@@ -384,7 +384,7 @@ export function toLink(row: VisibleLink): Link {
   for (const column of visibleColumns) {
     link[column] = flags.has(column) ? row[column] === 1 : row[column];
   }
-  // // Columns and fields have the same names and types, except for flags.
+  // Columns and fields have the same names and types, except for flags.
   return link as Link;
 }
 

@@ -60,7 +60,7 @@ export async function readPage<Row>(
   if (meta.from === 0) return { items: [], meta };
   const table = sql.table(source.table);
   const order = sortsToSql(query.sorts, source.columns);
-  // // Only ids are skipped and sorted, because whole rows would take many times longer.
+  // Only ids are skipped and sorted, because whole rows would take many times longer.
   const { rows } = await sql<Row>`
     with matching as ${selectMatching(source, query, areCollected(query, count))},
     page as materialized (
@@ -183,7 +183,7 @@ function sortKey(
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // // Only for nullable columns, because SQLite does not use the index otherwise.
+  // Only for nullable columns, because SQLite does not use the index otherwise.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
@@ -237,7 +237,7 @@ function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Ex
 
 function appTestToSql(test: Test, column: AppColumn): Expression {
   const key = sql.ref(column.key);
-  // // Every app has an identifier, so only links without an app have null here.
+  // Every app has an identifier, so only links without an app have null here.
   if (test.condition === "null" || test.condition === "present") {
     return plainTestToSql(test, key);
   }
@@ -245,7 +245,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
-  // // An identifier matches one app. With `=`, the index on (app, created_at) also sorts the rows.
+  // An identifier matches one app. With `=`, the index on (app, created_at) also sorts the rows.
   return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
@@ -261,7 +261,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // // Repeats the project for the index on ids, because the list's own condition may not use one.
+  // Repeats the project for the index on ids, because the list's own condition may not use one.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
@@ -288,7 +288,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // // A text and its case-folded form are null together, and only the case-folded form is indexed.
+  // A text and its case-folded form are null together, and only the case-folded form is indexed.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }
@@ -305,7 +305,7 @@ function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): E
       return values.length === 0 ? nothing : sql<SqlBool>`${raw} in (${sql.join(values)})`;
     }
     case "not_eq":
-      // // A value that could not be parsed is different from every stored value.
+      // A value that could not be parsed is different from every stored value.
       return value === null ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} <> ${value}`;
     case "eq":
       return value === null ? nothing : sql<SqlBool>`${raw} = ${value}`;
@@ -341,7 +341,7 @@ function findNextText(text: string): string | undefined {
   while (points.length > 0) {
     const point = points.pop()?.codePointAt(0) ?? 0;
     if (point === 0x10ffff) continue;
-    // // Surrogates are not characters, so U+E000 follows U+D7FF.
+    // Surrogates are not characters, so U+E000 follows U+D7FF.
     const next = point === 0xd7ff ? 0xe000 : point + 1;
     return points.join("") + String.fromCodePoint(next);
   }

@@ -121,7 +121,7 @@ export async function publishDraft(
     .values({ project_id: projectId, id, number, body, css, published_at: now })
     .execute();
   await setLive(tenant, id, now);
-  // // Versions are numbered without gaps, and the live version is always the newest.
+  // Versions are numbered without gaps, and the live version is always the newest.
   const old = db.deleteFrom("page_template_versions").where("project_id", "=", projectId);
   await old.where("number", "<=", number - limits.kept_template_versions).execute();
 }

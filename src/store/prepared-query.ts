@@ -56,7 +56,7 @@ export function prepareBatches<Row>(
       const end = start + batch.cells;
       returned.push(...(await batch.run(db, values.slice(start, end))));
       start = end;
-      // // Let visitors' requests run between two batches.
+      // Let visitors' requests run between two batches.
       await setImmediate();
     }
     return returned;
@@ -71,7 +71,7 @@ function openQuery<Row>(db: Db, query: CompiledQuery<Row>): RunQuery<Row> {
     return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
   }
   const { sql } = query;
-  // // Kysely has typed the query, so the rows have the type Row.
+  // Kysely has typed the query, so the rows have the type Row.
   return (parameters) => andThen(runDirectly({ sql, parameters }), ({ rows }) => rows as Row[]);
 }
 

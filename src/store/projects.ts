@@ -82,7 +82,7 @@ export async function insertProject(
   fields: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  // // The caller passes the values of all columns.
+  // The caller passes the values of all columns.
   const columns = toColumns(fields) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
   const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();
@@ -110,8 +110,8 @@ export async function updateProject(
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // // Without a row in `tallies`, running writes fail with ProjectGone. Queued tasks of the
-  // project are no longer needed.
+  // Without a row in `tallies`, running writes fail with ProjectGone. Queued tasks of the project
+  // are no longer needed.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
@@ -124,7 +124,7 @@ const purgedRows = 1000;
 /** Deletes a batch of a deleted project's rows. Returns true if this was the last batch. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
-    // // The caller removes this task itself, after its last batch.
+    // The caller removes this task itself, after its last batch.
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
     const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
@@ -174,14 +174,14 @@ export async function findSite(
   db: Db,
   { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
 ) {
-  // // No project has an empty subdomain.
+  // No project has an empty subdomain.
   const rows = await selectNamed(db, [hostname, subdomain ?? ""]);
   const own = rows.find(
     (row) => row.custom_domain === hostname && row.custom_domain_verified === 1,
   );
   const row = own ?? rows.find((each) => each.subdomain === subdomain);
   const tally = row && (await selectGeneration(db, [row.id]));
-  // // A project without a row in `tallies` is being deleted.
+  // A project without a row in `tallies` is being deleted.
   if (row === undefined || tally === undefined) return undefined;
   const project: SiteProject = { ...toProject(row), generation: tally.generation };
   return { project, by: own === undefined ? "subdomain" : "custom_domain" } as const;
@@ -206,7 +206,7 @@ function toColumns(fields: ProjectChanges): Partial<ProjectTable> {
   const cells = Object.entries(fields).map(
     ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
   );
-  // // Columns and fields have the same names and types, except for flags.
+  // Columns and fields have the same names and types, except for flags.
   return Object.fromEntries(cells);
 }
 

@@ -79,7 +79,7 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // // The change itself succeeded. After an outage, its task is still queued and runs later.
+      // The change itself succeeded. After an outage, its task is still queued and runs later.
       await runTask(sql, work, task, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
@@ -96,7 +96,7 @@ function createWatchedWork(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
-  // // Nothing is lost in an outage: the next run deletes the expired data.
+  // Nothing is lost in an outage: the next run deletes the expired data.
   const note = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };

@@ -43,7 +43,7 @@ function orNull<Value>({ type }: TableColumn<Value>): TableColumn<Value | null> 
 }
 
 function all<Name extends string, Value>(column: TableColumn<Value>, ...names: readonly Name[]) {
-  // // TypeScript widens the names to strings here.
+  // TypeScript widens the names to strings here.
   return Object.fromEntries(names.map((name) => [name, column])) as Readonly<
     Record<Name, TableColumn<Value>>
   >;
@@ -75,7 +75,7 @@ export const tables = {
     ...all(orNull(text), "provider_token", "campaign_token"),
     ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
     ...all(orNull(text), "ios_app_id", "android_app_id"),
-    // // The link's deleted apps, which may be restored.
+    // The link's deleted apps, which may be restored.
     ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
     clicks: number,
     created_via: text,
@@ -103,7 +103,7 @@ export const tables = {
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // // Visits per hour of the day; null for none. Rows of months have only nulls.
+    // Visits per hour of the day; null for none. Rows of months have only nulls.
     ...all(orNull(integer), ...hourColumns),
   },
   /**
@@ -278,7 +278,7 @@ export type TableColumns = Readonly<Record<string, TableColumn<unknown>>>;
 const otherKeys: Readonly<Record<string, readonly string[]>> = {
   addresses: ["project_id", "address"],
   short_paths: ["project_id", "link_id", "path"],
-  // // The day comes before the link, so that rows of the same day are stored together.
+  // The day comes before the link, so that rows of the same day are stored together.
   visit_counts: ["project_id", "dimension", "first_day", "link_id", "value", "event"],
   bin: ["project_id", "kind", "id"],
   projects: ["id"],
@@ -338,13 +338,13 @@ export function foldTexts<Name extends keyof typeof tables, Row extends object>(
   row: Row,
 ): FoldedTexts<Row, Tables[Name]> {
   const folded: Record<string, unknown> = {};
-  // // TypeScript does not let an object's values be looked up by any name.
+  // TypeScript does not let an object's values be looked up by any name.
   const cells = row as Readonly<Record<string, unknown>>;
   for (const { column, key } of searchedColumns[name] ?? []) {
     const value = cells[column];
     if (value !== undefined) folded[key] = typeof value === "string" ? fold(value) : value;
   }
-  // // Searched columns contain text or null, like their case-folded columns.
+  // Searched columns contain text or null, like their case-folded columns.
   return folded as FoldedTexts<Row, Tables[Name]>;
 }
 
@@ -368,7 +368,7 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
   ios_apps: ["project_id, bundle_id"],
   android_apps: ["project_id, package_name"],
   projects: ["subdomain", "custom_domain"],
-  // // Not per project, because a token is looked up before its project is known.
+  // Not per project, because a token is looked up before its project is known.
   api_keys: ["token_hash"],
   client_keys: ["token_hash"],
   page_template_versions: ["project_id, number"],
@@ -380,12 +380,12 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
 const keyedTables: ReadonlySet<string> = new Set(["addresses", "visit_counts"]);
 
 const indexes: readonly string[] = [
-  // // These indexes end with time and id, so one index serves both filtering and sorting.
+  // These indexes end with time and id, so one index serves both filtering and sorting.
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
-  // // This must be the last full index on links. If no index fits a filter, SQLite scans its
-  // newest index. The rows of this index are in the order of the file, which is four times as fast.
+  // This must be the last full index on links. If no index fits a filter, SQLite scans its newest
+  // index. The rows of this index are in the order of the file, which is four times as fast.
   "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
@@ -430,7 +430,7 @@ export const storeMigrations: Migrations = {
 };
 
 function writeTable(engine: Engine, { name, columns, key }: (typeof tableList)[number]): string {
-  // // SQLite's trigram index refers to links by row number.
+  // SQLite's trigram index refers to links by row number.
   const isNumbered = engine === "sqlite" && name === "links";
   const lines = [
     ...(isNumbered ? ["rowkey integer primary key"] : []),
@@ -491,7 +491,7 @@ const leaves: Readonly<Record<string, readonly string[]>> = {
 
 export const storeDatabase: KnownDatabase = {
   file: "waypost.db",
-  // // "WAYP" in the header of the SQLite file.
+  // "WAYP" in the header of the SQLite file.
   applicationId: 0x57415950,
   migrations: storeMigrations,
   tables: tableList

@@ -45,7 +45,7 @@ export function matchContains(
 export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   if (readEngine(db) === "postgres") return;
   const table = nameIndex(projectId);
-  // // The texts are already case-folded, and the index keeps no copy of them.
+  // The texts are already case-folded, and the index keeps no copy of them.
   await sql`
     create virtual table if not exists ${table} using fts5 (
       ${columnNames}, content='', contentless_delete=1, tokenize='trigram case_sensitive 1'

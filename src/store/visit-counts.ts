@@ -35,7 +35,7 @@ export async function countVisits(
     const tenant = { db, projectId };
     const own = visits.filter((visit) => visit.projectId === projectId);
     const tally = await findTally(tenant);
-    // // The project is being deleted, and counters added now might never be deleted.
+    // The project is being deleted, and counters added now might never be deleted.
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);

@@ -57,7 +57,7 @@ export async function listWebhooks(db: Db, which: Partial<WebhookKey> = {}) {
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  // // Only this store writes the column, as a JSON list of events.
+  // Only this store writes the column, as a JSON list of events.
   return rows.map((row): Webhook => {
     return { ...row, events: JSON.parse(row.events) as readonly WebhookEvent[] };
   });
@@ -114,7 +114,7 @@ export async function queueEvents(
   const timestamp = new Date(now).toISOString();
   const rows = events.map(({ event, data, id: event_id = createEventId() }) => {
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
-    // // Due at once, even if the sending process's clock is behind.
+    // Due at once, even if the sending process's clock is behind.
     const start = { state: "waiting", created_at: now, next_at: 0, attempts: 0 } as const;
     return { ...start, project_id, event_id, event, body };
   });

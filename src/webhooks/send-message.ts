@@ -59,7 +59,7 @@ export async function sendMessage(
     const headers = writeHeaders(message, receiver.secret, clock.now());
     const request = { url, method: "POST", headers, body: message.body };
     const response = await sendPinned(request, addresses, reach, signal);
-    // // Only the status code matters, so the body is not read.
+    // Only the status code matters, so the body is not read.
     response.on("error", () => undefined).destroy();
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return null;
@@ -109,7 +109,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   if (parsed.hash !== "") return "can't have a fragment";
   const { hostname } = parsed;
   const addresses = listKnownAddresses(hostname);
-  // // The host name may resolve to an IP address in an allowed network.
+  // The host name may resolve to an IP address in an allowed network.
   if (addresses.length === 0 && networks.length > 0) return undefined;
   if (addresses.length === 0 || addresses.some(reachReceivers(networks).isPublic)) {
     return findPublicFault(parsed, addresses);

@@ -38,9 +38,9 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     if (isInstall) await spend("app_installs");
-    // // No link has a longer URL, and parsing a huge one would take too long.
+    // No link has a longer URL, and parsing a huge one would take too long.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
-    // // Only deferred deep linking needs the Pro plan. Links open installed apps on every plan.
+    // Only deferred deep linking needs the Pro plan. Links open installed apps on every plan.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
     const found = await findAddressedLink(services, project.id, pasted?.address ?? body.url ?? "");
@@ -48,21 +48,21 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // // Without an unused visit, a copied URL is handled like any other URL.
+      // Without an unused visit, a copied URL is handled like any other URL.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
-    // // Opens are too frequent to wait for pending clicks.
+    // Opens are too frequent to wait for pending clicks.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // // The event says `reported`, because the install is known only from the app. The response
+      // The event says `reported`, because the install is known only from the app. The response
       // says `high`, because SDKs reject unknown values.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
-    // // Counted last, because the app retries after an error.
+    // Counted last, because the app retries after an error.
     countApp(services, {
       projectId: project.id,
       linkId: link.id,
@@ -206,7 +206,7 @@ async function matchInstall(
     const chosen = await findChosen(services, tenant, seen);
     const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
     const matched = use && (await useVisit(services, tenant, use, signal));
-    // // A concurrent request of the same install may have used up the visit.
+    // A concurrent request of the same install may have used up the visit.
     return matched ?? findEarlierMatch(services, tenant, usedBy);
   };
   return place.isShared ? limitMisses(services.budgets, place.group, find) : find();
@@ -290,7 +290,7 @@ async function findEarlierMatch(
   if (before === undefined) return undefined;
   const link = await findCounted(services, tenant, before.link_id);
   if (link === undefined) return undefined;
-  // // Only `useVisit` writes this column, so it contains a MatchResult.
+  // Only `useVisit` writes this column, so it contains a MatchResult.
   return { link, ...(JSON.parse(before.told) as MatchResult), isAgain: true };
 }
 
@@ -323,7 +323,7 @@ function readVisit(row: DeferredVisitTable): StoredVisit {
   return {
     row,
     linkId: link_id,
-    // // Only the link host writes this column, so it contains Marks.
+    // Only the link host writes this column, so it contains Marks.
     marks: JSON.parse(row.marks) as Marks,
     address: address === null ? undefined : { group: address, isShared: is_shared === 1 },
   };

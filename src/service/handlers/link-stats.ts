@@ -79,7 +79,7 @@ async function describeStats(
   { links, subject, now }: StatsSubject,
 ): Promise<LinkStats> {
   const { by, asked, before, most, zone } = query;
-  // // All deleted links share one row, so more links than rows are read.
+  // All deleted links share one row, so more links than rows are read.
   const read = { links, by, asked, before, most: by === "link" ? most + spareLinks : most };
   const { found, earlier } = await readVisitSums(tenant, read);
   const rows = await listRows(tenant, query, found, earlier);
@@ -161,7 +161,7 @@ function listKeys(
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // // Without its visits in this period, a link of the previous period must not be listed.
+  // Without its visits in this period, a link of the previous period must not be listed.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];

@@ -26,7 +26,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
     const query = {
       ...call.list,
       filters: [...filters, ...readSearched(call)],
-      // // Only the console accepts a capped count. All other callers get the exact number.
+      // Only the console accepts a capped count. All other callers get the exact number.
       count_to: call.via === "console" ? call.list.count_to : undefined,
     };
     const { items, meta } = await listLinks(
@@ -35,8 +35,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       query,
       call.signal,
     );
-    // // `applied` confirms that the `f[…]` filters were applied. Other servers ignore such
-    // filters.
+    // `applied` confirms that the `f[…]` filters were applied. Other servers ignore such filters.
     const shown = applied.length === 0 ? meta : { ...meta, applied };
     return { body: { links: [...items], meta: shown } };
   },
@@ -47,7 +46,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
 
   upsert: async (call) => {
     const { path: given } = call.body;
-    // // A path of the wrong type was already removed, but the other fields are still checked.
+    // A path of the wrong type was already removed, but the other fields are still checked.
     const path = typeof given === "string" ? normalizePath(given) : undefined;
     await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
@@ -55,8 +54,8 @@ export const linkHandlers: GroupHandlers<typeof links> = {
         throw badRequest(messages.parameter_missing("path"));
       }
       const known = await findLinkAtPath(tenant, path);
-      // // The path may be another link's short path. Then creating the link fails, as for any
-      // taken path.
+      // The path may be another link's short path. Then creating the link fails, as for any taken
+      // path.
       const isThere = known !== undefined && known.path === path;
       requireCondition(call.precondition, ...(isThere ? [known] : []));
       if (!isThere) {
@@ -104,7 +103,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const now = call.services.clock.now();
       const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
       if (restored !== undefined) return restored;
-      // // An earlier call may have restored the link and lost its response.
+      // An earlier call may have restored the link and lost its response.
       const there = await findLink(tenant, id);
       if (there === undefined) throw notFound(messages.link_not_found);
       requireScope(call.caller, links.show.scope);

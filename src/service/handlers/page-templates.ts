@@ -150,7 +150,7 @@ async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
     project,
     platform,
     buttons: listButtons(subject, { platform, address, second_address, link_in_referrer }),
-    // // Only the project's team sees previews, so they are not translated.
+    // Only the project's team sees previews, so they are not translated.
     language: "en" as const,
     phone:
       platform === "desktop"
@@ -296,7 +296,7 @@ export async function changeDraft(
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (runQueued) => {
       await requireValidTemplate(checked, { runQueued, monotonic: clock.monotonic });
-      // // An unchanged body may keep URLs that are no longer allowed.
+      // An unchanged body may keep URLs that are no longer allowed.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, runQueued);
     });
@@ -305,7 +305,7 @@ export async function changeDraft(
       requireShownTemplate(call.precondition, before);
       const { body, css } = applyFields(before, fields, purpose);
       if (body !== checked.body || css !== checked.css) return undefined;
-      // // Saving an unchanged draft does not even update its date.
+      // Saving an unchanged draft does not even update its date.
       const isSame = before?.body === body && before.css === css;
       if (purpose === "save" && isSame) return { isFirst: false, template: before };
       await write(tenant, createIdAndTime(call.services), { body, css });
@@ -378,12 +378,12 @@ async function requireValidTemplate(
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
-  // // Imported only here, because the parsers are large and most calls do not need them.
+  // Imported only here, because the parsers are large and most calls do not need them.
   const { checkTemplate } = await import("../../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // // The message says nothing about positions of storage problems, but `problems` contains them.
+  // The message says nothing about positions of storage problems, but `problems` contains them.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });

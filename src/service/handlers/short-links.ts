@@ -37,7 +37,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    // // Links of a suspended project must not be found, and no link has an empty project id.
+    // Links of a suspended project must not be found, and no link has an empty project id.
     const tenant = { db, projectId: project === undefined || project.suspended ? "" : project.id };
     const visited = await findVisitedAtPath(tenant, normalizePath(address.pathname));
     const id = visited?.link.id ?? "";
@@ -53,7 +53,7 @@ function readPrefix(text: string): string {
   if (prefix === undefined) {
     throw refuseField("prefix", "has invalid percent-encoding", "errors");
   }
-  // // The prefix and the generated code form one path, so they are checked together.
+  // The prefix and the generated code form one path, so they are checked together.
   const fault = findPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
