@@ -24,9 +24,7 @@ import {
 } from "./http-answer.ts";
 import type { Site } from "./sites.ts";
 
-/**
- * Answers paths that no link has: association files, QR codes, and the pages for unknown addresses.
- */
+/** Answers requests for paths that no link has: association files, QR codes, and unknown paths. */
 
 type OwnParts = {
   readonly links: HostedLinks;
@@ -46,7 +44,7 @@ export async function answerOwn(parts: OwnParts, request: OwnRequest): Promise<H
   return (await answerOwnFile(parts, request)) ?? answerUnknown(request);
 }
 
-/** Answers the paths of files, which no link can have. */
+/** Answers requests for files, whose paths no link can have. */
 async function answerOwnFile(
   { links, answerQr, answerAssociationFile }: OwnParts,
   { site, path, target, headers, findClient }: OwnRequest,
@@ -69,21 +67,20 @@ const associationFiles = new Map(
 const cachedForDay = { "cache-control": "public, max-age=86400" };
 
 const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
-  // Other services must be able to read the pages for link previews. A noindex header on each page
-  // keeps it out of search engines.
+  // // Services that create link previews must be able to read the pages. A noindex header keeps
+  // the pages out of search engines.
   ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
   ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
 
 /**
- * Without a link, visitors are redirected to the project's own page, or see a plain page with its
- * name. Deleted and unknown links look the same. The page is not cached, so a link that is created
- * meanwhile works at once.
+ * Redirects to the project's page for unknown links, or shows a plain page with its name. Deleted
+ * and unknown links get the same response. It is not cached, so a link that is created later works
+ * at once.
  */
 async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // A program that requests a reserved path would mistake the page behind the redirect for the
-  // file.
+  // // Not for reserved paths, because programs would mistake that page for the requested file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");
@@ -92,8 +89,8 @@ async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostA
 }
 
 /**
- * The project's page for this case, if its address is still valid. The rules or the project's host
- * names may have changed since the address was saved.
+ * Returns the URL of the project's page, if it is still valid. The rules or the project's host
+ * names may have changed since it was saved.
  */
 function readPage(site: Site, field: "home_url" | "not_found_url"): string | undefined {
   const address = site.project[field];
@@ -102,14 +99,15 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   return isOwn ? undefined : writeForHeader(address);
 }
 
-/** More apps than fit into a file, even with the shortest names. */
+/** More apps than fit in a file, even with the shortest names. */
 const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
-/** Answers requests for the association files of a site. */
+/** Answers requests for association files. */
 export function createAssociationFiles() {
-  // A change to a project's apps or links creates a new site object, so its files are rebuilt.
+  // // Files by site object. A change to the project's apps or links creates a new site object, so
+  // its files are rebuilt.
   const files = { ios: createFiles(), android: createFiles() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
     const file = files[system].get(site) ?? (await buildFile(site.tenant, system));
@@ -156,8 +154,8 @@ const html = [
 const styleHash = createHash("sha256").update(style).digest("base64");
 
 /**
- * The page for unknown and suspended projects. It is identical for both, so that it does not reveal
- * which projects exist.
+ * The page for unknown and suspended projects, which is the same so that it does not reveal which
+ * projects exist.
  */
 export const notFoundPage = makeAnswer(
   404,

@@ -8,41 +8,39 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { Site } from "./sites.ts";
 
-/** Increase this number when the encoder's output changes, so that caches reload the pictures. */
+/**
+ * Increase this number when the encoder's output changes, so that browsers reload cached QR codes.
+ */
 const drawingVersion = 3;
 
-/** A large picture takes 200 kB, a usual one 5 kB. */
+/** The size of the cache. A large QR code takes 200 kB, a usual one 5 kB. */
 const mostBytes = 8 * 1024 * 1024;
 
 /**
- * Anyone can request pictures for any query, and a picture takes as long as hundreds of visits. So
- * the query's length and the number of new pictures per client address are limited.
+ * Limits for QR codes with a query. Anyone can request any number of them, and drawing a QR code
+ * takes as long as hundreds of visits.
  */
 const mostQuery_characters = 500;
 const drawLimit = { window_ms: 1000, findMost: () => 10 } as const;
 
-/** The content of a picture, and the client that requests it. */
 type QrRequest = {
   readonly site: Pick<Site, "origin">;
   readonly path: string;
   readonly query: string;
-  /** The client's address. */
+  /** The client's IP address. */
   readonly client: string;
 };
 
-/**
- * Draws the addresses of links as QR codes. Returns undefined if an address is too long for a QR
- * code.
- */
+/** Draws QR codes for links. Returns undefined if the URL is too long for a QR code. */
 export type QrPictures = {
-  /** Answers a request for a picture. The QR code contains the request's query without `format`. */
+  /** Answers a request for a QR code, which contains the request's query without `format`. */
   readonly answer: (
     request: QrRequest,
     ifNoneMatch: string | undefined,
   ) => Promise<HostAnswer | undefined>;
   /**
-   * Draws an SVG for a page. The QR code contains the visit's query if the client's limit allows
-   * it.
+   * Draws an SVG for a page. It contains the visit's query, unless the client has reached its
+   * limit.
    */
   readonly drawForPage: DrawForPage;
 };
@@ -54,7 +52,6 @@ type DrawQr<Drawn = QrPicture> = (address: string) => Promise<Drawn | undefined>
 
 const tooMany = makeAnswer(503, { "cache-control": "no-store", "retry-after": "1" });
 
-/** Draws QR codes and keeps the latest ones in memory. */
 export function createQrPictures(
   clock: Pick<Clock, "monotonic">,
   draws: Readonly<{ png: DrawQr; svg: DrawQr<string> }> = drawers,

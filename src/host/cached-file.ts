@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 
 /**
- * Files that browsers may cache for an hour and then revalidate: association files and QR codes.
+ * Serves association files and QR codes. Browsers may cache them for an hour and then revalidate.
  */
 
 export type CachedFile = {
   readonly type: string;
-  /** The ETag header, which changes with the content. */
+  /** The value of the ETag header. */
   readonly etag: string;
-  /** Undefined if the file does not exist. */
+  /** Returns undefined if the file does not exist. */
   readonly read: () => Promise<string | Uint8Array | undefined>;
 };
 
@@ -17,7 +17,7 @@ export function makeTag(content: string): string {
   return `"${createHash("sha256").update(content).digest("base64url")}"`;
 }
 
-/** A client that already has the file gets a 304, and nothing is read. */
+/** Responds with a 304, without reading the file, if the client has it already. */
 export async function answerFile(
   { type, etag, read }: CachedFile,
   ifNoneMatch: string | undefined,
@@ -30,7 +30,7 @@ export async function answerFile(
 }
 
 const safetyHeaders = {
-  // Browsers need inline styles to show a picture in its own tab.
+  // // Browsers need inline styles to show an image in its own tab.
   "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
   "x-content-type-options": "nosniff",
   "x-robots-tag": "noindex",

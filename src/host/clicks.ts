@@ -13,26 +13,27 @@ import { createFlusher } from "../store/background-tasks.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
- * Counts visits in memory and writes them to the database together, because a write per visit would
- * take longer than answering it. If the process is killed, the visits of the last second are lost.
+ * Counts visits in memory and writes them to the database in batches, because a write per visit
+ * would take longer than the response. If the process dies, the visits of the last second are lost.
  */
 export type Clicks = {
   readonly note: (linkId: string, kind: VisitKind) => void;
-  /** Counts an open or install that an app reports. */
+  /** Counts an open or install reported by an app. */
   readonly noteVisit: (visit: CountedVisit) => void;
   /**
-   * Resolves when the visits of a link, or of all links of a project, are in the database. If a
-   * write fails, the visits stay in memory, and the reader sees lower numbers.
+   * Resolves when the visits of a link, or of all links of a project, are in the database. Also
+   * resolves after a failed write. The visits then stay in memory, and the caller reads lower
+   * numbers.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly measure: () => ClickMeasures;
-  /** Writes the remaining visits. */
+  /** Writes the pending visits. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Clicks since the process started. A click is also `lost` if it may have been written, because the
- * commit's result is unknown.
+ * Numbers of clicks since the process started. If a commit's result is unknown, its clicks count as
+ * `lost`.
  */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
@@ -40,23 +41,28 @@ type ClicksOptions = {
   readonly store: Pick<Store, "write">;
   readonly clock: Pick<Clock, "now">;
   readonly setAlarm: SetAlarm;
-  /** Reports a failed write to the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
 const flushInterval_ms = 1000;
-/** While writes fail, visits of further links are lost, so that the memory does not fill up. */
+/**
+ * Beyond this number, visits of further links are lost, so that memory does not fill up while
+ * writes fail.
+ */
 const mostLinks = 100_000;
-/** A limit, because anyone can invent referring hosts. */
+/** Beyond this number, referring hosts are counted as `other`, because anyone can invent them. */
 const mostKindsOfLink = 200;
-/** Links per transaction. A larger transaction would delay other writers. */
+/** Links per transaction. A larger transaction would delay other writes. */
 const linksAtOnce = 1000;
 
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /** The reads that wait for the write. If none waits, other writers go first. */
+  /**
+   * The number of callers of `flush` that wait for the write. If there are none, other writes go
+   * first.
+   */
   let waitingReads = 0;
 
   async function write(): Promise<void> {
@@ -65,7 +71,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       for (let some = memory.next(); some.length > 0; some = memory.next()) await writeSome(some);
       isFailing = false;
     } catch (error) {
-      // Only the first of several failures is reported.
+      // // Report only the first of several failures in a row.
       if (!isFailing) report(error);
       isFailing = true;
       memory.putBack();
@@ -82,7 +88,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       measured.written += clicks;
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
-      // Losing visits is better than counting them twice.
+      // // If the visits were stored, writing them again would count them twice.
       measured.lost += clicks;
       report(error);
     }
@@ -115,15 +121,13 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   };
 }
 
-/** A link's unwritten visits, grouped by the key of their kind. */
+/** A link's pending visits by kind. */
 type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
   clicks: number;
   readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
 };
 
-/**
- * Visits that are not in the database yet. `collected` contains the visits of the running write.
- */
+/** Visits that are not in the database yet. `collected` contains those of the current write. */
 function createMemory(onLost: (clicks: number) => unknown) {
   let waiting = new Map<string, WaitingLink>();
   let collected: readonly WaitingLink[] = [];
@@ -142,8 +146,8 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // Sorted before `next` splits them into batches, so that each batch writes fewer pages.
-      // `countVisits` needs the same order.
+      // // Sorted here, before `next` splits them into batches, so that a batch writes fewer pages.
+      // `countVisits` needs this order.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();
     },

@@ -24,16 +24,16 @@ import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
 /**
- * Records visits for deferred deep linking, so that later installs can be matched to them. The page
- * request records a visit under an id. The page's script then adds the properties of the phone.
+ * Records visits for deferred deep linking, so that installs can be matched to them. The request
+ * for a page records the visit under an id. The page's script then adds properties of the phone.
  */
 export type VisitCollector = {
   /**
-   * Returns the visit's id for the page's script, or undefined if it is not recorded. The page does
+   * Returns the visit's id for the page's script, or undefined if the visit is not recorded. Does
    * not wait for the write.
    */
   readonly noteRequest: (visited: VisitedPage) => Promise<string | undefined>;
-  /** False if the message is invalid. */
+  /** Returns false if the message is invalid. */
   readonly noteScript: (visited: VisitedPage) => Promise<boolean>;
 };
 
@@ -49,7 +49,7 @@ export type CollectorOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly deferredVisits: Pick<DeferredVisits, "note">;
-  /** The proxies that are trusted to report their clients' addresses. */
+  /** The proxies that are trusted to report the IP addresses of their clients. */
   readonly trustedProxies?: TrustedProxies | undefined;
   readonly report: (error: unknown) => unknown;
 };
@@ -57,20 +57,21 @@ export type CollectorOptions = {
 type VisitIdentity = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
 /**
- * Longer queries are cut. Apps need few parameters, but anyone could send thousands of characters.
+ * Longer queries are cut. Apps need only a few parameters, but anyone could send thousands of
+ * characters.
  */
 const mostQuery_characters = 2000;
 
 /**
- * Visits per minute and client address. All shared and unknown addresses count together, as the
- * empty text.
+ * The maximum number of visits per minute and client. All clients with a shared or unknown IP
+ * address are counted together, as the empty string.
  */
 const visitLimit = {
   window_ms: 60_000,
   findMost: (client: string) => (client === "" ? 6000 : 120),
 } as const;
 
-/** The limit of a script's message. Real messages are far smaller. */
+/** The size limit of a script's message. Actual messages are far smaller. */
 const mostBytes = 4096;
 
 export function createVisitCollector(options: CollectorOptions): VisitCollector {
@@ -87,7 +88,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const { headers } = request;
     const address = findOwnAddress(findClientAddress(request, trusts), headers);
     const place = findClientNetwork(address);
-    // Visitors behind one shared address must not use up each other's limit.
+    // // Visitors behind a shared IP address must not use up each other's limit.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);
     const marks = joinMarks(reported ?? {}, requested);
@@ -118,12 +119,12 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         const by = await findSeal(visited);
         const visitedAt = clock.now();
         const id = nameVisit(by, visitedAt, random);
-        // A HEAD request does not show the page to anyone.
+        // // A HEAD request shows no page.
         const isRead = visited.request.method !== "HEAD";
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;
       } catch (error) {
-        // The visitor sees the page even if the visit cannot be recorded.
+        // // The visitor gets the page even if the visit cannot be recorded.
         report(error);
         return undefined;
       }
@@ -141,15 +142,15 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   };
 }
 
-/** A late or repeated message does not extend a visit. */
+/** Whether the visit has not expired. A late or repeated message does not extend it. */
 function isOpen(visitedAt: number, now: number): boolean {
   const ends_at = visitedAt + limits.deferred_visit_ms;
   return ends_at > now && ends_at <= findLatestEnd(now);
 }
 
 /**
- * Pages of other sites cannot send JSON here. Browsers first send a CORS preflight request, which
- * is rejected.
+ * Whether a request may be a message from a page's script. Pages of other sites cannot send JSON
+ * here, because browsers first send a CORS preflight request, which is rejected.
  */
 export function isScriptMessage({ method, headers }: IncomingMessage): boolean {
   if (method !== "POST") return false;
@@ -169,9 +170,9 @@ async function readMessage(request: IncomingMessage): Promise<JsonObject | undef
 }
 
 /**
- * A visit's id contains its time, random characters, and a proof that this server made it for this
- * link. An id gives an exact match, so without the proof a stranger could invent visits or renew
- * old ones.
+ * A visit's id contains the time, random characters, and a proof that this server created the id
+ * for this link. Without the proof, anyone could invent visits or extend old ones, and an id is an
+ * exact match.
  */
 
 const [time_characters, random_characters, proof_characters] = [8, 7, 7];
@@ -191,7 +192,7 @@ function nameVisit({ seal, linkId }: SealedLink, visitedAt: number, random: Rand
   return begin + prove(seal, linkId, begin);
 }
 
-/** Returns undefined unless this server made the id for this link. */
+/** Returns the time in an id that this server created for this link, or else undefined. */
 function readVisitTime({ seal, linkId }: SealedLink, id: string): number | undefined {
   const [, time = "", bytes = "", proof = ""] = name.exec(id) ?? [];
   const isOurs = isSameSecret(proof, prove(seal, linkId, time + bytes));

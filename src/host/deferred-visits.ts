@@ -3,24 +3,23 @@ import { createFlusher } from "../store/background-tasks.ts";
 import { writeVisits, type RecordedVisit } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 
-/** Writes the visits of deferred deep linking in batches. */
+/** Writes visits for deferred deep linking in batches. */
 export type DeferredVisits = {
-  /** Resolves when the write has succeeded or failed. */
+  /** Resolves after the write, even if it failed. */
   readonly note: (noted: RecordedVisit) => Promise<void>;
-  /** Writes the remaining visits. */
+  /** Writes the pending visits. */
   readonly close: () => Promise<void>;
 };
 
 type DeferredVisitsOptions = {
   readonly store: Pick<Store, "write">;
   readonly setAlarm: SetAlarm;
-  /** Reports a failed write to the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
 /** Visits within this time are written together. */
 const moment_ms = 50;
-/** Beyond this number, visits are dropped, so that failing writes do not fill the memory. */
+/** Beyond this number, visits are dropped, so that memory does not fill up while writes fail. */
 const mostGathered = 2000;
 
 export function createDeferredVisits({
@@ -39,7 +38,7 @@ export function createDeferredVisits({
       await store.write((db) => writeVisits(db, batch));
       isFailing = false;
     } catch (error) {
-      // The visits are lost. Only the first of several failures is reported.
+      // // The visits are lost. Report only the first of several failures in a row.
       if (!isFailing) report(error);
       isFailing = true;
     }

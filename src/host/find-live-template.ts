@@ -5,22 +5,26 @@ import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts"
 import type { MakePage } from "../template/page-time-slice.ts";
 import type { Site } from "./sites.ts";
 
-/** Finds and compiles the published page template of a project. */
+/**
+ * Finds and compiles a project's published page template. Returns undefined if the project uses the
+ * default design.
+ */
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
 
 type LiveTemplate = TemplateSource & { readonly id: string };
 type LinkPageModule = typeof linkPage;
 type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 
-/** A compiled template can be many times larger than its text. */
+/**
+ * The maximum number of cached templates. A compiled one can be many times larger than its text.
+ */
 const mostTemplates = 100;
 
-/** The finder returns undefined if the project uses the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
-  // Cached by version, because a published version never changes.
+  // // By version id, because published versions never change.
   const compiled = createCache<CachedTemplate>(mostTemplates);
 
-  /** Checks the cache again, because another request may have compiled the template meanwhile. */
+  /** Compiles a template, unless another request has done so in the meantime. */
   function compile(live: LiveTemplate, pages: LinkPageModule): CachedTemplate {
     const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
     compiled.set(live.id, known);
@@ -37,7 +41,10 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   };
 }
 
-/** If the current rules reject a published version, the project's pages use the default design. */
+/**
+ * Returns undefined if the current rules reject the template. Its pages then use the default
+ * design.
+ */
 function tryCompile(
   source: TemplateSource,
   { compileTemplate, TemplateRefused }: LinkPageModule,

@@ -26,16 +26,16 @@ import { createClientFinder } from "./limit-clients.ts";
 import { isCollected, showPage } from "./show-page.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
-/** The link host: answers browsers, bots and phones at the addresses of links. */
+/** The link host, which serves links to browsers, bots and phones. */
 export type LinkHost = {
-  /** Answers a request to a link host name, and calls `otherwise` for other names. */
+  /** Answers a request if the host name is a link host. Otherwise calls `otherwise`. */
   readonly answer: (
     request: IncomingMessage,
     response: ServerResponse,
     hostname: string,
     otherwise: () => void,
   ) => Awaitable<void>;
-  /** Whether a project is served at this host name. */
+  /** Whether a project has this host name. */
   readonly isServed: (hostname: string) => Promise<boolean>;
 };
 
@@ -53,12 +53,12 @@ export function createHost(options: HostOptions): LinkHost {
   return {
     isServed: async (hostname) => (await sites.find(hostname)) !== undefined,
     answer: (request, response, hostname, otherwise) => {
-      // For a HEAD request, Node sends only the headers.
+      // // Node omits the body of a response to a HEAD request.
       const send = ({ status, headers, body }: HostAnswer) =>
         void response.writeHead(status, headers).end(body);
       const fail = (error: unknown) => send(answerError(error, options.report));
       try {
-        // Most answers are available synchronously.
+        // // Most responses are ready without waiting.
         const answered = andThen(sites.find(hostname), (site) => {
           if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
           return andThen(answerRequest(parts, request, site), send);
@@ -101,7 +101,7 @@ type HostedRequest = {
   readonly path: string;
   /** Path and query, including the leading slash. */
   readonly target: string;
-  /** Whether the visitor scanned the link's QR code. */
+  /** True if the visitor scanned the link's QR code. */
   readonly isScanned: boolean;
 };
 
@@ -125,7 +125,7 @@ function answerRequest(
   });
 }
 
-/** Answers a visit of a link, and counts it. */
+/** Answers and counts a visit to a link. */
 function answerVisit(
   parts: HostParts,
   { request, site, target, isScanned }: HostedRequest,
@@ -136,7 +136,8 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // Visitors under the second host name pressed the Open button and do not have the app.
+  // // Without the app, the Open button leads to the second host. These visitors must be
+  // redirected, because they have already seen the preview page.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
@@ -161,7 +162,7 @@ function answerVisit(
         });
   return andThen(answer, (made) => {
     if (visitor.isPerson && method === "GET") {
-      // Visits under the second host name were already counted at the preview page.
+      // // Visits to the second host were already counted on the preview page.
       const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
       const { platform } = visitor;
       parts.clicks.note(link.id, parts.readKind({ request, site, platform, source }));
@@ -176,20 +177,20 @@ function redirectTo(address: string): HostAnswer {
   return { status: 302, headers: ["location", address, ...ownHeaders], body: "" };
 }
 
-/** The query for the destination, and the path and query for an app. */
+/** Returns the query for the destination, and the path and query for an app. */
 function readVisited(
   { query: own, link }: HostedLink,
   target: string,
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // A short path that represents a query becomes the link's own path.
+  // // A short path that adds a query is replaced by the link's own path and that query.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }
 
 /**
- * Records the report of a preview page's script. The request's address is that of the page, so it
+ * Records what the script of a link's page reports. The request has the URL of the page, which
  * identifies the link.
  */
 async function answerMessage(
@@ -205,15 +206,15 @@ async function answerMessage(
     : methodNotAllowed;
 }
 
-/** Returns undefined if the link host does not serve addresses of this form. */
+/** Parses the URL of a request. Returns undefined if the link host does not serve such URLs. */
 function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  // An address with a host is a request to a proxy, which this server is not.
+  // // A URL with a host is for a proxy, which this server is not.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
   const parsed = url.split("#", 1)[0] ?? url;
   const unscanned = parsed.includes(scanMark) ? dropScanMark(parsed) : parsed;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
-  // Text that cannot be decoded contains a percent sign, so it matches no link.
+  // // A path that cannot be decoded still contains a percent sign, so it matches no link.
   const path = decodePath(written) ?? written.slice(1);
   return { path, target, isScanned: unscanned !== parsed };
 }
@@ -226,7 +227,7 @@ function answerError(error: unknown, report: HostOptions["report"]): HostAnswer 
 
 const asPlainText = { ...asText, "cache-control": "no-store" } as const;
 const reportAccepted = makeAnswer(204, { "cache-control": "no-store" });
-/** Closes the connection, so that the body need not be read. */
+/** Closes the connection, so that the request body need not be read. */
 const methodNotAllowed = makeAnswer(
   405,
   { ...asPlainText, allow: "GET, HEAD", connection: "close" },

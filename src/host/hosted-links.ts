@@ -9,15 +9,14 @@ import { findVisited } from "../store/links.ts";
 import type { Tenant } from "../store/tables.ts";
 import type { Site } from "./sites.ts";
 
-/** A path on a project's host. */
 export type LinkLocation = { readonly site: Site; readonly path: string };
 
-/** A link with its apps. */
+/** A link with its apps, and the path by which it was visited. */
 export type HostedLink = {
   readonly link: Link;
-  /** The query that the visited short path represents, if any. */
+  /** The query that the visited short path adds; usually empty. */
   readonly query: string;
-  /** Which of the link's addresses was visited. */
+  /** Whether the link's own URL or a short URL was visited. */
   readonly source: Extract<VisitSource, "address" | "short">;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
@@ -31,9 +30,9 @@ const mostApps = 1000;
 export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
 /**
- * Finds links and caches them. Every write to a project's links, apps or templates increases the
- * project's `generation`. Then the site gets a new serial number, so old entries are no longer
- * found.
+ * Finds links and caches them. A write to a project's links, apps or templates increases its
+ * `generation`, and the site gets a new serial number. Entries with the old serial number are no
+ * longer found.
  */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);
@@ -54,7 +53,7 @@ export function createHostedLinks() {
     };
     const source = path === link.path ? "address" : "short";
     const hosted = { link, query, source, apps } as const;
-    // Copied, because a part of the request's address would keep the whole address in memory.
+    // // Copied, because a substring would keep the whole URL of the request in memory.
     links.set(Buffer.from(key).toString(), hosted);
     return hosted;
   }
@@ -68,7 +67,7 @@ export function createHostedLinks() {
   };
 }
 
-/** Links with the same app share one record. */
+/** Finds an app and caches it, so that all its links share one object. */
 async function findApp<App>(
   cache: Cache<App>,
   apps: { readonly find: (tenant: Tenant, id: string) => Promise<App | undefined> },

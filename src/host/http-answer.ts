@@ -1,7 +1,7 @@
-/** The answer to a visitor's request. */
+/** A response of the link host. */
 export type HostAnswer = {
   readonly status: number;
-  /** Names and values alternate, because Node writes such a list without copying it. */
+  /** Alternating names and values, because Node sends such a list without copying it. */
   readonly headers: string[];
   readonly body: string | Uint8Array;
 };
@@ -9,8 +9,7 @@ export type HostAnswer = {
 export type HostHeaders = Readonly<Record<string, string>>;
 
 /**
- * The headers of pages that show no link. They are not cached, because the link may be created
- * soon.
+ * The headers of pages without a link. They are not cached, because the link may be created soon.
  */
 export const quietHeaders = {
   "content-type": "text/html; charset=utf-8",
@@ -26,14 +25,14 @@ export const asText = {
 } as const;
 
 /**
- * For answers to visits. The link may change before the next visit, and the answer depends on the
- * device.
+ * The headers of responses to visits. The link may change before the next visit, and the response
+ * depends on the device.
  */
 export const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
 export const redirectHeaders = {
   "cache-control": "private, no-store",
-  // The browsers' default: the destination gets only the origin of the referring page.
+  // // The browsers' default: the destination gets only the origin of the referring page.
   "referrer-policy": "strict-origin-when-cross-origin",
   "x-robots-tag": "noindex",
 } as const;
@@ -43,7 +42,7 @@ export function makeAnswer(
   headers: HostHeaders,
   body: HostAnswer["body"] = "",
 ): HostAnswer {
-  // These statuses have no body, not even an empty one.
+  // // Responses with these statuses have no body, not even an empty one.
   const hasBody = status !== 204 && status !== 304;
   const length = hasBody && { "content-length": String(Buffer.byteLength(body)) };
   const all = { ...headers, ...length };

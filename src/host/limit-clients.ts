@@ -3,16 +3,16 @@ import type { Clock } from "../contract/clock.ts";
 import { findClientAddress, createTrust, type TrustedProxies } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 
-/** Beyond this number, all counts are reset, so that no one can fill the memory. */
+/** At this number of clients, all counts are reset, so that no one can fill the memory. */
 const mostClients = 20_000;
 
 type ClientLimit = {
   readonly window_ms: number;
-  /** How many actions a client may do within a window. */
+  /** Returns how often a client may act within a window. */
   readonly findMost: (client: string) => number;
 };
 
-/** Limits how often one client address may do something expensive. */
+/** Limits how often each client may do something expensive. */
 export function createClientLimit(
   { monotonic }: Pick<Clock, "monotonic">,
   { window_ms, findMost }: ClientLimit,
@@ -36,7 +36,9 @@ export function createClientLimit(
 
 export type FindClient = (request: IncomingMessage) => string;
 
-/** The client's address, for rate limits. Behind an untrusted proxy, it is the proxy's address. */
+/**
+ * Returns the client's IP address for rate limits. Behind an untrusted proxy, that is the proxy's.
+ */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
   return (request) => {

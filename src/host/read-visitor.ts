@@ -8,26 +8,26 @@ import type { Visitor, Platform } from "../visit/decide-visit.ts";
 import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platform.ts";
 import type { Site } from "./sites.ts";
 
-/** What a request says about its visitor. */
+/** What a request's headers say about the visitor. */
 export type IncomingVisitor = Required<Visitor> & {
-  /** Whether a person will see the destination. */
+  /** False for bots, programs and prefetches, whose visits are not counted. */
   readonly isPerson: boolean;
   /** The app whose in-app browser sent the request, if that browser cannot open other apps. */
   readonly within: string | undefined;
 };
 
 const mostAgents = 2000;
-/** Longer headers are not cached, because a shortened string keeps the whole header in memory. */
+/** Longer headers are not cached, because a part of a string keeps the whole string in memory. */
 const mostCachedLength = 400;
 
-/** Browsers start their User-Agent header with one of these words. Programs use their own names. */
+/** The User-Agent header of every browser starts like this. Programs use their own names. */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Programs that people run, but that isbot classifies as bots. */
+/** Programs that people use, although isbot classifies them as bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
- * Words in names of ordinary apps for which isbot classifies them as bots. They are ignored on
- * phones, because bots that imitate a phone also contain other words.
+ * Words in the names of ordinary apps that isbot mistakes for bots. On phones, they are ignored.
+ * Bots that imitate a phone have other words in their names too.
  */
 const misleadingWords = ["|", " News", "Feed"];
 
@@ -57,7 +57,9 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
   };
 }
 
-/** A browser that prefetches a link has not opened it, so this is not a click. */
+/**
+ * Whether a browser prefetches the link. That is not a click, because no one has opened the link.
+ */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return (
     isAhead(headers["purpose"]) ||
@@ -71,7 +73,7 @@ function isAhead(purpose: string | readonly string[] | undefined): boolean {
   return typeof purpose === "string" && /prefetch|prerender|preview/i.test(purpose);
 }
 
-/** Returns the country code of a request in capital letters, if known. */
+/** Returns the country code of a request in uppercase, if known. */
 type CountryFinder = (request: IncomingMessage) => string | undefined;
 
 export type KindOptions = {
@@ -92,7 +94,7 @@ const mostKinds = 5000;
 
 /**
  * Decides how a visit is counted. The result is cached for an hour, because parsing the headers
- * takes a tenth of a redirect's time.
+ * takes a tenth of the time of a redirect.
  */
 export function createKindReader({
   clock,
@@ -105,12 +107,12 @@ export function createKindReader({
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    // No two requests share a key by accident, because only the last part can contain spaces.
+    // // The key is unambiguous, because only its last part can contain spaces.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
     const host = readHost(referer);
-    // Another link of the same project, or the button on its page, is not a referrer.
+    // // Neither another link of the project nor the button on its page is a referrer.
     const isReferred = host !== "" && !site.hostnames.includes(host);
     const referrer = isReferred ? dropWww(host) : undefined;
     const projectId = site.project.id;
@@ -122,8 +124,8 @@ export function createKindReader({
 }
 
 /**
- * The host of a referring page, or the name of an Android app. Single words are ignored: they are
- * not public hosts, and could be confused with names such as "direct".
+ * Returns the host of a referring page, or the name of an Android app. Ignores single words,
+ * because they are not public hosts and could be confused with values such as `direct`.
  */
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
@@ -133,7 +135,7 @@ function readHost(header: string): string {
   return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
 }
 
-/** Without `www.`, because both names of a host are usually one site. */
+/** Removes `www.`, because a host with and without it is usually the same site. */
 function dropWww(host: string): string {
   return host.replace(/^www\./, "");
 }

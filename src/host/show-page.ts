@@ -13,7 +13,7 @@ import { makeAnswer, uncached, type HostAnswer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
-/** The functions that `showPage` needs. */
+/** The functions that rendering a page needs. */
 export type PageParts = {
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
@@ -28,24 +28,23 @@ export type PageVisit = {
   readonly hosted: HostedLink;
   readonly visitor: IncomingVisitor;
   readonly visit: VisitDecision;
-  /** The query for the destination, including the query that a short path represents. */
+  /** The query for the destination, including the one that a short path adds. */
   readonly query: string;
-  /** The visited address, including `query`. */
+  /** The visited URL, including `query`. */
   readonly visited_address: string;
-  /** The visited address with the second host name, if one exists. */
+  /** The visited URL on the second host, if there is one. */
   readonly second_address: string | undefined;
   /** The Accept-Language header. */
   readonly languages: string | undefined;
-  /** Records a visit that an install may follow, and returns its id. */
+  /** Records the visit for deferred deep linking, and returns its id. */
   readonly collect: () => Promise<string | undefined>;
-  /** Returns the visitor's IP address. */
   readonly findClient: () => string;
 };
 
-/** Other visitors wait while a page is rendered, so a template that takes longer is not used. */
+/** How long rendering may take. A slower template is not used, because other visitors must wait. */
 const most_ms = 25;
 
-/** Renders a preview page for a visitor who is not redirected at once. */
+/** Renders the page for a visitor who is not redirected at once. */
 export async function showPage(pages: PageParts, page: PageVisit): Promise<HostAnswer> {
   const { site, hosted, visitor, visit, query, visited_address, second_address } = page;
   const { link, apps } = hosted;
@@ -54,11 +53,11 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<HostA
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
   const template = await pages.findTemplate(site);
-  // Imported for the first page, so that the process starts faster.
+  // // Imported only for the first page, so that the process starts faster.
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/page-texts.ts");
   const input: PageInput = {
-    // A link's name is internal and must not reach visitors.
+    // // The link's name is internal and must not reach visitors.
     link: { url: link.url, path, address, social_title, social_description, social_image_url },
     apps: { ios: apps.ios_app, android: apps.android_app },
     ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),
@@ -87,7 +86,7 @@ export function isCollected({
   return hasDeviceScript({ link, apps, project, platform: visitor.platform });
 }
 
-/** Records the visit. The copied address contains the visit's id, so it can be used only once. */
+/** Records the visit. The URL to copy contains the visit's id, so it matches only one install. */
 async function collect({ collect: note, site }: PageVisit, address: string) {
   const visit = await note();
   if (visit === undefined) return {};
@@ -97,7 +96,7 @@ async function collect({ collect: note, site }: PageVisit, address: string) {
   };
 }
 
-/** The QR code and stores for visitors on a computer, if the link has no desktop destination. */
+/** Returns the QR code and stores for a desktop visitor, if the link has no desktop destination. */
 async function findPhoneSection(
   { drawForPage }: PageParts,
   { site, hosted, visitor, visit, query, visited_address, findClient }: PageVisit,

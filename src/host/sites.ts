@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
 /**
- * A project under one of its host names. A change to its settings or to its `generation` creates a
+ * A project and one of its host names. A change to the project's settings or `generation` creates a
  * new object.
  */
 export type Site = {
@@ -23,32 +23,32 @@ export type Site = {
   readonly tenant: Tenant;
   /** The origin of the project's links. */
   readonly origin: string;
-  /** The visited origin. A project with a custom domain is also served at its subdomain. */
+  /** The origin of the request. A project with a custom domain still has its subdomain. */
   readonly visitedOrigin: string;
-  /** A second origin of the same links, which only the Open button uses. */
+  /** A second origin of the same links. Only the Open button of preview pages uses it. */
   readonly secondOrigin: string | undefined;
-  /** Whether the visitor uses the second origin. */
+  /** True if the visitor requested the second origin. */
   readonly isSecond: boolean;
-  /** The host names of all these origins. */
+  /** The host names of these three origins. */
   readonly hostnames: readonly string[];
 };
 
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** An origin without `{subdomain}` belongs to the oldest project. */
+  /** Without `{subdomain}`, this origin belongs to the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
 
 const mostSites = 1000;
 
-/** The site stays the same object while the project's row does not change. */
+/** A host name's site, which stays the same object until the project's row changes. */
 type CachedSite = { readonly site: Site | undefined; readonly row: string | undefined };
 
 /**
- * Finds sites and caches them until the project's settings or its `generation` change. Then the
- * links that were cached for the old site are no longer found. Clicks change neither.
+ * Finds sites and caches them until the project's settings or `generation` change. Clicks change
+ * neither. After a change, links cached for the old site object are no longer found.
  */
 export function createSites(options: SitesOptions) {
   const { store, clock } = options;
@@ -84,16 +84,17 @@ export function createSites(options: SitesOptions) {
 
   async function readSite(hostname: string, before: CachedSite | undefined): Promise<CachedSite> {
     const site = await findProject(hostname);
-    // Contains `generation`, which every write to the project's links, apps or templates increases.
+    // // The row contains `generation`, which every write to the project's links, apps or templates
+    // increases.
     const row = site && JSON.stringify(site.project);
     return before !== undefined && row === before.row ? before : { site, row };
   }
 
   return {
-    /** Whether a host name is under a link origin, even if no project has it. */
+    /** Whether a host name belongs to a link origin, even if no project has it. */
     isLinkHost: (hostname: string) => readHostname(hostname, options) !== undefined,
 
-    /** Undefined if no project is served under that name. */
+    /** Returns undefined if no project has this host name. */
     find: (hostname: string): Awaitable<Site | undefined> =>
       andThen(find(hostname), (cached) => cached?.site),
   };
@@ -102,7 +103,7 @@ export function createSites(options: SitesOptions) {
 /** The subdomain is undefined if all links share one host. */
 type Hostname = { readonly subdomain: string | undefined; readonly isSecond: boolean };
 
-/** Undefined if neither link origin contains the name. */
+/** Returns undefined if the host name belongs to neither origin. */
 function readHostname(
   hostname: string,
   { linkOrigin, secondOrigin }: SitesOptions,

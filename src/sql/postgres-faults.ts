@@ -138,7 +138,7 @@ export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFac
   return facts;
 }
 
-/** The oldest version that PostgreSQL itself still supported when this was written. */
+/** The oldest version that PostgreSQL itself supports. */
 const oldestVersion = 130_000;
 
 /** Explains why Waypost cannot use a database. Returns undefined if it can. */

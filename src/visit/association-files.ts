@@ -4,9 +4,9 @@ import { encodePath, reservedFolders } from "../contract/rules/link-path.ts";
 import { canAndroidOpen, canIosOpen } from "./decide-visit.ts";
 
 /**
- * Writes the two files by which iOS and Android verify that a project's apps may open its links.
- * They list every verifiable app, for all paths except those that stay in the browser. Which apps a
- * link uses is decided when it is visited.
+ * Writes the files by which iOS and Android verify that a project's apps may open its links. They
+ * list every app that can be verified, for all paths except those that stay in the browser. The
+ * visit decides which apps a link uses.
  */
 
 export type AssociationSystem = "ios" | "android";
@@ -16,23 +16,26 @@ export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
   android: "/.well-known/assetlinks.json",
 };
 
-/**
- * The limit of Apple. Google also rejects large files, but does not publish its limit, so both
- * files have the same one.
- */
+/** Apple's size limit. Google rejects large files too, but does not publish its limit. */
 export const mostFile_bytes = 128 * 1024;
 
 export type AssociationFile = {
   readonly text: string;
-  /** How many apps and excluded paths fit into the file. */
+  /** How many apps and excluded paths fit in the file. */
   readonly apps: number;
   readonly paths: number;
 };
 
-/** The first matching pattern decides. Apple and Google use the same form of patterns. */
+/**
+ * A pattern for paths. Apple and Google use the same form, and the first pattern that matches
+ * decides.
+ */
 type Component = { readonly "/": string; readonly exclude?: true };
 
-/** The host's own paths and `browserPaths` open in the browser, and all other paths in the app. */
+/**
+ * Lists the patterns: the host's own paths and `browserPaths` stay in the browser, and the app
+ * opens all others.
+ */
 function listComponents(browserPaths: readonly string[]): readonly Component[] {
   return [
     ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true }) as const),
@@ -47,7 +50,7 @@ export function writeIosFile(
   browserPaths: readonly string[],
 ): AssociationFile {
   const entries = apps.flatMap((app) => describeIosEntry(app) ?? []);
-  // Apple compares the encoded path of the address.
+  // // Apple compares paths as they are encoded in the URL.
   const paths = browserPaths.map(encodePath);
   return writeWithinLimit(entries, paths, (named, excluded) => {
     const appIDs = named.map(({ appID }) => appID);
@@ -60,7 +63,7 @@ export function writeIosFile(
   });
 }
 
-/** Android compares the decoded path of the address. */
+/** Android compares decoded paths. */
 export function writeAndroidFile(
   apps: readonly AndroidAppFields[],
   browserPaths: readonly string[],
@@ -77,7 +80,7 @@ export const opensLinks = "delegate_permission/common.handle_all_urls";
 
 type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
 
-/** Only Android 15 and later read the components. */
+/** Only Android 15 and later use the components. */
 function writeStatement(
   { package_name, fingerprints }: AndroidEntry,
   components: readonly Component[],
@@ -94,8 +97,8 @@ function writeStatement(
 }
 
 /**
- * If the file is too large, excluded paths are omitted first, because a missing app cannot open
- * links at all. The latest apps are omitted next.
+ * Omits what does not fit. Excluded paths go first, because an app that is missing cannot open
+ * links at all. The latest apps go next.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],
@@ -111,7 +114,7 @@ function writeWithinLimit<App>(
   return { text: write(named, excluded), apps: named, paths: excluded };
 }
 
-/** The largest count that fits, by binary search. Zero always fits. */
+/** Finds the largest count that fits, by binary search. Zero always fits. */
 function findMost(most: number, fits: (count: number) => boolean): number {
   if (fits(most)) return most;
   let [good, bad] = [0, most];
@@ -123,7 +126,7 @@ function findMost(most: number, fits: (count: number) => boolean): number {
   return good;
 }
 
-/** The IDs of an iOS app and its App Clip. Undefined if iOS cannot verify the app. */
+/** Returns the IDs of an iOS app and its App Clip, or undefined if iOS cannot verify the app. */
 export function describeIosEntry(
   app: IosAppFields,
 ): { readonly appID: string; readonly clipID: string | undefined } | undefined {
@@ -134,7 +137,8 @@ export function describeIosEntry(
 }
 
 /**
- * The package name and certificates of an Android app. Undefined if Android cannot verify the app.
+ * Returns an Android app's package name and fingerprints, or undefined if Android cannot verify the
+ * app.
  */
 export function describeAndroidEntry(
   app: AndroidAppFields,

@@ -14,50 +14,50 @@ import { isBlank } from "../contract/text.ts";
 
 /**
  * Decides what a visitor of a link sees. The link host acts on the decision, and `explain_link`
- * describes it. Visitors with the app rarely appear here, because the system opens the app without
- * a request to us. See docs/visitors.md.
+ * describes it. Visitors with the app rarely get here, because their phone opens the app without a
+ * request to the link host. See docs/visitors.md.
  */
 
-/** A stored link, or a draft with missing fields. */
+/** A saved link, or a draft with missing fields. */
 export type VisitedLink = LinkFields & {
   readonly id?: string;
   readonly ios_app_id?: string | null | undefined;
   readonly android_app_id?: string | null | undefined;
 };
 
-/** The apps of the link, as far as their records are known. */
+/** The link's apps; undefined if unknown. */
 export type VisitedApps = {
   readonly ios_app?: IosAppFields | undefined;
   readonly android_app?: AndroidAppFields | undefined;
 };
 
-/** The platforms that have apps. */
+/** Platforms with apps. */
 export type Mobile = "ios" | "android";
 export type Platform = Mobile | "desktop";
 
 export type Visitor = {
-  /** Everything that is not a known phone or tablet is a desktop. */
+  /** Every device that is not known as a phone or tablet is a desktop. */
   readonly platform: Platform;
   readonly bot?: boolean;
 };
 
 export type VisitOptions = {
   /**
-   * Whether Google Play passes the link's address to the app, instead of the link's referrer.
-   * Undefined if the project's setting is unknown.
+   * True if Google Play passes the link's URL to the app instead of the link's referrer. Undefined
+   * if the project's setting is unknown.
    */
   readonly link_in_referrer?: boolean | undefined;
-  /** The visited address with its query, if known. */
+  /** The visited URL with its query, if known. */
   readonly address?: string | undefined;
-  /** The part of the query that the destination gets, unchanged. */
+  /** The part of the query to add to the destination. */
   readonly query?: string;
-  /** Whether the same links have a second host name for the Open button. */
+  /** True if the Open button can use a second host for the same links. */
   readonly second_host?: boolean;
 };
 
 /**
- * The address that visitors go to, safe for a Location header, and the field or store that it comes
- * from.
+ * The URL to which visitors go, safe for a Location header, and the field or store from which it
+ * comes.
  */
 export type Destination = {
   readonly to: string;
@@ -65,8 +65,8 @@ export type Destination = {
 };
 
 /**
- * How the preview page's Open button opens the app. iOS keeps a universal link in the browser if it
- * is tapped on a page of its own domain, so the button never uses the link's own address.
+ * How the preview page's Open button opens the app. It never uses the link's own URL, because iOS
+ * does not open the app for a universal link on a page of the same domain.
  */
 export type OpenButton =
   | { readonly by: "second_host" }
@@ -77,13 +77,13 @@ export type VisitDecision =
   | ({ readonly action: "redirect" } & Destination)
   | {
       readonly action: "preview_page";
-      /** Undefined if no button could open the app. */
+      /** Undefined if no button can open the app. */
       readonly open: OpenButton | undefined;
-      /** Where visitors without the app go from the page; undefined if nowhere. */
+      /** Where the page sends visitors without the app; undefined if nowhere. */
       readonly next: Destination | undefined;
     }
   | { readonly action: "default_page" }
-  /** A page for bots with only the link's social tags. No click is counted. */
+  /** A page with only the link's social tags, for bots. No click is counted. */
   | { readonly action: "tags_page" };
 
 export function decideVisit(
@@ -103,13 +103,15 @@ export function decideVisit(
   return next === undefined ? { action: "default_page" } : { action: "redirect", ...next };
 }
 
-/** Where visitors without the app go, by a redirect or from the preview page. */
+/** Returns where visitors without the app go, by redirect or from the preview page. */
 export function readDestination(visit: VisitDecision): Destination | undefined {
   if (visit.action === "redirect") return visit;
   return visit.action === "preview_page" ? visit.next : undefined;
 }
 
-/** Whether iOS can open the app. The association file needs a valid bundle ID and Team ID. */
+/**
+ * Whether iOS can open the app, for which the association file needs a valid bundle ID and Team ID.
+ */
 export function canIosOpen(app: IosAppFields): boolean {
   const { problems } = checkIosApp(app);
   if (findTeamIdWarning(app) !== undefined) return false;
@@ -120,7 +122,7 @@ export function canAndroidOpen(app: AndroidAppFields): boolean {
   return readPackageName(app) !== undefined && selectSha256(app).length > 0;
 }
 
-/** The first available address: the platform's fallback, its store, then `url`. */
+/** Finds the first available destination: the platform's fallback, its store, then `url`. */
 function findDestination(
   link: VisitedLink,
   apps: VisitedApps,
@@ -142,8 +144,8 @@ function findDestination(
 }
 
 /**
- * A stored address, safe for a header. The visit's query is added, except to a store's address.
- * Addresses that the current rules reject are ignored.
+ * Returns a field's URL with the visit's query, safe for a header. A store's URL gets no query.
+ * Returns undefined if the current rules reject the URL.
  */
 function readAddress(
   link: VisitedLink,
@@ -164,7 +166,7 @@ function buildAppStoreAddress(
   const id = app === undefined ? null : checkIosApp(app).values.app_store_id;
   if (id === null) return undefined;
   const store = `https://apps.apple.com/app/id${id}`;
-  // Apple counts a campaign only if both tokens are present.
+  // // Apple ignores a campaign without both tokens.
   if (isBlank(provider_token) || isBlank(campaign_token)) return store;
   return `${store}?pt=${encode(provider_token)}&ct=${encode(campaign_token)}&mt=8`;
 }
@@ -187,12 +189,13 @@ function buildPlayAddress(
 }
 
 /**
- * The public Android SDK reads `_url` since version 1.0.2. React Native's SDK contains 1.0.0, which
- * reads `url`. Both are sent if the result is short enough to work everywhere.
+ * The maximum length of a URL that works everywhere. A shorter one contains both `_url` and `url`.
+ * The public Android SDK reads `_url` since version 1.0.2, but React Native's SDK contains version
+ * 1.0.0, which reads `url`.
  */
 const mostTwice_characters = 2048;
 
-/** A second host is preferred, because a custom scheme shows an error if the app is missing. */
+/** Prefers the second host, because a custom scheme shows an error if the app is missing. */
 function chooseButton(
   { ios_app, android_app }: VisitedApps,
   platform: Mobile,
@@ -216,18 +219,18 @@ function readPackageName(app: AndroidAppFields): string | undefined {
   return problems.some(({ field }) => field === "package_name") ? undefined : values.package_name;
 }
 
-/** A scheme that the rules reject could run code in the page, so it is ignored. */
+/** Ignores a scheme that the rules reject, because it could run code in the page. */
 function readScheme(app: CheckedValues<{ readonly custom_scheme: string | null }>): string | null {
   const isRefused = app.problems.some(({ field }) => field === "custom_scheme");
   return isRefused ? null : app.values.custom_scheme;
 }
 
-/** Half a surrogate pair cannot be encoded and becomes the replacement character. */
+/** Replaces unpaired surrogates before encoding, because they cannot be encoded. */
 function encode(text: string | null | undefined): string {
   return encodeURIComponent((text ?? "").toWellFormed());
 }
 
-/** The encoding that the public Android SDK reads: URL-safe and without padding. */
+/** Encodes as the public Android SDK expects: URL-safe and without padding. */
 function toBase64Url(text: string): string {
   const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
   return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
@@ -241,8 +244,8 @@ type DeviceVisit = {
 };
 
 /**
- * Whether a preview page has the script that describes the device, so that an install can be
- * matched. Deferred deep linking needs the Pro plan, and only iPhones need the script.
+ * Whether the page has the script that reports the phone's properties for deferred deep linking,
+ * which needs the Pro plan. Only iPhones need the script.
  */
 export function hasDeviceScript({ link, apps, project, platform }: DeviceVisit): boolean {
   if (platform !== "ios" || apps.ios_app === undefined || link.enable_forced_redirect === true) {

@@ -20,11 +20,14 @@ import {
 } from "./find-link-problems.ts";
 import { findButtonKind } from "./page-buttons.ts";
 
-/** Explains a saved or unsaved link to assistants: what visitors see, and what is wrong with it. */
+/**
+ * Explains a saved or unsaved link to assistants: what visitors see, and what is wrong with the
+ * link.
+ */
 
 const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),
-  /** Where the visitor is redirected, or goes from the preview page without the app. */
+  /** Where the visitor goes, by redirect or from the preview page. */
   to: z.string().optional(),
   why: z.string(),
 });
@@ -79,13 +82,16 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   return { with_app: { action: "open_app", why }, without_app };
 }
 
-/** The association files contain every app, and exclude paths of links without apps. */
+/**
+ * Relies on the association files, which list every app but exclude the paths of links without
+ * apps.
+ */
 function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
   if (ios !== "none" || android !== "none") return ", but another app in the project may open it.";
   return ". Links without any app stay in the browser.";
 }
 
-/** An app without a known record is assumed to work. */
+/** Whether the system can open the app. An unknown app is assumed to work. */
 function canOpen({ apps: { ios_app, android_app } }: ExplainedLink, platform: Mobile): boolean {
   if (platform === "ios") return ios_app === undefined || canIosOpen(ios_app);
   return android_app === undefined || canAndroidOpen(android_app);
@@ -116,7 +122,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutco
       const why = `The preview page has ${button} and ${way}.`;
       return { action, ...(next && { to: next.to }), why };
     }
-    // Only bots see `tags_page`, and bots are not described.
+    // // Only bots get `tags_page`, and bots are not described.
     case "default_page":
     case "tags_page": {
       const why = `${system} visitors have no destination, so they see the project's default page.`;
@@ -125,7 +131,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutco
   }
 }
 
-/** Whether an app that is installed after a visit gets the link, and why. */
+/** Whether an app that is installed after the visit gets the link, and why. */
 type InstallOutcome = {
   readonly matched: "exactly" | "by_likeness" | "never" | "not_known";
   readonly why: string;
@@ -134,7 +140,7 @@ type InstallOutcome = {
 export type InstallOptions = VisitOptions & {
   /** Undefined if unknown. */
   readonly plan?: "free" | "pro" | undefined;
-  /** Whether the App Store button copies the link's address. */
+  /** True if the App Store button copies the link's URL. */
   readonly clipboard?: boolean | undefined;
 };
 
@@ -167,7 +173,7 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
   const visit = decideVisit(link, apps, { platform }, options);
   if (visit.action === "redirect") return "visitors are redirected at once";
   if (visit.action !== "preview_page") return "visitors see the project's default page";
-  // In an in-app browser, only Android lets a button open another app.
+  // // In in-app browsers, buttons can open another app on Android, but not on iOS.
   const hasButton = visit.open !== undefined || appSources.android === "unknown";
   const isOpening = platform === "android" && hasButton;
   const opens = isOpening ? ", and has a button that opens the app" : "";
@@ -211,7 +217,7 @@ const pasting =
   " If the app reads the clipboard, the match is exact, because the App Store button copies the " +
   "link's address.";
 
-/** Only the App Store button copies the address, not a button to another fallback. */
+/** Only the App Store button copies the URL. Buttons to other destinations do not. */
 function explainPasting({ link, apps, appSources }: ExplainedLink, options: VisitOptions): string {
   const next = readDestination(decideVisit(link, apps, { platform: "ios" }, options));
   if (next !== undefined && findButtonKind(next) === "app_store") {

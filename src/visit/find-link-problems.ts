@@ -20,7 +20,7 @@ import {
   type Platform,
 } from "./decide-visit.ts";
 
-/** A link to explain, with its known apps and the fields that the API would reject. */
+/** A link to explain, with its apps and the problems that the API would report. */
 export type ExplainedLink = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
@@ -30,8 +30,8 @@ export type ExplainedLink = {
 };
 
 /**
- * Where an app's fields come from. `unknown` means that the link has an app whose record is
- * missing.
+ * Where the app's fields come from. `unknown` means that the link has an app that could not be
+ * read.
  */
 type AppSource = "none" | "record" | "draft" | "unknown";
 
@@ -48,7 +48,7 @@ export function readExplainedLink(
   const android_app = apps.android_app ?? readDraft(android, android?.package_name);
   const ios_app_id = link.ios_app_id ?? ios?.id ?? null;
   const android_app_id = link.android_app_id ?? android?.id ?? null;
-  // The path of a saved link was accepted by its server, so our rules are not applied.
+  // // A saved link's path is not checked, because its server has already accepted it.
   const faults = isSaved(link)
     ? checkLink({ ...link, path: undefined }, "update").problems
     : checkLink(link, "create").problems;
@@ -64,7 +64,7 @@ function isSaved(link: VisitedLink): boolean {
   return link.id !== undefined;
 }
 
-/** The app that saving the draft would register. */
+/** Returns the app that saving the draft would register. */
 function readDraft<Fields extends { readonly id?: string | null | undefined }>(
   fields: Fields | null | undefined,
   identifier: string | null | undefined,
@@ -78,14 +78,14 @@ function findSource(record: unknown, app: unknown, id: string | null): AppSource
   return isBlank(id) ? "none" : "unknown";
 }
 
-/** A missing or contradictory field of a link, with a way to fix it. */
+/** A missing or contradictory field, and how to fix it. */
 export const linkProblem = z.looseObject({
   field: z.string().optional(),
   message: z.string(),
   fix: z.string().optional(),
 });
 
-/** Identifies the kind of a problem, for counting. Users see only the message. */
+/** The kind of a problem, for counting. Users see only the message. */
 export type LinkFault =
   | "invalid_field"
   | "app_invalid"
@@ -130,7 +130,7 @@ export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem
   ];
 }
 
-/** The problems that the API would report, with the same messages. */
+/** Lists the problems that the API would report, with the same messages. */
 function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const { provider_token, campaign_token } = explained.link;
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
@@ -161,7 +161,7 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   return [describe("app_unknown", field, message, fix)];
 }
 
-/** The app fields of a link have no effect on an app that is already registered. */
+/** Reports app fields in a link that have no effect because the app is already registered. */
 function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): readonly LinkProblem[] {
   if (explained.appSources[platform] !== "record") return [];
   const ignored = platform === "ios" ? listIosChanges(explained) : listAndroidChanges(explained);
@@ -186,8 +186,8 @@ function listAndroidChanges({ link, apps }: ExplainedLink): readonly string[] {
 }
 
 /**
- * Reports visitors without a destination, or without the App Store that a link with an app
- * suggests.
+ * Reports visitors who have nowhere to go, and iOS visitors who cannot get to the App Store
+ * although the link has an app.
  */
 function findMissingDestination(
   explained: ExplainedLink,
@@ -196,7 +196,8 @@ function findMissingDestination(
   const field = `${platform}_fallback_url` as const;
   const code = `no_${platform}_destination` as const;
   const source = explained.appSources[platform];
-  // A rejected address must be fixed first, and an unknown app may have a store page.
+  // // Skipped if a URL is rejected, which must be fixed first, or if the app is unknown, because
+  // it may have a store page.
   if (source === "unknown" || isFaulty(explained, field) || isFaulty(explained, "url")) return [];
   const visitors = `${systemNames[platform]} visitors`;
   const destination = findDestination(explained, platform);
@@ -227,7 +228,7 @@ function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   return [describe("no_desktop_destination", "url", message, "set url")];
 }
 
-/** `OpenButton` explains why the page cannot use the link's own address. */
+/** Reports a preview page without an Open button. See `OpenButton` for the reason. */
 function findMissingButton({ link, apps, options }: ExplainedLink): readonly LinkProblem[] {
   const visit = decideVisit(link, apps, { platform: "ios" }, options);
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
@@ -249,7 +250,7 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
-  // The preview page's script describes the device, and without a page no script runs.
+  // // The script that reports the phone's properties is on the preview page.
   const message =
     "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";
@@ -324,7 +325,7 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
   return problems;
 }
 
-/** Addresses that differ only in query or fragment are the same link. */
+/** Whether two URLs belong to the same link, which may have any query and fragment. */
 function isSamePage(one: string | null | undefined, other: string | undefined): boolean {
   const [first, second] = [one, other].map((address) => (address ? readUrl(address) : undefined));
   return first !== undefined && first.host === second?.host && first.pathname === second.pathname;
@@ -341,13 +342,13 @@ function isFaulty({ faults }: ExplainedLink, name: string): boolean {
   return faults.some(({ field }) => field === name);
 }
 
-/** Only the app's maker knows these values, and assistants would invent them. */
+/** Suggests to ask the user, because assistants would invent these values. */
 function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string): string {
   const isDraft = appSources[platform] === "draft";
   return `ask the user for ${what}, then ${isDraft ? `correct ${platform}_app` : "update the app"}`;
 }
 
-/** Adds the fixes to a problem, in one sentence. */
+/** Creates a problem, with its fixes in one sentence. */
 function describe(
   code: LinkFault,
   field: string,

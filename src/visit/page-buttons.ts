@@ -12,8 +12,8 @@ import {
 } from "./decide-visit.ts";
 
 /**
- * The buttons of a preview page, which the link host and previews show. They turn the decision of
- * `decideVisit` into addresses for a browser.
+ * The buttons of a page. The link host and previews use the same ones. Their URLs follow from the
+ * decision of `decideVisit`.
  */
 export type VisitButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
@@ -25,9 +25,9 @@ export type VisitButton = {
 export type PageButtonOptions = {
   readonly platform: Platform;
   readonly apps: VisitedApps;
-  /** The full visited address. */
+  /** The visited URL. */
   readonly address: string;
-  /** The same address under the second host name, if it exists. */
+  /** The same URL on the second host, if there is one. */
   readonly second_address?: string | undefined;
 };
 
@@ -49,8 +49,8 @@ export function listPageButtons(
 }
 
 /**
- * The store buttons for visitors on a computer without a destination. Undefined if phones have no
- * destination either.
+ * Returns the store buttons for desktop visitors without a destination. Returns undefined if phones
+ * have no destination either.
  */
 export function listPhoneStores(
   link: VisitedLink,
@@ -61,7 +61,7 @@ export function listPhoneStores(
   if (visits.every(({ action }) => action === "default_page")) return undefined;
   return visits.flatMap((visit) => {
     const href = readDestination(visit)?.to;
-    // Computers can open only the stores' web pages.
+    // // Computers can open only a store's web page.
     if (href === undefined || !/^https?:/i.test(href)) return [];
     const kind = findStoreKind(href);
     return kind === undefined ? [] : [{ kind, app: null, href }];
@@ -70,7 +70,7 @@ export function listPhoneStores(
 
 const phones = ["ios", "android"] as const;
 
-/** A fallback address may also be a store's. */
+/** Returns the kind of button for a destination. Even a fallback URL may be that of a store. */
 export function findButtonKind({ to, reason }: Destination): Exclude<VisitButton["kind"], "open"> {
   const isStore = reason === "app_store" || reason === "play_store";
   return isStore ? reason : (readStore(to)?.kind ?? "continue");
@@ -95,7 +95,8 @@ function buildOpenAddress(
     case "intent": {
       const place = open.scheme === null ? `${host}/${path}` : path;
       const parts = [`scheme=${open.scheme ?? scheme}`, `package=${open.package_name}`];
-      // Chrome accepts only web pages here. Without one, it opens the app's page in the store.
+      // // Chrome accepts only web pages as a fallback. Without one, it opens the app's page in the
+      // store.
       if (fallback !== undefined && /^https?:/i.test(fallback)) {
         parts.push(`S.browser_fallback_url=${encode(fallback)}`);
       }
@@ -104,7 +105,7 @@ function buildOpenAddress(
   }
 }
 
-/** An unescaped semicolon would end the value. */
+/** Encodes a value. An unescaped semicolon would end it. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
