@@ -4,12 +4,12 @@ import { pictureData } from "./html-rules.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks the CSS of a template in two passes. The tokens show what parsers and browsers could read
+ * Checks a template's CSS in two passes. The tokens reveal what the parser and browsers could read
  * differently: escapes, an end of the style element, unclosed parts. The tree shows which rules,
  * properties and functions are used.
  */
 
-/** Bounds the parsing time: the parser recovers slowly from each fault. */
+/** Limits that bound the parsing time. The parser recovers slowly from each fault. */
 const limits = { depth: 16, tokens: 16_000, blocks: 1500, parseFaults: 200 } as const;
 
 class TooManyFaults extends Error {
@@ -29,7 +29,7 @@ export function checkCss(source: string, report: ReportFault): void {
   checkTree(source, { report, reportUnread });
 }
 
-/** Checks the tokens. Returns whether the CSS is small enough to be parsed in time. */
+/** Checks the tokens. Returns whether the CSS is small enough for the parser. */
 function checkTokens(source: string, report: ReportFault): boolean {
   let tokens = 0;
   let blocks = 0;
@@ -87,15 +87,17 @@ function findTokenFault(type: number, text: string): string | undefined {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
     return isClosed ? undefined : "This string is never closed.";
   }
-  // At-rules are also checked here, because the parser may drop one with the text around it.
+  // // Checked here too, because the parser may drop an at-rule together with the text around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
-  // Escapes could disguise a forbidden name, so only strings may contain them.
+  // // Escapes could disguise a forbidden name, so they are only allowed in strings.
   return text.includes("\\") ? "Backslashes are only allowed in strings." : undefined;
 }
 
 type CssReports = {
   readonly report: ReportFault;
-  /** Reports text that the parser cannot read, unless a fault was already reported there. */
+  /**
+   * Reports text that the parser cannot read, unless a fault at this position is already reported.
+   */
   readonly reportUnread: ReportFault;
 };
 
@@ -125,8 +127,8 @@ function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // The parser returns unknown selectors in brackets as raw text, which is checked as a value. A
-  // raw semicolon comes from two in a row and is harmless.
+  // // The parser returns unknown selectors in brackets as raw text, which is checked like a value.
+  // A raw semicolon is the second of two in a row, and harmless.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 
@@ -163,8 +165,8 @@ function findNodeFault(node: CssNode): string | undefined {
 }
 
 /**
- * The CSS that a template may have: only the at-rules, properties and functions in these lists.
- * None of them loads anything, and images must be data: addresses.
+ * The at-rules, properties and functions that a template may use. None of them loads anything, and
+ * images must be data: URLs.
  */
 
 const atRules = listWords("media supports container layer keyframes -webkit-keyframes");
@@ -175,7 +177,7 @@ const atRuleReasons: Readonly<Record<string, string>> = {
   charset: "pages are always UTF-8",
 };
 
-/** Prefixes of property families. `properties` lists the other allowed properties. */
+/** The prefixes of allowed property families. `properties` lists all other allowed properties. */
 const propertyFamilies = new RegExp(
   `^(?:${[
     ...listWords(

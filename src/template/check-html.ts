@@ -6,12 +6,13 @@ import type { ReportFault } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks the HTML of a template as its author wrote it. Liquid is masked with filler of the same
- * length, so that offsets stay the same. The rendered HTML is checked as well, in
- * `check-rendered.ts`.
+ * Checks a template's HTML as its author wrote it. Liquid is masked with filler of the same length,
+ * so that offsets stay the same. The rendered HTML is checked in `check-template.ts`.
  */
 
-/** Masks Liquid output. This private-use character is first removed from the HTML itself. */
+/**
+ * The filler for Liquid output, a private-use character. It is first removed from the HTML itself.
+ */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";
@@ -22,7 +23,6 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
     report(index, "An element name cannot contain Liquid.");
   }
   const buttons = liquid.filter(({ kind }) => kind === "store_buttons");
-  /** Buttons within a tag or a comment would not be visible. */
   const checkButtons = (start = 0, end = 0) => {
     for (const { begin } of buttons) {
       if (begin > start && begin < end) report(begin, unseenButtons);
@@ -61,7 +61,7 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
 
 function ignore(): void {}
 
-/** Elements whose content is not HTML. */
+/** Elements whose content browsers do not parse as HTML. */
 const rawElements = listWords("script style textarea title xmp iframe noscript");
 
 /** Faults that browsers repair, but rarely as the author intended. */
@@ -72,7 +72,7 @@ const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
     "This tag has the same attribute twice. Put any condition inside the attribute's value.",
 };
 
-/** Replaces every piece of Liquid with filler of the same length, and keeps line breaks. */
+/** Replaces Liquid with filler of the same length. Line breaks stay. */
 export function maskLiquid(source: string, liquid: readonly Piece[]): string {
   const parts: string[] = [];
   let end = 0;
@@ -107,11 +107,11 @@ function checkTag(
   }
 }
 
-/** A value without quotes would end at the first space that Liquid inserts. */
+/** Matches a value without quotes. Such a value would end at the first space in Liquid's output. */
 const isBare = /^[^=]*=\s*\ue000/;
 const needsQuotes = "Put quotes around a value that contains Liquid.";
 
-/** If Liquid produces a part of the value, only the text before it can be checked. */
+/** Checks an attribute's value. If it contains Liquid, only the text before that can be checked. */
 function checkValue(name: string, value: string): string | undefined {
   const at = value.indexOf(unknown);
   if (at < 0) return findValueFault(name, value);

@@ -5,11 +5,11 @@ import type { TemplateFault, ReportFault } from "./page-input.ts";
 import { findVariableFault } from "./liquid-variables.ts";
 
 /**
- * Checks the Liquid of a template piece by piece, because liquidjs stops at the first fault. Also
- * limits the cost of a page, where each round of a loop is counted.
+ * Checks a template's Liquid piece by piece, because liquidjs stops at the first fault. Also limits
+ * the cost of rendering a page, for which every round of a loop counts.
  */
 
-/** A part of the source that is not HTML. A whole comment is one piece. */
+/** A tag, output or comment in the source. A comment is one piece with its content. */
 export type Piece = {
   readonly begin: number;
   readonly end: number;
@@ -17,22 +17,22 @@ export type Piece = {
 };
 
 export type Pieces = {
-  /** Sorted by position, without overlaps. */
+  /** Sorted by position. Pieces do not overlap. */
   readonly pieces: readonly Piece[];
-  /** Whether the template is small enough to be parsed as a whole. */
+  /** True if the template is small enough to be parsed as a whole. */
   readonly isReadable: boolean;
 };
 
 const limits = {
   pieceLength: 1000,
   depth: 20,
-  /** Tags and outputs that one page may run, counting each round of a loop. */
+  /** How many tags and outputs a page may run, with every round of a loop counted. */
   steps: 500,
-  /** Source characters that one page may run, counting each round of a loop. */
+  /** How many source characters a page may run, with every round of a loop counted. */
   characters: 96 * 1024,
 } as const;
 
-/** The tags that are allowed between the start and the end of a block. */
+/** The tags that may divide each kind of block. */
 const blocks: Readonly<Record<string, readonly string[]>> = {
   case: ["when", "else"],
   comment: [],
@@ -52,17 +52,17 @@ type LiquidCheck = {
   readonly source: string;
   readonly report: ReportFault;
   readonly open: OpenBlock[];
-  /** Variables that the template itself defines. */
+  /** The names of variables that the template itself defines. */
   readonly locals: ReadonlySet<string>;
   steps: number;
   characters: number;
-  /** Whether the page exceeds its limits. Then no further pieces are parsed. */
+  /** True once the page exceeds a limit. No further pieces are parsed then. */
   isOver: boolean;
   hasButtons: boolean;
   readonly pieces: Piece[];
 };
 
-/** Reports every fault, and returns the pieces with their positions. */
+/** Reports every fault, and returns the pieces. */
 export function checkLiquid(source: string, report: ReportFault): Pieces {
   const { tokens, isWhole } = readTokens(source, report);
   const check: LiquidCheck = {
@@ -88,7 +88,7 @@ export function checkLiquid(source: string, report: ReportFault): Pieces {
 
 function checkButtons(check: LiquidCheck, isWhole: boolean): void {
   const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
-  // An unreadable part may contain the store buttons.
+  // // If a part could not be read, the store buttons may be in it.
   if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
   for (const { begin } of more) check.report(begin, "{% store_buttons %} can appear only once.");
 }
@@ -115,8 +115,8 @@ function addPiece(token: TopLevelToken, { open, pieces }: LiquidCheck): void {
 }
 
 /**
- * Splits the source as liquidjs does. Reading continues after a tag without a name, but ends at an
- * unclosed piece.
+ * Splits the source like liquidjs, but reading continues after a tag without a name. It still ends
+ * at an unclosed piece.
  */
 function readTokens(
   source: string,
@@ -137,7 +137,7 @@ function readTokens(
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
       report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
-    // Otherwise, liquidjs would skip everything up to {% endraw %}.
+    // // Without a new tokenizer, liquidjs would skip everything up to {% endraw %}.
     const last = tokens.at(-1);
     if (last !== undefined && isTag(last) && last.name === "raw" && last.begin === begin) {
       tokenizer = new Tokenizer(source, operators, undefined, [last.end, source.length]);
@@ -169,7 +169,7 @@ function checkToken(token: TopLevelToken, check: LiquidCheck): void {
   }
 }
 
-/** Adds a piece to the page's cost, until a limit is exceeded. */
+/** Adds a token to the cost of the page, until a limit is exceeded. */
 function measure(token: TopLevelToken, check: LiquidCheck): void {
   if (check.isOver) return;
   const rounds = check.open.reduce((product, block) => product * block.rounds, 1);
@@ -231,7 +231,7 @@ function describeUnknown(name: string): string {
   return `The tag ${name.slice(0, 50)} does not exist. Use one of: ${tagNames.join(", ")}.`;
 }
 
-/** Closes the block of an end tag, and reports blocks that were left open within it. */
+/** Closes a block, and reports blocks inside it that are still open. */
 function closeBlock(token: TagToken, check: LiquidCheck): void {
   const { name, begin } = token;
   const { open, report } = check;
@@ -247,7 +247,7 @@ function checkNoArguments({ name, args, begin }: TagToken, { report }: LiquidChe
   if (args.trim() !== "") report(begin, `{% ${name} %} takes no arguments.`);
 }
 
-/** The tags to put around a piece, so that liquidjs can parse it on its own. */
+/** Returns the tags that a piece needs around it so that liquidjs can parse it separately. */
 function wrapPiece(token: TopLevelToken): readonly [before: string, after: string] {
   const name = isTag(token) ? token.name : "";
   if (Object.hasOwn(blocks, name)) return ["", `{% end${name} %}`];
@@ -255,7 +255,9 @@ function wrapPiece(token: TopLevelToken): readonly [before: string, after: strin
   return name === "when" ? ["{% case 1 %}", "{% endcase %}"] : ["", ""];
 }
 
-/** Parses one piece on its own. Returns the number of rounds if it is a loop, otherwise 1. */
+/**
+ * Parses a piece separately. Returns the number of rounds of a loop, and 1 for all other pieces.
+ */
 function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: LiquidCheck): number {
   if (isOver) return 1;
   const [before, after] = wrapPiece(token);

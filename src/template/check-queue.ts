@@ -2,24 +2,24 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
 
-/** Adds heavy work to the queue, and resolves with its result. */
+/** Adds work to the queue, and resolves with its result. */
 export type RunQueued = <Result>(work: () => Result) => Promise<Result>;
 
 /**
  * The time limit for rendering a page in a check or preview. It is higher than for visitors,
- * because only the caller waits.
+ * because only the caller has to wait.
  */
 export const pageTimeLimit_ms = 100;
 
 type QueueTiming = {
-  /** A clock in milliseconds that never jumps. */
+  /** A clock in milliseconds that never goes back. */
   readonly monotonic: () => number;
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 };
 
 /**
- * Runs checks one after the other. After each check, the queue pauses for as long as the check
- * took, so that other requests are answered in between.
+ * Runs checks one after the other. After each check, pauses for as long as the check took, so that
+ * other requests are answered in between.
  */
 export function createCheckQueue({ monotonic, sleep = pause }: QueueTiming): RunQueued {
   let last: Promise<unknown> = Promise.resolve();
@@ -39,40 +39,39 @@ export function createCheckQueue({ monotonic, sleep = pause }: QueueTiming): Run
   };
 }
 
-/** Timers wait for at least a millisecond, which would be too long after a short check. */
+/** Pauses. For a short pause, does not use a timer, because timers take at least a millisecond. */
 function pause(milliseconds: number): Promise<unknown> {
   return milliseconds < 1 ? setImmediate() : setTimeout(milliseconds);
 }
 
-/** A request with a template to check. `hasLeft` returns whether its client has disconnected. */
+/** A request with a template to check. */
 type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 
-/** Runs the work of a request after all earlier requests of its project. */
+/** Runs the work of a request after all earlier requests of the same project. */
 export type WaitInQueue = <Result>(
   call: QueuedCall,
   work: (runQueued: RunQueued) => Promise<Result>,
 ) => Promise<Result>;
 
 type Queue = {
-  /** Resolves when the last call of the queue is done. */
+  /** Resolves when the last call in the queue is done. */
   end: Promise<void>;
   calls: number;
 };
 
 /**
- * Twice the number of calls that one key may send per minute. Each call holds a whole template in
- * memory.
+ * The maximum number of calls that wait per project, because each call keeps a whole template in
+ * memory. It is twice the number of calls that a key may make per minute.
  */
 const mostQueuedCalls = 120;
 
 /**
- * Queues the checks of templates, which are the service's heaviest work. Each project has a queue,
- * and only the first call of each queue is checked. The checks run in short steps and take turns,
- * so one project's many calls do not delay the others. A project's calls are answered one by one,
- * so that not all of them time out. If the client has left, the call is skipped.
+ * Queues template checks, which are the service's heaviest work. Every project has a queue and only
+ * the first call of each queue runs, so one project's calls do not delay those of others. Its own
+ * calls run one by one, so that not all of them time out. Calls whose client has left are skipped.
  */
 export function createTemplateQueue(runQueued: RunQueued): WaitInQueue {
   const queues = new Map<string, Queue>();
@@ -100,7 +99,7 @@ export function createTemplateQueue(runQueued: RunQueued): WaitInQueue {
   };
 }
 
-/** Throws once the client has already got a 503. */
+/** Throws if the client has left or has already got a 503. */
 function requireActive(signal: QueuedCall["signal"]): void {
   if (signal.hasLeft()) throw overloaded();
 }

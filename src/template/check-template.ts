@@ -24,16 +24,15 @@ import type {
 import { samples, sampleButtons } from "./sample-links.ts";
 import { templateForm, renderButtons } from "./store-buttons.ts";
 
-/** The queue for heavy work, and the clock for time limits. */
 export type CheckTiming = { readonly runQueued: RunQueued; readonly monotonic: () => number };
 
-/** A longer list would not help. The last entry counts the remaining problems. */
+/** The maximum number of problems to list. One more entry counts the others. */
 const mostProblems = 50;
 
 /**
- * Returns all problems of a template with their positions. A body that Liquid can parse is also
- * rendered for several sample links, because Liquid can turn valid pieces into an invalid page. The
- * steps are queued, so that other requests are answered in between.
+ * Returns all problems of a template with their positions. If Liquid can parse the body, also
+ * renders it for several sample links, because valid pieces of Liquid can still make an invalid
+ * page. The steps are queued, so that other requests are answered in between.
  */
 export async function checkTemplate(
   { body, css }: TemplateSource,
@@ -42,13 +41,13 @@ export async function checkTemplate(
   const ofBody: Faults = new Map();
   const ofCss: Faults = new Map();
   const report = reportTo(ofBody);
-  // An empty body means that no template exists yet.
+  // // An empty body means that the project has no template yet.
   if (body !== "") {
     const { pieces, isReadable } = await runQueued(() => checkLiquid(body, report));
     const check = isReadable
       ? await runQueued(() => prepareRenderedCheck(body, monotonic))
       : undefined;
-    // A fault in one piece also makes the whole body unreadable, and was already reported.
+    // // Faults of single pieces also make the whole body unreadable, and are already reported.
     if (typeof check === "object" && ofBody.size === 0) report(check.offset, check.message);
     await runQueued(() => checkHtml(body, pieces, report));
     if (typeof check === "function") await reportRendered(check, ofBody, runQueued);
@@ -66,14 +65,14 @@ async function reportRendered(
   const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
     for (const { offset, message } of await runQueued(() => check(subject))) {
-      // Already reported at its position in the source.
+      // // The source check has already reported this fault.
       if (ofSource.has(message)) continue;
       report(offset, `The rendered body cannot be shown: ${message}`);
     }
   }
 }
 
-/** Faults by position and message, so that each is reported once. */
+/** Faults by position and message, so that each one is reported once. */
 type Faults = Map<string, TemplateFault>;
 
 function reportTo(faults: Faults): ReportFault {
@@ -96,12 +95,11 @@ function listProblems(
 }
 
 /**
- * Renders a body with a sample link and checks the result, because Liquid can turn valid pieces
- * into an invalid page. Faults are reported at their place in the body.
+ * Renders the body for a sample link and checks the result. Faults have positions in the source.
  */
 type CheckRendered = (subject: PageSubject) => readonly TemplateFault[];
 
-/** Prepares the check. Returns a fault instead if liquidjs cannot parse the body. */
+/** Parses the body for `CheckRendered`. Returns a fault if liquidjs cannot parse it. */
 function prepareRenderedCheck(
   body: string,
   monotonic: TimeLimit["monotonic"],
@@ -130,7 +128,7 @@ function findFaults(
       renderButtons(sampleButtons, templateForm),
       true,
     );
-    // If parts were removed, they may have contained the buttons.
+    // // Only if nothing was removed, because a removed part may have contained the buttons.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));
@@ -138,7 +136,7 @@ function findFaults(
     if (error instanceof HtmlTooLarge) {
       return [{ offset: trace.locate(error.offset), message: error.message }];
     }
-    // liquidjs wraps errors during rendering and adds their position.
+    // // liquidjs wraps errors that occur during rendering, and adds their position.
     const { offset } = explainLiquid(error);
     const isWrapped = error instanceof Error && "originalError" in error;
     const cause: unknown = isWrapped ? error.originalError : error;
@@ -148,23 +146,23 @@ function findFaults(
   }
 }
 
-/** Maps a template's output to its source. */
+/** Maps positions in a template's output to positions in its source. */
 type Trace = {
-  /** The offset in the source for an offset in the last output. */
+  /** Returns the offset in the source for an offset in the latest output. */
   readonly locate: (offset: number) => number;
-  /** Starts the record of a new output. */
+  /** Starts a new output. */
   readonly restart: () => void;
 };
 
 type OutputPart = {
-  /** Where the part starts in the output. */
+  /** The part's offset in the output. */
   readonly at: number;
   readonly begin: number;
-  /** The length of the source that is copied unchanged. */
+  /** How many characters of the source are copied to the output unchanged. */
   readonly length: number;
 };
 
-/** Wraps the parts of a template, so that each records where it writes. */
+/** Wraps the parts of a template, so that they record their position in the output. */
 function traceWrites(templates: readonly Template[]): Trace {
   let writes: OutputPart[] = [];
   visitParts(templates, (part) => {
@@ -197,7 +195,7 @@ function readSource({ token }: Template): Pick<OutputPart, "begin" | "length"> |
   const isButtons = TypeGuards.isTagToken(token) && token.name === "store_buttons";
   if (isButtons || TypeGuards.isOutputToken(token)) return { begin: token.begin, length: 1 };
   if (!TypeGuards.isHTMLToken(token)) return undefined;
-  // The output does not contain white space that {%- and -%} remove.
+  // // White space removed by {%- and -%} is not in the output.
   const begin = token.begin + token.trimLeft;
   return { begin, length: token.end - token.trimRight - begin };
 }

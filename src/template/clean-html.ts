@@ -9,42 +9,42 @@ import {
 import type { TemplateFault } from "./page-input.ts";
 
 /**
- * Parses rendered HTML as a browser would, and writes it again with only the allowed elements and
- * attributes. Each element is closed and each value quoted, so that all browsers read the result in
- * the same way.
+ * Parses rendered HTML like a browser, and writes only the allowed elements and attributes. It
+ * closes all elements and quotes all values, so that every browser reads the result in the same
+ * way.
  */
 
 export type CleanHtml = {
   readonly html: string;
   readonly hasPictures: boolean;
-  /** Whether the inserted markup is in the result, and not lost in a comment or a removed tag. */
+  /** False if the inserted markup was lost, in a comment or a removed element. */
   readonly hasInserted: boolean;
-  /** The removed parts with their offsets, which are 0 unless `hasPlaces` is set. */
+  /** What was removed. All offsets are 0 unless `hasPlaces` is set. */
   readonly faults: readonly TemplateFault[];
 };
 
 /**
- * Marks where our own markup is inserted. No template can produce this half of a surrogate pair:
- * valid text does not contain it, and HTML parses `&#xdc00;` as U+FFFD.
+ * Marks where our own markup is inserted. No template can output this unpaired surrogate: valid
+ * text does not contain it, and HTML parses `&#xdc00;` as U+FFFD.
  */
 export const mark = "\udc00";
 
 /**
- * Without limits, the parser takes minutes and all memory for pages that keep reopening an element
- * (`<p><b id=1></p><p><b id=2></p>…`). With limits, the time is proportional to the length.
+ * With these limits, the parsing time is proportional to the length. Without them, a page that
+ * keeps reopening an element (`<p><b id=1></p><p><b id=2></p>…`) takes minutes and all memory.
  */
 export const pageLimits = {
   depth: 64,
   elements: 1500,
   /**
-   * The length of the input. The output is longer, because it is escaped and contains our own
-   * markup.
+   * The length of the input. The limit for the output (`written`) is higher, because the output is
+   * escaped and contains our own markup.
    */
   characters: 128 * 1024,
   written: 256 * 1024,
 } as const;
 
-/** Thrown if a page is too large or too deep to be parsed in time. */
+/** Thrown if a page is too large or too deeply nested to be parsed in time. */
 export class HtmlTooLarge extends Error {
   override readonly name = "HtmlTooLarge";
   readonly offset: number;
@@ -59,8 +59,8 @@ type Node = DefaultTreeAdapterMap["node"];
 type Element = DefaultTreeAdapterMap["element"];
 
 /**
- * Puts `inserted` unchanged in the place of the mark. Recording the positions of faults makes
- * parsing slower.
+ * Cleans HTML, and replaces the mark with `inserted`, which is not changed. With `hasPlaces`,
+ * faults have offsets, but parsing is slower.
  */
 export function cleanHtml(html: string, inserted: string, hasPlaces = false): CleanHtml {
   const output: CleanOutput = { parts: [], faults: [], inserted, length: 0, hasPictures: false };
@@ -108,7 +108,7 @@ function findOffset({ sourceCodeLocation: place }: Element, attribute?: string):
 type CleanOutput = {
   readonly parts: string[];
   readonly faults: TemplateFault[];
-  /** The markup to insert. Undefined once it is written, because a page contains it only once. */
+  /** The markup to insert; undefined once it is written, because it is inserted only once. */
   inserted: string | undefined;
   length: number;
   hasPictures: boolean;
@@ -145,7 +145,7 @@ function writeElement(element: Element, output: CleanOutput): void {
   let tag = `<${tagName}`;
   for (const { name, value } of element.attrs) {
     const text = value.replaceAll(mark, "").trim();
-    // An empty address comes from an unset variable and is not the template's fault.
+    // // An empty URL comes from a variable without a value, which is not a fault of the template.
     const wrongValue = findValueFault(name, text);
     const wrong = findAttributeFault(tagName, name) ?? (text === "" ? undefined : wrongValue);
     if (wrong !== undefined) report(wrong, name);

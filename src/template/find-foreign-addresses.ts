@@ -7,16 +7,16 @@ import type { TemplateFault, TemplateProblem } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Finds addresses of hosts that a project's pages may not link to. The rendered addresses depend on
- * the link, so this checks the source. Every host must be written there without Liquid, and Liquid
- * must not be able to turn text into markup.
+ * Finds URLs on hosts to which a project's pages may not link. The rendered URLs depend on the
+ * link, so the source is checked. All hosts must be written there without Liquid, and Liquid must
+ * not be able to turn text into markup.
  */
 
-/** Returns the fault of an address, as the end of a sentence, or undefined. */
+/** Returns what is wrong with a URL, as the end of a sentence, or undefined. */
 export type JudgeAddress = (address: string) => string | undefined;
 
 const addressed = listWords("href src cite action formaction poster srcset data background");
-/** The link's own addresses were checked when the link was saved. */
+/** Outputs of the link's own URLs, which were checked when the link was saved. */
 const ownAddress = /^\{\{-?\s*link\.(?:url|address|social_image_url)\s*-?\}\}$/;
 const harmless = /^(?:#|mailto:|tel:)/i;
 const beginning = /^https?:\/\/[^\s\\/?#@]+[/?#]/i;
@@ -33,14 +33,14 @@ export function findForeignAddresses(
     masked,
     pieces,
     judge,
-    // The template must not assign `link` itself. Liquid accepts unusual white space, so the
+    // // False if the template itself assigns `link`. Liquid accepts unusual white space, so the
     // pattern accepts any separator.
     hasOwnAddresses: !/\b(?:assign|for)[^\w-]+link\b/.test(body),
     report: (offset, message) => faults.push({ offset, message }),
   };
   /**
-   * The end of the last tag or comment. Any other `<` is reported, because Liquid could turn it
-   * into a tag.
+   * The end of the last tag or comment. Between tags, every `<` is reported, because Liquid could
+   * turn it into a tag.
    */
   let end = 0;
   const checkBetween = (start: number) => {
@@ -92,8 +92,8 @@ const needsHost =
   "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
 /**
- * An `if` around a quote could let its content out of the tag, so Liquid in a tag must stay inside
- * quoted values.
+ * Checks a tag. Liquid must stay inside quoted values, because an `if` around a quote could let a
+ * value's content out of the tag.
  */
 function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): void {
   const { masked, report } = search;
@@ -102,7 +102,7 @@ function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): v
   for (const { name, value } of attrs) {
     const place = location?.attrs?.[name];
     if (place === undefined) {
-      // Only the first of two equal attributes has a position. Another check rejects the second.
+      // // The second of two attributes with the same name has no position. `checkHtml` rejects it.
       report(start, needsWhole);
       continue;
     }
@@ -136,7 +136,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // White space may come from a masked `if`. Then another address could follow it.
+    // // White space may be a masked `if`, which another URL could follow.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;
@@ -150,7 +150,7 @@ function refuseLiquid({ pieces, report }: AddressSearch, begin: number, end: num
   if (piece !== undefined) report(piece.begin, needsWhole);
 }
 
-/** Whether all blocks of Liquid that start in a value also end in it. */
+/** Whether all Liquid blocks that start in a value also end in it. */
 function isBalanced({ body, pieces }: AddressSearch, begin: number, end: number): boolean {
   let depth = 0;
   for (const piece of pieces) {

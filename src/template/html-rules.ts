@@ -1,6 +1,8 @@
 import { listWords } from "./split-words.ts";
 
-/** The HTML that a template may contain. In an allowlist, a missing entry is never harmful. */
+/**
+ * The HTML that a template may contain. It is an allowlist, so that a missing entry is harmless.
+ */
 
 const elements = listWords(
   "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
@@ -12,7 +14,7 @@ const elements = listWords(
 /** Elements without content and end tag. */
 export const voidElements = listWords("br col hr img wbr");
 
-/** Allowed on every element. `aria-` and `data-` attributes are checked by pattern. */
+/** Attributes of all elements, besides `aria-` and `data-` attributes. */
 const globalAttributes = listWords("id title lang dir role hidden translate class");
 
 const ownAttributes = new Map<string, readonly string[]>(
@@ -34,7 +36,7 @@ const ownAttributes = new Map<string, readonly string[]>(
   }),
 );
 
-/** Explanations for elements that authors often try to use. */
+/** Why elements that authors often try to use are not allowed. */
 const elementReasons = new Map(
   Object.entries({
     script: "pages cannot run scripts",
@@ -52,7 +54,7 @@ const elementReasons = new Map(
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
-/** Explains in a sentence why an element is not allowed. Undefined if it is. */
+/** Explains, in a sentence, why an element is not allowed. Returns undefined if it is. */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
@@ -60,7 +62,9 @@ export function findElementFault(name: string): string | undefined {
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/** Explains in a sentence why an element cannot have an attribute. Undefined if it can. */
+/**
+ * Explains, in a sentence, why an element cannot have an attribute. Returns undefined if it can.
+ */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
@@ -70,10 +74,10 @@ export function findAttributeFault(element: string, name: string): string | unde
   return `${shown} is not allowed on <${element}>.`;
 }
 
-/** A `data:` address of an image. */
+/** Matches a data: URL of an image. */
 export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-/** Explains in a sentence why a value is not allowed. Undefined if it is. */
+/** Explains, in a sentence, why a value is not allowed. Returns undefined if it is. */
 export function findValueFault(name: string, value: string): string | undefined {
   switch (name) {
     case "href":
@@ -93,7 +97,7 @@ export function findValueFault(name: string, value: string): string | undefined 
   }
 }
 
-/** Images are the only content that a page loads. */
+/** Whether this is the URL of an image. Images are the only content that a page loads. */
 function isPicture(value: string): boolean {
   return pictureData.test(value) || (/^https:/i.test(value) && isWebAddress(value));
 }
@@ -103,12 +107,12 @@ export function isWebAddress(value: string): boolean {
 }
 
 /**
- * Limits the labels of a host name to 63 characters, because the parsing time grows with the square
- * of their length.
+ * Host name labels are limited to 63 characters, because the parsing time grows with the square of
+ * their length.
  */
 const webAddress = /^https?:\/\/[^\s\\/?#.]{0,63}(?:\.[^\s\\/?#.]{0,63})*(?:[/?#][^\s\\]*)?$/i;
 
-/** Does not use `URL.canParse`, because it rejects some host names once V8 has optimized it. */
+/** Checks a URL without `URL.canParse`, which rejects some host names once V8 has optimized it. */
 function isUrl(value: string): boolean {
   try {
     return new URL(value).host !== "";

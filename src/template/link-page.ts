@@ -23,18 +23,18 @@ import { escapeText } from "../text/escape.ts";
 export type { TemplateSource } from "./page-input.ts";
 
 /**
- * Renders a link's preview page as a whole document with headers, for the link host and for
- * previews. The page loads only the template's images. Its only script describes the device for
+ * Renders a link's page as a document with headers, for the link host and for previews. The page
+ * loads nothing but the template's images. Its only script reports the phone's properties for
  * deferred deep linking.
  */
 
-/** A parsed template that can be rendered many times. */
+/** A parsed template, which can be rendered many times. */
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
   /**
-   * Whether the body is the starter template's. Then the page also gets the extras of our own
-   * design.
+   * True if the body is that of the starter template. The page then also gets the additions of our
+   * own design.
    */
   readonly isStarter: boolean;
 };
@@ -43,32 +43,32 @@ export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
   /** Undefined if the project has no template. */
   readonly template: CompiledTemplate | undefined;
-  /** The language of our own design. A project's template is not translated. */
+  /** The language of our own design. Templates of projects are not translated. */
   readonly language: PageLanguage;
   /** The app whose in-app browser shows the page, if that browser cannot open other apps. */
   readonly within?: string | undefined;
   readonly phone?: PhoneSection | undefined;
-  /** New for every page, to allow our own inline styles and scripts. */
+  /** A new value for every page, which allows our own inline styles and scripts. */
   readonly nonce: string;
   readonly forPreview?: boolean;
-  /** The visit's id for the script; undefined if the page has no script, as in a preview. */
+  /** The visit's id for the script; undefined if no visit is recorded, as in a preview. */
   readonly collectedVisit?: string | undefined;
-  /** Whether a preview includes the script in a form that sends nothing. */
+  /** True for a preview of a page with a script. The preview's script sends nothing. */
   readonly hasIdleScript?: boolean;
-  /** The address that the App Store button copies, if the project's setting is on. */
+  /** The URL that the App Store button copies; undefined if the project's setting is off. */
   readonly copied?: string | undefined;
-  /** Templates that take longer are not used. Undefined if only the steps are limited. */
+  /** The time limit for the template. If undefined, only its steps are limited. */
   readonly time: TimeLimit | undefined;
 };
 
 export type LinkPage = {
   readonly html: string;
-  /** Whether the page is in the visitor's language. */
+  /** True if the page is in the visitor's language. */
   readonly isTranslated: boolean;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** Thrown for a template that does not follow the current rules. */
+/** Thrown for a template that the current rules reject. */
 export class TemplateRefused extends Error {
   override readonly name = "TemplateRefused";
 }
@@ -82,7 +82,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   return { templates: parseLiquid(body), css, isStarter: body === starter.body };
 }
 
-/** For an empty body, returns the starter template with the CSS added at the end. */
+/** Fills an empty body with the starter template, whose CSS comes before the given CSS. */
 export function fillBody({ body, css }: TemplateSource): TemplateSource {
   if (body !== "") return { body, css };
   return css === "" || css === starter.css
@@ -98,7 +98,7 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const { collectedVisit, hasIdleScript = false } = input;
   const hasScript = hasIdleScript || collectedVisit !== undefined;
   const policy = describePolicy(hasPictures, nonce, { hasScript, sends: !forPreview });
-  // Included in the page, because previews may be shown without their headers.
+  // // In a meta element too, because previews may be shown without their headers.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
@@ -131,7 +131,7 @@ type PageBody = {
   readonly isOurs: boolean;
 };
 
-/** If the template fails, visitors see the default design. */
+/** Renders the template. If that fails, visitors see the default design. */
 function renderTemplate(input: PageInput): PageBody {
   compiledStarter ??= compileTemplate(starter);
   for (const template of [input.template, compiledStarter]) {
@@ -149,10 +149,10 @@ function tryRender(
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, actions);
-    // A page without its buttons would be useless.
+    // // Without its buttons, a page would be useless.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
-    // Only a faulty template can throw here.
+    // // Only a faulty template can cause this.
     return undefined;
   }
 }
@@ -181,7 +181,7 @@ type ActionsInput = {
   readonly phone?: PhoneSection | undefined;
 };
 
-/** The buttons, QR code and hints of our own design, in the visitor's language. */
+/** Renders the buttons, the QR code and the hints of our own design. */
 function renderActions(actions: ActionsInput): string {
   const { buttons, language, phone } = actions;
   const texts: PageTexts = pageTexts[language];
@@ -191,12 +191,12 @@ function renderActions(actions: ActionsInput): string {
     renderLeaving(actions, texts),
     renderButtons(buttons, form),
     renderCode(phone, texts),
-    // Next to the QR code, no store button is the primary one.
+    // // None of these buttons is primary, because they are next to the QR code.
     renderButtons(phone?.stores ?? [], { ...form, first }),
   ].join("");
 }
 
-/** Explains how to leave an in-app browser, where the Open button may do nothing. */
+/** Explains how to leave an in-app browser, where the Open button may have no effect. */
 function renderLeaving({ platform, buttons, within }: ActionsInput, texts: PageTexts): string {
   if (within === undefined || buttons.every(({ kind }) => kind !== "open")) return "";
   const menu = platform === "android" && within !== "WeChat" ? "⋮" : "⋯";
@@ -215,8 +215,8 @@ function renderCode(phone: PhoneSection | undefined, texts: PageTexts): string {
 }
 
 /**
- * The metadata for other programs: link previews (Open Graph, Twitter), iOS (Smart App Banner, App
- * Clip card), and programs that open apps (App Links).
+ * Renders the metadata for other programs: link previews (Open Graph, Twitter), iOS (Smart App
+ * Banner, App Clip card) and App Links.
  */
 function renderHead(subject: PageSubject): string {
   const title = readVisibleTitle(subject);
@@ -224,7 +224,7 @@ function renderHead(subject: PageSubject): string {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
     '<meta name="color-scheme" content="light dark">',
-    // Without this, browsers request an icon from the link host.
+    // // Without this, browsers would request a favicon from the link host.
     '<link rel="icon" href="data:,">',
     `<title>${escapeText(title)}</title>`,
     ...describeSharing(subject, title),
@@ -268,7 +268,7 @@ function describeApps({ link, apps, opened = link.address }: PageSubject): reado
   return [...(ofIos ?? []), ...(ofAndroid ?? []), writeTag("property", "al:web:url", link.address)];
 }
 
-/** Parts are separated by commas, so no part may contain one. */
+/** Describes the Smart App Banner. Commas separate the parts, so a URL must not contain any. */
 function describeBanner(
   address: string,
   { app_store_id, clip_bundle_id }: PageIosApp,
@@ -283,8 +283,8 @@ function describeBanner(
 }
 
 /**
- * The link's path with the app's custom scheme, or the link itself. A remote server may store a
- * scheme that our rules reject.
+ * Returns the link's path with the app's custom scheme, or the link's URL. The scheme may come from
+ * a remote server that allows schemes we reject.
  */
 function addressIn(address: string, scheme: string | null): string {
   if (scheme === null || !isAppScheme(scheme)) return address;
@@ -297,7 +297,7 @@ function writeTag(kind: "name" | "property", name: string, content: string | nul
 }
 
 /**
- * The script of a preview page. It reports properties of the phone, so that an app installed after
+ * The script of a link's page. It reports the phone's properties, so that an app installed after
  * the visit can be matched to the link. It sends no cookies, and nothing waits for the response.
  */
 function renderScript(
@@ -313,18 +313,18 @@ function renderScript(
     `headers:{"content-type":"application/json"},body:JSON.stringify(${body})})`;
   const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
   const copying = copied === undefined ? "" : renderCopying(copied);
-  // Without a visit, as in a preview, nothing is sent.
+  // // Without a visit, as in a preview, nothing is sent.
   const report = visit === undefined ? "" : `${sending}.catch(()=>{});`;
   const script = `const ${reading};${report}${copying}`;
   return `<script nonce="${nonce}">(()=>{${script}})()</script>`;
 }
 
 /**
- * Copies an address when the App Store button is pressed. If the browser forbids it, the button
+ * Copies a URL when the App Store button is pressed. If the browser forbids copying, the button
  * still works.
  */
 function renderCopying(address: string): string {
-  // An address must not be able to end the script element.
+  // // The URL must not end the script element.
   const text = JSON.stringify(address).replaceAll("<", "\\u003c");
   const button = 'e.target.closest("a.store-button-app-store")';
   return `addEventListener("click",e=>{${button}&&n.clipboard?.writeText(${text}).catch(()=>{})})`;

@@ -2,21 +2,24 @@ import type { FilterImplOptions } from "liquidjs";
 import { listWords } from "./split-words.ts";
 
 /**
- * The filters for templates, in place of those of liquidjs. Each filter returns a short value, so
- * that chains cannot grow. None evaluates expressions, or reads files or the clock.
+ * The filters for templates, which replace those of liquidjs. Every filter returns a value of
+ * limited length, so that chains cannot grow. No filter evaluates expressions, or reads files or
+ * the clock.
  */
 
-/** Longer texts are cut. The addresses of links are always shorter. */
+/** Longer texts are cut. The URLs of links are always shorter. */
 const longestText = 8192;
 export const longestList = 50;
 
-/** Adds to the cost of a page, and throws if the total is too high. */
+/** Adds to the cost of a page. Throws if the total is too high. */
 export type AddCost = (cost: number) => void;
 
 type Value = unknown;
 type FilterHandler = (value: Value, ...args: readonly Value[]) => Value;
 
-/** The filters for liquidjs. Each use adds the lengths of its input and output to the cost. */
+/**
+ * Lists the filters for liquidjs. Every use adds the lengths of its input and output to the cost.
+ */
 export function listFilters(
   readAddCost: (context: object) => AddCost,
 ): Readonly<Record<string, FilterImplOptions>> {
@@ -34,24 +37,21 @@ export function listFilters(
   );
 }
 
-/** Converts a value to text. An object becomes empty text. */
+/** Converts a value to text. An object becomes an empty string. */
 export function readText(value: Value): string {
   if (typeof value === "string") return cut(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   return Array.isArray(value) ? joinTexts(value, "") : "";
 }
 
-/**
- * Cuts a long text after its last whole word, because a part of an address would be another
- * address.
- */
+/** Cuts a long text after a whole word, because a part of a URL would be a different URL. */
 export function cut(text: string): string {
   if (text.length <= longestText) return text;
   const end = text.slice(0, longestText + 1).search(/\s\S*$/);
   return end < 0 ? "" : text.slice(0, end);
 }
 
-/** The cost of reading a value, in characters. A list item costs more than a character. */
+/** Returns the cost of reading a value, in characters. List items cost more than characters. */
 export function measure(value: Value): number {
   if (typeof value === "string") return value.length;
   return Array.isArray(value)
@@ -60,8 +60,8 @@ export function measure(value: Value): number {
 }
 
 /**
- * The cost of searching for a text, in steps. In the worst case, the search text is compared at
- * every position.
+ * Returns the cost of searching for a text, in steps. In the worst case, the search text is
+ * compared at every position.
  */
 export function measureSearch(value: Value, search: Value): number {
   return 1 + (measure(value) * measure(search)) / 4096;
@@ -90,7 +90,9 @@ function onNumbers(handle: (one: number, other: number) => number): FilterHandle
   };
 }
 
-/** Replaces up to `times` occurrences, but stops where the text would be cut anyway. */
+/**
+ * Replaces up to `times` occurrences. Stops at the length at which the text would be cut anyway.
+ */
 function replaceTexts(text: string, search: string, by: string, times: number): string {
   if (search === "") return text;
   let result = "";
@@ -125,7 +127,7 @@ const handlers: Readonly<Record<string, FilterHandler>> = {
   upcase: onText((text) => text.toUpperCase()),
   downcase: onText((text) => text.toLowerCase()),
   capitalize: onText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
-  // Outputs are already escaped, so these two change nothing.
+  // // Outputs are escaped anyway, so these two filters change nothing.
   escape: onText((text) => text),
   escape_once: onText((text) => text),
   url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")),

@@ -3,11 +3,11 @@ import { filterNames, longestList } from "./liquid-filters.ts";
 import type { TemplateFault, ReportFault } from "./page-input.ts";
 
 /**
- * Finds syntax that liquidjs accepts but templates may not contain. Rendering all other syntax
- * takes time proportional to its length.
+ * Finds syntax that liquidjs accepts but templates may not contain. The time to render all other
+ * syntax is proportional to its length.
  */
 
-/** The largest bound of a range. */
+/** The largest number in a range. */
 const longestRange = 1000;
 
 export function findShapeFaults(templates: readonly Template[]): readonly TemplateFault[] {
@@ -25,7 +25,7 @@ export function findShapeFaults(templates: readonly Template[]): readonly Templa
   return faults;
 }
 
-/** The most rounds that a loop can run, from the length of its range or list. */
+/** Returns how many rounds a loop can have at most, from its range or the longest list. */
 export function countRounds(templates: readonly Template[]): number {
   let rounds = longestList;
   visitParts(templates, (part) => {
@@ -35,12 +35,12 @@ export function countRounds(templates: readonly Template[]): number {
   return rounds;
 }
 
-/** A variable with its position in the source. */
+/** A variable's name in segments, with its position in the source. */
 type NamedVariable = { readonly offset: number; readonly segments: readonly unknown[] };
 
 /**
- * Lists all named variables with the parts of their names. Computed parts are undefined. The
- * function of liquidjs takes seconds for a thousand variables.
+ * Lists all variables, with the segments of their names. Computed segments are undefined. Not done
+ * by liquidjs, whose own function takes seconds for a thousand variables.
  */
 export function listVariables(templates: readonly Template[]): readonly NamedVariable[] {
   const found: NamedVariable[] = [];
@@ -52,31 +52,31 @@ export function listVariables(templates: readonly Template[]): readonly NamedVar
   return found;
 }
 
-/** Visits every object of a parsed template. */
+/** Visits every object in a parsed template. */
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // TypeScript does not know that the members are also parts of the template.
+    // // TypeScript does not know that every property is a part of the template.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }
 }
 
-/** Members that refer to the source text, which is already parsed. */
+/** Properties that refer to the source text, which is already parsed. */
 const sourceParts: ReadonlySet<string> = new Set(["token", "tokenizer", "liquid"]);
 
 type Range = { readonly lhs: object; readonly rhs: object; readonly begin: number };
 
-/** The range of a `for`. `visitParts` visits the `for` before its range. */
+/** Returns the range of a `for`. `visitParts` visits the `for` before its range. */
 function readLoopedRange(part: object): Range | undefined {
   const collection = "collection" in part ? part.collection : undefined;
   return TypeGuards.isRangeToken(collection) ? collection : undefined;
 }
 
 /**
- * liquidjs turns every range into a list. Outside of a `for`, the length of that list is not
- * counted. Beyond 2^53, adding one changes nothing, so the list would grow until the memory is
- * full.
+ * Rejects ranges outside of a `for`, and large ranges. liquidjs converts every range to a list,
+ * whose length is only counted in a `for`. Beyond 2^53, adding one changes nothing, so the list
+ * would fill all memory.
  */
 function checkRange(range: Range, looped: ReadonlySet<object>, report: ReportFault): void {
   const isSmall = [range.lhs, range.rhs].every((bound) => {
@@ -100,7 +100,10 @@ type PropertyAccess = {
   readonly begin: number;
 };
 
-/** Rejects computed names. liquidjs looks them up in every scope, and they can be very long. */
+/**
+ * Rejects variables with a computed name, which may be very long and which liquidjs looks up in
+ * every scope.
+ */
 function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
   if (!isNamed) report(begin, "A variable must start with a name.");
@@ -108,13 +111,13 @@ function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFau
 
 function checkFilter(name: string, filter: object, report: ReportFault): void {
   const token: unknown = "token" in filter ? filter.token : undefined;
-  // liquidjs adds an escape filter to every output, which has no position in the source.
+  // // liquidjs adds an escape filter to every output. That filter has no position in the source.
   if (!hasPosition(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
   report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);
 }
 
-/** Reports missing operators and values. In `a b`, liquidjs would ignore `b`. */
+/** Reports missing operators and operands. In `a b`, liquidjs would ignore `b`. */
 function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   let values = 0;
   for (const token of postfix) {

@@ -1,7 +1,7 @@
 import { cut } from "./liquid-filters.ts";
 import { readVisibleTitle, type PageSubject } from "./page-input.ts";
 
-/** The variables of a template, with the sentences that document them. */
+/** The variables of templates, with their documentation. */
 const variables = {
   link: {
     name: "The title that visitors see: social_title, else the app's name, else the host.",
@@ -29,7 +29,7 @@ const variables = {
 
 type Documented = { readonly [name: string]: string | Documented };
 
-/** The values of all documented variables for one page. */
+/** Returns the values of all documented variables for a page. */
 export function buildVariables(subject: PageSubject): object {
   const { link, apps, platform, project } = subject;
   return {
@@ -49,7 +49,7 @@ function pick<Name extends string>(
 ): object {
   return Object.fromEntries(
     Object.keys(names).map((name) => {
-      // `Object.keys` returns plain strings.
+      // // TypeScript types the names as strings.
       const value = values[name as Name];
       return [name, value === null ? null : cut(value)];
     }),
@@ -59,11 +59,11 @@ function pick<Name extends string>(
 /** Properties that Liquid adds to texts and lists. */
 const textProperties = new Set(["size", "first", "last"]);
 
-/** Explains in a sentence why a variable does not exist. Undefined if it does. */
+/** Explains, in a sentence, why a variable does not exist. Returns undefined if it does. */
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
   let place: string | Documented = variables;
   for (const [index, segment] of segments.entries()) {
-    // A computed part is known only during rendering.
+    // // The value of a computed segment is only known during rendering.
     if (typeof segment !== "string") return undefined;
     if (typeof place === "string") {
       return textProperties.has(segment) ? undefined : describe(segments, index);

@@ -6,26 +6,27 @@ import { findShapeFaults, hasPosition } from "./liquid-shape.ts";
 import type { TemplateFault } from "./page-input.ts";
 
 /**
- * Liquid for templates, with only the listed tags and filters of liquidjs. No tag reads a file, no
- * filter evaluates an expression, and every output is escaped.
- *
- * Templates run in this process and cannot be interrupted, so their cost is limited in three ways.
- * `check-liquid.ts` measures each template first. `findShapeFaults` rejects syntax on
- * which liquidjs would hang. While a template renders, steps are counted: each piece, value, filter
- * and search.
+ * Liquid for templates, with only the listed tags and filters. No tag reads a file, no filter
+ * evaluates an expression, and every output is escaped. Templates run in this process and cannot be
+ * interrupted, so their cost is limited in three ways: `check-liquid.ts` measures each template
+ * first, `findShapeFaults` rejects syntax on which liquidjs would hang, and rendering counts its
+ * steps (pieces, values, filters and searches).
  */
 
 export const tagNames: readonly string[] =
   "assign break case comment continue for if store_buttons unless".split(" ");
 
-/** The limits of one page. */
+/** The maximum number of steps per page. */
 const mostSteps = 10_000;
-/** Of the escaped output. */
+/** The maximum length of a page's escaped output. */
 const mostCharacters = 128 * 1024;
-/** Pages with fewer steps never reach the clock, so their result is the same on every machine. */
+/**
+ * The clock is read after this many steps. Pages with fewer steps never depend on the machine's
+ * speed.
+ */
 const stepsPerClockCheck = 256;
 
-/** Thrown if a template exceeds the limits of one page. */
+/** Thrown if a page exceeds its limits. */
 export class LiquidStopped extends Error {
   override readonly name = "LiquidStopped";
 }
@@ -46,23 +47,23 @@ export const engine = createEngine();
 type ParsedTemplate = { readonly templates: Template[]; readonly faults: readonly TemplateFault[] };
 
 /**
- * Parses a template and finds syntax that templates may not contain. Throws if liquidjs cannot
- * parse it.
+ * Parses a template, and finds syntax that templates may not contain. Throws if liquidjs cannot
+ * parse the template.
  */
 export function readLiquid(source: string): ParsedTemplate {
-  // Removes halves of surrogate pairs, because one of them marks the place of the buttons.
+  // // Without unpaired surrogates, one of which marks the place of the buttons.
   const templates = engine.parse(source.toWellFormed());
   return { templates, faults: findShapeFaults(templates) };
 }
 
-/** Parses a template, or throws its first fault. */
+/** Parses a template. Throws if it contains syntax that templates may not contain. */
 export function parseLiquid(source: string): Template[] {
   const { templates, faults } = readLiquid(source);
   if (faults[0] !== undefined) throw new LiquidRefused(faults[0]);
   return templates;
 }
 
-/** The error message of liquidjs, with its position in the template. */
+/** Returns the message of a liquidjs error, with its offset in the template. */
 export function explainLiquid(error: unknown): TemplateFault {
   if (error instanceof LiquidRefused) return { offset: error.offset, message: error.message };
   if (!(error instanceof Error)) return { offset: 0, message: "Liquid cannot parse this." };
@@ -72,14 +73,13 @@ export function explainLiquid(error: unknown): TemplateFault {
   return { offset, message: `Liquid error: ${message}.` };
 }
 
-/** The time limit of a page, and its clock. */
 export type TimeLimit = {
-  /** A clock in milliseconds that never jumps. */
+  /** A clock in milliseconds that never goes back. */
   readonly monotonic: () => number;
   readonly most_ms: number;
 };
 
-/** Throws `LiquidStopped` if the time is over, after the current step. */
+/** Renders a template. Throws `LiquidStopped` if it exceeds its limits. */
 export function renderLiquid(
   templates: Template[],
   variables: object,
@@ -91,8 +91,8 @@ export function renderLiquid(
     time,
   );
   const addCharacters = createCostLimit(mostCharacters, "The page is too long.");
-  // `Limiter` has private members, so the type needs a cast. liquidjs calls only `check`, before
-  // every step.
+  // // liquidjs only calls `check`, before every step. The cast is needed because `Limiter` has
+  // private members.
   const renderLimit = { use: () => undefined, check: () => addSteps(1) } as unknown as Limiter;
   const own = { renderLimit, liquid: engine };
   const context = new Context(variables, engine.options, { sync: true }, own);
@@ -125,15 +125,15 @@ function createCostLimit(most: number, message: string, time?: TimeLimit): AddCo
   };
 }
 
-/** The properties of `forloop` that templates may read. liquidjs would call any method. */
+/** The properties of `forloop` that templates may read. liquidjs would call any of its methods. */
 const loopNames = new Set(["first", "index", "index0", "last", "length", "rindex", "rindex0"]);
 
-/** Counts the values that a template reads. liquidjs reads all variables with `readProperty`. */
+/** Counts the values that a template reads. liquidjs reads all of them with `readProperty`. */
 function countReadValues(context: Context, addSteps: AddCost): void {
   const read = context.readProperty.bind(context);
   context.readProperty = (holder, key) => {
     const isName = typeof key === "string" || typeof key === "number";
-    // liquidjs would join a list to use it as a name.
+    // // liquidjs would join a list and use the result as a name.
     if (!isName || (holder instanceof Drop && !loopNames.has(String(key)))) {
       addSteps(1);
       return undefined;
@@ -146,11 +146,11 @@ function countReadValues(context: Context, addSteps: AddCost): void {
 
 function createEngine(): Liquid {
   const engine = new Liquid({
-    // `findShapeFaults` reports all unknown filters, not only the first one.
+    // // `findShapeFaults` reports every unknown filter. liquidjs would only report the first one.
     strictFilters: false,
     lenientIf: true,
     ownPropertyOnly: true,
-    // Without templates here, none can be included from the file system.
+    // // With an empty set of templates, liquidjs includes none from the file system.
     templates: {},
     locale: "en",
     operators: {

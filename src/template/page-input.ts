@@ -1,4 +1,4 @@
-/** The data of a preview page, and the faults of a template. */
+/** The input of a link's page, and the faults of a template. */
 
 export type PageLink = {
   readonly url: string | null;
@@ -6,7 +6,7 @@ export type PageLink = {
   readonly social_title: string | null;
   readonly social_description: string | null;
   readonly social_image_url: string | null;
-  /** The link's full address. */
+  /** The link's full URL. */
   readonly address: string;
 };
 
@@ -19,7 +19,7 @@ export type PageIosApp = PageApp & {
   readonly team_id: string;
 };
 
-/** A button of the page. The caller decides which buttons exist and what they open. */
+/** A button of the page. The caller decides which buttons to show and what they open. */
 export type PageButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
   /** The display name of the app that the button opens, if known. */
@@ -27,21 +27,21 @@ export type PageButton = {
   readonly href: string;
 };
 
-/** The part of the page with which a visitor on a computer can continue on a phone. */
+/** What a desktop visitor needs to continue on a phone. */
 export type PhoneSection = {
   readonly stores: readonly PageButton[];
-  /** The link's QR code as an SVG; undefined if the link's address is too long. */
+  /** The QR code as an SVG; undefined if the link's URL is too long. */
   readonly code: string | undefined;
 };
 
-/** The content of the page, which is also available to Liquid. */
+/** The content of the page, which Liquid can read too. */
 export type PageSubject = {
   readonly link: PageLink;
   readonly apps: {
     readonly ios?: PageIosApp | undefined;
     readonly android?: (PageApp & { readonly package_name: string }) | undefined;
   };
-  /** The address that apps are opened with; by default, the link's own. */
+  /** The URL with which apps are opened; by default the link's own. */
   readonly opened?: string;
   readonly project: { readonly name: string };
   readonly platform: "ios" | "android" | "desktop";
@@ -49,20 +49,20 @@ export type PageSubject = {
 
 export type TemplateSource = { readonly body: string; readonly css: string };
 
-/** A fault at an offset of a body or stylesheet. */
+/** A fault in a body or stylesheet, with its offset. */
 export type TemplateFault = { readonly offset: number; readonly message: string };
 
 export type ReportFault = (offset: number, message: string) => void;
 
 export type TemplateProblem = {
   readonly field: "body" | "css";
-  /** `line` and `column` count from 1. */
+  /** Line and column numbers start at 1. */
   readonly line: number;
   readonly column: number;
   readonly message: string;
 };
 
-/** The title that visitors see. A link's name is internal and never shown to them. */
+/** Returns the title that visitors see. A link's name is internal and never shown to them. */
 export function readVisibleTitle(subject: Pick<PageSubject, "link" | "apps" | "platform">): string {
   const { link, apps, platform } = subject;
   const own = platform === "android" ? [apps.android, apps.ios] : [apps.ios, apps.android];

@@ -1,8 +1,8 @@
 import { colours } from "../look/tokens.ts";
 
 /**
- * The styles of our own markup on every page. Selectors are in `:where`, so that a template's rules
- * override them.
+ * The styles of our own markup on every page. Selectors use `:where`, so that the rules of
+ * templates take precedence.
  */
 export const pageStyle = `
 :where(html){-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -27,7 +27,7 @@ font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-deco
 }
 `.replaceAll("\n", "");
 
-/** Styles that only the default design gets. The colors are those of the starter template. */
+/** The additional styles of the default design, with the colors of the starter template. */
 export const ownStyle = `
 :where(.store-button){padding-inline:1.125rem}
 :where(.store-button-primary){background:var(--ink,#14151a)}

@@ -1,20 +1,20 @@
 /**
- * The texts of our own markup for visitors, in their languages. A missing text does not compile.
- * The stores are named as on Apple's and Google's own buttons.
+ * The texts of our own markup, in the languages of visitors. A missing text is a compile error. The
+ * stores have the names that Apple and Google use on their own buttons.
  */
 
 export type PageTexts = {
   readonly dir: "ltr" | "rtl";
-  /** Contains the app's name. If the name is unknown, `open_app` is used. */
+  /** Contains the app's name. If the name is unknown, `open_app` is used instead. */
   readonly open: string;
   readonly open_app: string;
   readonly app_store: string;
   readonly play_store: string;
   readonly continue: string;
-  /** `scan` is the caption of the QR code. `qr_code` describes it for screen readers. */
+  /** The caption of the QR code, and its description for screen readers. */
   readonly scan: string;
   readonly qr_code: string;
-  /** A hint in in-app browsers. `leave_how` contains the app's name and the symbol of its menu. */
+  /** A hint for in-app browsers. `leave_how` contains the app's name and the symbol of its menu. */
   readonly leave: string;
   readonly leave_how: string;
   readonly not_found: string;
@@ -245,14 +245,13 @@ export const pageTexts = {
 
 export type PageLanguage = keyof typeof pageTexts;
 
-/** Browsers send only a few languages, so longer lists are cut. */
+/** Longer lists of languages are cut. Browsers send only a few languages. */
 const mostRanges = 20;
 const mostCharacters = 500;
 
 /**
- * Chooses the supported language that a visitor prefers (RFC 9110, section 12.5.4). Unsupported
- * regions and scripts fall back to their language (RFC 4647, section 3.4). Visitors without a
- * supported language get English.
+ * Chooses the visitor's preferred language among the supported ones (RFC 9110, section 12.5.4). A
+ * regional variant falls back to its language (RFC 4647, section 3.4). The default is English.
  */
 export function chooseLanguage(accepted: string | undefined): PageLanguage {
   const ranges = (accepted ?? "")
@@ -269,7 +268,7 @@ export function chooseLanguage(accepted: string | undefined): PageLanguage {
   return "en";
 }
 
-/** The attributes of a page's `<html>` element. */
+/** Returns the attributes of a page's `<html>` element. */
 export function describeLanguage(language: PageLanguage): string {
   return `lang="${language}" dir="${pageTexts[language].dir}"`;
 }
@@ -284,10 +283,10 @@ function readRange(range: string): { readonly tag: string; readonly quality: num
   };
 }
 
-/** The supported languages by lower-case tag, with older tags that some browsers send. */
+/** The supported languages by lowercase tag, including older tags that some browsers send. */
 const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ...Object.keys(pageTexts).map(
-    // `Object.keys` returns plain strings.
+    // // TypeScript types the keys as strings.
     (language) => [language.toLowerCase(), language as PageLanguage] as const,
   ),
   ["iw", "he"],
@@ -296,7 +295,7 @@ const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ["zh-sg", "zh-Hans"],
 ]);
 
-/** Readers of traditional Chinese get their next language instead of simplified Chinese. */
+/** Readers of traditional Chinese get their next preferred language, not simplified Chinese. */
 const otherScript = /^zh-(?:hant|tw|hk|mo)(?:-|$)/;
 
 function findLanguage(tag: string): PageLanguage | undefined {

@@ -1,13 +1,16 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
-/** A typical page takes a fraction of this time, and the slowest one several times as much. */
+/**
+ * The time for pages in one iteration of the event loop. A typical page takes much less, the
+ * slowest one several times as much.
+ */
 const slice_ms = 10;
 
-/** Renders a visitor's page, or compiles its template. */
+/** Renders a visitor's page or compiles its template, perhaps in a later iteration. */
 export type MakePage = <Page>(make: () => Page) => Promise<Page>;
 
 /**
- * Limits the time that pages take in one iteration of the event loop. Further pages wait for the
+ * Limits the time spent on pages in each iteration of the event loop. Further pages wait for the
  * next iteration, so that other requests are answered in between.
  */
 export function createPageMaker(monotonic: () => number): MakePage {

@@ -1,4 +1,4 @@
-/** A set of words from space-separated lists. */
+/** Returns the words of space-separated lists as a set. */
 export function listWords(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }

@@ -2,22 +2,21 @@ import { escapeText } from "../text/escape.ts";
 import type { PageButton } from "./page-input.ts";
 import { pageTexts, type PageTexts } from "./page-texts.ts";
 
-/** The language and style of the store buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;
-  /** Whether an app's name is shortened and isolated from the text direction around it. */
+  /** True to shorten an app's name, and to isolate it from the text direction around it. */
   readonly isolates: boolean;
-  /** By default, the first button is primary. */
+  /** The first button's style; primary by default. */
   readonly first?: Rank;
 };
 
-/** The form of the buttons in published templates. */
+/** The language and style of the buttons in published templates. */
 export const templateForm: ButtonForm = { texts: pageTexts.en, isolates: false };
 
 type Rank = "primary" | "secondary";
 
 /**
- * The buttons that `{% store_buttons %}` inserts. Their markup is the same in every template, and
+ * Renders the buttons for `{% store_buttons %}`. Their markup is the same in every template, and
  * templates can style them by class.
  */
 export function renderButtons(buttons: readonly PageButton[], form: ButtonForm): string {
@@ -43,7 +42,7 @@ function renderLabel({ kind, app }: PageButton, { texts, isolates }: ButtonForm)
   return fillText(texts.open, { app: `<bdi>${escapeText(name)}</bdi>` });
 }
 
-/** The limit of the stores for app names. Longer names would not fit on a button. */
+/** The app stores' limit for app names. Longer names would not fit on a button. */
 const mostLetters = 30;
 
 /** Replaces the placeholders of a text with markup. */
@@ -55,7 +54,7 @@ function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 
-/** Checks a button's address once more, because it must not run code in the page. */
+/** Whether a button's URL cannot run code in the page. Checked once more here, to be safe. */
 function isSafe(href: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):[\x21-\x7e]+$/i.exec(href) ?? [];
   const runs = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about"];
