@@ -67,8 +67,8 @@ const associationFiles = new Map(
 const cachedForDay = { "cache-control": "public, max-age=86400" };
 
 const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
-  // // Services that create link previews must be able to read the pages. A noindex header keeps
-  // the pages out of search engines.
+  // Services that create link previews must be able to read the pages. A noindex header keeps the
+  // pages out of search engines.
   ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
   ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
@@ -80,7 +80,7 @@ const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
  */
 async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // // Not for reserved paths, because programs would mistake that page for the requested file.
+  // Not for reserved paths, because programs would mistake that page for the requested file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");
@@ -106,8 +106,8 @@ type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
 /** Answers requests for association files. */
 export function createAssociationFiles() {
-  // // Files by site object. A change to the project's apps or links creates a new site object, so
-  // its files are rebuilt.
+  // Files by site object. A change to the project's apps or links creates a new site object, so its
+  // files are rebuilt.
   const files = { ios: createFiles(), android: createFiles() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
     const file = files[system].get(site) ?? (await buildFile(site.tenant, system));

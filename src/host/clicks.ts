@@ -71,7 +71,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       for (let some = memory.next(); some.length > 0; some = memory.next()) await writeSome(some);
       isFailing = false;
     } catch (error) {
-      // // Report only the first of several failures in a row.
+      // Report only the first of several failures in a row.
       if (!isFailing) report(error);
       isFailing = true;
       memory.putBack();
@@ -88,7 +88,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       measured.written += clicks;
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
-      // // If the visits were stored, writing them again would count them twice.
+      // If the visits were stored, writing them again would count them twice.
       measured.lost += clicks;
       report(error);
     }
@@ -146,7 +146,7 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // // Sorted here, before `next` splits them into batches, so that a batch writes fewer pages.
+      // Sorted here, before `next` splits them into batches, so that a batch writes fewer pages.
       // `countVisits` needs this order.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();

@@ -88,7 +88,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const { headers } = request;
     const address = findOwnAddress(findClientAddress(request, trusts), headers);
     const place = findClientNetwork(address);
-    // // Visitors behind a shared IP address must not use up each other's limit.
+    // Visitors behind a shared IP address must not use up each other's limit.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);
     const marks = joinMarks(reported ?? {}, requested);
@@ -119,12 +119,12 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         const by = await findSeal(visited);
         const visitedAt = clock.now();
         const id = nameVisit(by, visitedAt, random);
-        // // A HEAD request shows no page.
+        // A HEAD request shows no page.
         const isRead = visited.request.method !== "HEAD";
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;
       } catch (error) {
-        // // The visitor gets the page even if the visit cannot be recorded.
+        // The visitor gets the page even if the visit cannot be recorded.
         report(error);
         return undefined;
       }

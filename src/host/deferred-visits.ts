@@ -38,7 +38,7 @@ export function createDeferredVisits({
       await store.write((db) => writeVisits(db, batch));
       isFailing = false;
     } catch (error) {
-      // // The visits are lost. Report only the first of several failures in a row.
+      // The visits are lost. Report only the first of several failures in a row.
       if (!isFailing) report(error);
       isFailing = true;
     }

@@ -53,12 +53,12 @@ export function createHost(options: HostOptions): LinkHost {
   return {
     isServed: async (hostname) => (await sites.find(hostname)) !== undefined,
     answer: (request, response, hostname, otherwise) => {
-      // // Node omits the body of a response to a HEAD request.
+      // Node omits the body of a response to a HEAD request.
       const send = ({ status, headers, body }: HostAnswer) =>
         void response.writeHead(status, headers).end(body);
       const fail = (error: unknown) => send(answerError(error, options.report));
       try {
-        // // Most responses are ready without waiting.
+        // Most responses are ready without waiting.
         const answered = andThen(sites.find(hostname), (site) => {
           if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
           return andThen(answerRequest(parts, request, site), send);
@@ -136,8 +136,8 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // // Without the app, the Open button leads to the second host. These visitors must be
-  // redirected, because they have already seen the preview page.
+  // Without the app, the Open button leads to the second host. These visitors must be redirected,
+  // because they have already seen the preview page.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
@@ -162,7 +162,7 @@ function answerVisit(
         });
   return andThen(answer, (made) => {
     if (visitor.isPerson && method === "GET") {
-      // // Visits to the second host were already counted on the preview page.
+      // Visits to the second host were already counted on the preview page.
       const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
       const { platform } = visitor;
       parts.clicks.note(link.id, parts.readKind({ request, site, platform, source }));
@@ -184,7 +184,7 @@ function readVisited(
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // // A short path that adds a query is replaced by the link's own path and that query.
+  // A short path that adds a query is replaced by the link's own path and that query.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }
@@ -208,13 +208,13 @@ async function answerMessage(
 
 /** Parses the URL of a request. Returns undefined if the link host does not serve such URLs. */
 function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  // // A URL with a host is for a proxy, which this server is not.
+  // A URL with a host is for a proxy, which this server is not.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
   const parsed = url.split("#", 1)[0] ?? url;
   const unscanned = parsed.includes(scanMark) ? dropScanMark(parsed) : parsed;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
-  // // A path that cannot be decoded still contains a percent sign, so it matches no link.
+  // A path that cannot be decoded still contains a percent sign, so it matches no link.
   const path = decodePath(written) ?? written.slice(1);
   return { path, target, isScanned: unscanned !== parsed };
 }

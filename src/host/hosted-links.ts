@@ -53,7 +53,7 @@ export function createHostedLinks() {
     };
     const source = path === link.path ? "address" : "short";
     const hosted = { link, query, source, apps } as const;
-    // // Copied, because a substring would keep the whole URL of the request in memory.
+    // Copied, because a substring would keep the whole URL of the request in memory.
     links.set(Buffer.from(key).toString(), hosted);
     return hosted;
   }

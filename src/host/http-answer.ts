@@ -32,7 +32,7 @@ export const uncached = { "cache-control": "private, no-store", vary: "user-agen
 
 export const redirectHeaders = {
   "cache-control": "private, no-store",
-  // // The browsers' default: the destination gets only the origin of the referring page.
+  // The browsers' default: the destination gets only the origin of the referring page.
   "referrer-policy": "strict-origin-when-cross-origin",
   "x-robots-tag": "noindex",
 } as const;
@@ -42,7 +42,7 @@ export function makeAnswer(
   headers: HostHeaders,
   body: HostAnswer["body"] = "",
 ): HostAnswer {
-  // // Responses with these statuses have no body, not even an empty one.
+  // Responses with these statuses have no body, not even an empty one.
   const hasBody = status !== 204 && status !== 304;
   const length = hasBody && { "content-length": String(Buffer.byteLength(body)) };
   const all = { ...headers, ...length };

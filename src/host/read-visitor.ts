@@ -107,12 +107,12 @@ export function createKindReader({
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    // // The key is unambiguous, because only its last part can contain spaces.
+    // The key is unambiguous, because only its last part can contain spaces.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
     const host = readHost(referer);
-    // // Neither another link of the project nor the button on its page is a referrer.
+    // Neither another link of the project nor the button on its page is a referrer.
     const isReferred = host !== "" && !site.hostnames.includes(host);
     const referrer = isReferred ? dropWww(host) : undefined;
     const projectId = site.project.id;

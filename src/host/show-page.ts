@@ -53,11 +53,11 @@ export async function showPage(pages: PageParts, page: PageVisit): Promise<HostA
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
   const template = await pages.findTemplate(site);
-  // // Imported only for the first page, so that the process starts faster.
+  // Imported only for the first page, so that the process starts faster.
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/page-texts.ts");
   const input: PageInput = {
-    // // The link's name is internal and must not reach visitors.
+    // The link's name is internal and must not reach visitors.
     link: { url: link.url, path, address, social_title, social_description, social_image_url },
     apps: { ios: apps.ios_app, android: apps.android_app },
     ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),

@@ -84,7 +84,7 @@ export function createSites(options: SitesOptions) {
 
   async function readSite(hostname: string, before: CachedSite | undefined): Promise<CachedSite> {
     const site = await findProject(hostname);
-    // // The row contains `generation`, which every write to the project's links, apps or templates
+    // The row contains `generation`, which every write to the project's links, apps or templates
     // increases.
     const row = site && JSON.stringify(site.project);
     return before !== undefined && row === before.row ? before : { site, row };

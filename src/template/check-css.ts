@@ -87,9 +87,9 @@ function findTokenFault(type: number, text: string): string | undefined {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
     return isClosed ? undefined : "This string is never closed.";
   }
-  // // Checked here too, because the parser may drop an at-rule together with the text around it.
+  // Checked here too, because the parser may drop an at-rule together with the text around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
-  // // Escapes could disguise a forbidden name, so they are only allowed in strings.
+  // Escapes could disguise a forbidden name, so they are only allowed in strings.
   return text.includes("\\") ? "Backslashes are only allowed in strings." : undefined;
 }
 
@@ -127,8 +127,8 @@ function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // // The parser returns unknown selectors in brackets as raw text, which is checked like a value.
-  // A raw semicolon is the second of two in a row, and harmless.
+  // The parser returns unknown selectors in brackets as raw text, which is checked like a value. A
+  // raw semicolon is the second of two in a row, and harmless.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 

@@ -88,7 +88,7 @@ export function checkLiquid(source: string, report: ReportFault): Pieces {
 
 function checkButtons(check: LiquidCheck, isWhole: boolean): void {
   const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
-  // // If a part could not be read, the store buttons may be in it.
+  // If a part could not be read, the store buttons may be in it.
   if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
   for (const { begin } of more) check.report(begin, "{% store_buttons %} can appear only once.");
 }
@@ -137,7 +137,7 @@ function readTokens(
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
       report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
-    // // Without a new tokenizer, liquidjs would skip everything up to {% endraw %}.
+    // Without a new tokenizer, liquidjs would skip everything up to {% endraw %}.
     const last = tokens.at(-1);
     if (last !== undefined && isTag(last) && last.name === "raw" && last.begin === begin) {
       tokenizer = new Tokenizer(source, operators, undefined, [last.end, source.length]);

@@ -41,13 +41,13 @@ export async function checkTemplate(
   const ofBody: Faults = new Map();
   const ofCss: Faults = new Map();
   const report = reportTo(ofBody);
-  // // An empty body means that the project has no template yet.
+  // An empty body means that the project has no template yet.
   if (body !== "") {
     const { pieces, isReadable } = await runQueued(() => checkLiquid(body, report));
     const check = isReadable
       ? await runQueued(() => prepareRenderedCheck(body, monotonic))
       : undefined;
-    // // Faults of single pieces also make the whole body unreadable, and are already reported.
+    // Faults of single pieces also make the whole body unreadable, and are already reported.
     if (typeof check === "object" && ofBody.size === 0) report(check.offset, check.message);
     await runQueued(() => checkHtml(body, pieces, report));
     if (typeof check === "function") await reportRendered(check, ofBody, runQueued);
@@ -65,7 +65,7 @@ async function reportRendered(
   const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
     for (const { offset, message } of await runQueued(() => check(subject))) {
-      // // The source check has already reported this fault.
+      // The source check has already reported this fault.
       if (ofSource.has(message)) continue;
       report(offset, `The rendered body cannot be shown: ${message}`);
     }
@@ -128,7 +128,7 @@ function findFaults(
       renderButtons(sampleButtons, templateForm),
       true,
     );
-    // // Only if nothing was removed, because a removed part may have contained the buttons.
+    // Only if nothing was removed, because a removed part may have contained the buttons.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));
@@ -136,7 +136,7 @@ function findFaults(
     if (error instanceof HtmlTooLarge) {
       return [{ offset: trace.locate(error.offset), message: error.message }];
     }
-    // // liquidjs wraps errors that occur during rendering, and adds their position.
+    // liquidjs wraps errors that occur during rendering, and adds their position.
     const { offset } = explainLiquid(error);
     const isWrapped = error instanceof Error && "originalError" in error;
     const cause: unknown = isWrapped ? error.originalError : error;
@@ -195,7 +195,7 @@ function readSource({ token }: Template): Pick<OutputPart, "begin" | "length"> |
   const isButtons = TypeGuards.isTagToken(token) && token.name === "store_buttons";
   if (isButtons || TypeGuards.isOutputToken(token)) return { begin: token.begin, length: 1 };
   if (!TypeGuards.isHTMLToken(token)) return undefined;
-  // // White space removed by {%- and -%} is not in the output.
+  // White space removed by {%- and -%} is not in the output.
   const begin = token.begin + token.trimLeft;
   return { begin, length: token.end - token.trimRight - begin };
 }

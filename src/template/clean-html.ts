@@ -145,7 +145,7 @@ function writeElement(element: Element, output: CleanOutput): void {
   let tag = `<${tagName}`;
   for (const { name, value } of element.attrs) {
     const text = value.replaceAll(mark, "").trim();
-    // // An empty URL comes from a variable without a value, which is not a fault of the template.
+    // An empty URL comes from a variable without a value, which is not a fault of the template.
     const wrongValue = findValueFault(name, text);
     const wrong = findAttributeFault(tagName, name) ?? (text === "" ? undefined : wrongValue);
     if (wrong !== undefined) report(wrong, name);

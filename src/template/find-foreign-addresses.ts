@@ -33,7 +33,7 @@ export function findForeignAddresses(
     masked,
     pieces,
     judge,
-    // // False if the template itself assigns `link`. Liquid accepts unusual white space, so the
+    // False if the template itself assigns `link`. Liquid accepts unusual white space, so the
     // pattern accepts any separator.
     hasOwnAddresses: !/\b(?:assign|for)[^\w-]+link\b/.test(body),
     report: (offset, message) => faults.push({ offset, message }),
@@ -102,7 +102,7 @@ function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): v
   for (const { name, value } of attrs) {
     const place = location?.attrs?.[name];
     if (place === undefined) {
-      // // The second of two attributes with the same name has no position. `checkHtml` rejects it.
+      // The second of two attributes with the same name has no position. `checkHtml` rejects it.
       report(start, needsWhole);
       continue;
     }
@@ -136,7 +136,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // // White space may be a masked `if`, which another URL could follow.
+    // White space may be a masked `if`, which another URL could follow.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;

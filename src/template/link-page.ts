@@ -98,7 +98,7 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const { collectedVisit, hasIdleScript = false } = input;
   const hasScript = hasIdleScript || collectedVisit !== undefined;
   const policy = describePolicy(hasPictures, nonce, { hasScript, sends: !forPreview });
-  // // In a meta element too, because previews may be shown without their headers.
+  // In a meta element too, because previews may be shown without their headers.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
@@ -149,10 +149,10 @@ function tryRender(
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, actions);
-    // // Without its buttons, a page would be useless.
+    // Without its buttons, a page would be useless.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
-    // // Only a faulty template can cause this.
+    // Only a faulty template can cause this.
     return undefined;
   }
 }
@@ -191,7 +191,7 @@ function renderActions(actions: ActionsInput): string {
     renderLeaving(actions, texts),
     renderButtons(buttons, form),
     renderCode(phone, texts),
-    // // None of these buttons is primary, because they are next to the QR code.
+    // None of these buttons is primary, because they are next to the QR code.
     renderButtons(phone?.stores ?? [], { ...form, first }),
   ].join("");
 }
@@ -224,7 +224,7 @@ function renderHead(subject: PageSubject): string {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
     '<meta name="color-scheme" content="light dark">',
-    // // Without this, browsers would request a favicon from the link host.
+    // Without this, browsers would request a favicon from the link host.
     '<link rel="icon" href="data:,">',
     `<title>${escapeText(title)}</title>`,
     ...describeSharing(subject, title),
@@ -313,7 +313,7 @@ function renderScript(
     `headers:{"content-type":"application/json"},body:JSON.stringify(${body})})`;
   const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
   const copying = copied === undefined ? "" : renderCopying(copied);
-  // // Without a visit, as in a preview, nothing is sent.
+  // Without a visit, as in a preview, nothing is sent.
   const report = visit === undefined ? "" : `${sending}.catch(()=>{});`;
   const script = `const ${reading};${report}${copying}`;
   return `<script nonce="${nonce}">(()=>{${script}})()</script>`;
@@ -324,7 +324,7 @@ function renderScript(
  * still works.
  */
 function renderCopying(address: string): string {
-  // // The URL must not end the script element.
+  // The URL must not end the script element.
   const text = JSON.stringify(address).replaceAll("<", "\\u003c");
   const button = 'e.target.closest("a.store-button-app-store")';
   return `addEventListener("click",e=>{${button}&&n.clipboard?.writeText(${text}).catch(()=>{})})`;

@@ -127,7 +127,7 @@ const handlers: Readonly<Record<string, FilterHandler>> = {
   upcase: onText((text) => text.toUpperCase()),
   downcase: onText((text) => text.toLowerCase()),
   capitalize: onText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
-  // // Outputs are escaped anyway, so these two filters change nothing.
+  // Outputs are escaped anyway, so these two filters change nothing.
   escape: onText((text) => text),
   escape_once: onText((text) => text),
   url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")),

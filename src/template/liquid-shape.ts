@@ -56,7 +56,7 @@ export function listVariables(templates: readonly Template[]): readonly NamedVar
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // // TypeScript does not know that every property is a part of the template.
+    // TypeScript does not know that every property is a part of the template.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }
@@ -111,7 +111,7 @@ function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFau
 
 function checkFilter(name: string, filter: object, report: ReportFault): void {
   const token: unknown = "token" in filter ? filter.token : undefined;
-  // // liquidjs adds an escape filter to every output. That filter has no position in the source.
+  // liquidjs adds an escape filter to every output. That filter has no position in the source.
   if (!hasPosition(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
   report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);

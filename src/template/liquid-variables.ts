@@ -49,7 +49,7 @@ function pick<Name extends string>(
 ): object {
   return Object.fromEntries(
     Object.keys(names).map((name) => {
-      // // TypeScript types the names as strings.
+      // TypeScript types the names as strings.
       const value = values[name as Name];
       return [name, value === null ? null : cut(value)];
     }),
@@ -63,7 +63,7 @@ const textProperties = new Set(["size", "first", "last"]);
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
   let place: string | Documented = variables;
   for (const [index, segment] of segments.entries()) {
-    // // The value of a computed segment is only known during rendering.
+    // The value of a computed segment is only known during rendering.
     if (typeof segment !== "string") return undefined;
     if (typeof place === "string") {
       return textProperties.has(segment) ? undefined : describe(segments, index);

@@ -51,7 +51,7 @@ type ParsedTemplate = { readonly templates: Template[]; readonly faults: readonl
  * parse the template.
  */
 export function readLiquid(source: string): ParsedTemplate {
-  // // Without unpaired surrogates, one of which marks the place of the buttons.
+  // Without unpaired surrogates, one of which marks the place of the buttons.
   const templates = engine.parse(source.toWellFormed());
   return { templates, faults: findShapeFaults(templates) };
 }
@@ -91,7 +91,7 @@ export function renderLiquid(
     time,
   );
   const addCharacters = createCostLimit(mostCharacters, "The page is too long.");
-  // // liquidjs only calls `check`, before every step. The cast is needed because `Limiter` has
+  // liquidjs only calls `check`, before every step. The cast is needed because `Limiter` has
   // private members.
   const renderLimit = { use: () => undefined, check: () => addSteps(1) } as unknown as Limiter;
   const own = { renderLimit, liquid: engine };
@@ -133,7 +133,7 @@ function countReadValues(context: Context, addSteps: AddCost): void {
   const read = context.readProperty.bind(context);
   context.readProperty = (holder, key) => {
     const isName = typeof key === "string" || typeof key === "number";
-    // // liquidjs would join a list and use the result as a name.
+    // liquidjs would join a list and use the result as a name.
     if (!isName || (holder instanceof Drop && !loopNames.has(String(key)))) {
       addSteps(1);
       return undefined;
@@ -146,11 +146,11 @@ function countReadValues(context: Context, addSteps: AddCost): void {
 
 function createEngine(): Liquid {
   const engine = new Liquid({
-    // // `findShapeFaults` reports every unknown filter. liquidjs would only report the first one.
+    // `findShapeFaults` reports every unknown filter. liquidjs would only report the first one.
     strictFilters: false,
     lenientIf: true,
     ownPropertyOnly: true,
-    // // With an empty set of templates, liquidjs includes none from the file system.
+    // With an empty set of templates, liquidjs includes none from the file system.
     templates: {},
     locale: "en",
     operators: {

@@ -50,7 +50,7 @@ export function writeIosFile(
   browserPaths: readonly string[],
 ): AssociationFile {
   const entries = apps.flatMap((app) => describeIosEntry(app) ?? []);
-  // // Apple compares paths as they are encoded in the URL.
+  // Apple compares paths as they are encoded in the URL.
   const paths = browserPaths.map(encodePath);
   return writeWithinLimit(entries, paths, (named, excluded) => {
     const appIDs = named.map(({ appID }) => appID);

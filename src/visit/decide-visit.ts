@@ -166,7 +166,7 @@ function buildAppStoreAddress(
   const id = app === undefined ? null : checkIosApp(app).values.app_store_id;
   if (id === null) return undefined;
   const store = `https://apps.apple.com/app/id${id}`;
-  // // Apple ignores a campaign without both tokens.
+  // Apple ignores a campaign without both tokens.
   if (isBlank(provider_token) || isBlank(campaign_token)) return store;
   return `${store}?pt=${encode(provider_token)}&ct=${encode(campaign_token)}&mt=8`;
 }

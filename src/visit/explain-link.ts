@@ -122,7 +122,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutco
       const why = `The preview page has ${button} and ${way}.`;
       return { action, ...(next && { to: next.to }), why };
     }
-    // // Only bots get `tags_page`, and bots are not described.
+    // Only bots get `tags_page`, and bots are not described.
     case "default_page":
     case "tags_page": {
       const why = `${system} visitors have no destination, so they see the project's default page.`;
@@ -173,7 +173,7 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
   const visit = decideVisit(link, apps, { platform }, options);
   if (visit.action === "redirect") return "visitors are redirected at once";
   if (visit.action !== "preview_page") return "visitors see the project's default page";
-  // // In in-app browsers, buttons can open another app on Android, but not on iOS.
+  // In in-app browsers, buttons can open another app on Android, but not on iOS.
   const hasButton = visit.open !== undefined || appSources.android === "unknown";
   const isOpening = platform === "android" && hasButton;
   const opens = isOpening ? ", and has a button that opens the app" : "";

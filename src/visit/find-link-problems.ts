@@ -48,7 +48,7 @@ export function readExplainedLink(
   const android_app = apps.android_app ?? readDraft(android, android?.package_name);
   const ios_app_id = link.ios_app_id ?? ios?.id ?? null;
   const android_app_id = link.android_app_id ?? android?.id ?? null;
-  // // A saved link's path is not checked, because its server has already accepted it.
+  // A saved link's path is not checked, because its server has already accepted it.
   const faults = isSaved(link)
     ? checkLink({ ...link, path: undefined }, "update").problems
     : checkLink(link, "create").problems;
@@ -196,8 +196,8 @@ function findMissingDestination(
   const field = `${platform}_fallback_url` as const;
   const code = `no_${platform}_destination` as const;
   const source = explained.appSources[platform];
-  // // Skipped if a URL is rejected, which must be fixed first, or if the app is unknown, because
-  // it may have a store page.
+  // Skipped if a URL is rejected, which must be fixed first, or if the app is unknown, because it
+  // may have a store page.
   if (source === "unknown" || isFaulty(explained, field) || isFaulty(explained, "url")) return [];
   const visitors = `${systemNames[platform]} visitors`;
   const destination = findDestination(explained, platform);
@@ -250,7 +250,7 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
-  // // The script that reports the phone's properties is on the preview page.
+  // The script that reports the phone's properties is on the preview page.
   const message =
     "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";

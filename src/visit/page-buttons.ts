@@ -61,7 +61,7 @@ export function listPhoneStores(
   if (visits.every(({ action }) => action === "default_page")) return undefined;
   return visits.flatMap((visit) => {
     const href = readDestination(visit)?.to;
-    // // Computers can open only a store's web page.
+    // Computers can open only a store's web page.
     if (href === undefined || !/^https?:/i.test(href)) return [];
     const kind = findStoreKind(href);
     return kind === undefined ? [] : [{ kind, app: null, href }];
@@ -95,7 +95,7 @@ function buildOpenAddress(
     case "intent": {
       const place = open.scheme === null ? `${host}/${path}` : path;
       const parts = [`scheme=${open.scheme ?? scheme}`, `package=${open.package_name}`];
-      // // Chrome accepts only web pages as a fallback. Without one, it opens the app's page in the
+      // Chrome accepts only web pages as a fallback. Without one, it opens the app's page in the
       // store.
       if (fallback !== undefined && /^https?:/i.test(fallback)) {
         parts.push(`S.browser_fallback_url=${encode(fallback)}`);
