@@ -68,7 +68,6 @@ export function sealInstance(instance: string | undefined, marks: Marks, seal: S
 }
 
 export type CandidateVisit = SeenPhone & {
-  /** The visited link. */
   readonly linkId: string;
 };
 

@@ -18,9 +18,7 @@ export const markNames = [
   "language",
   "region",
   "calendar",
-  /**
-   * The system's major version, such as `26`, followed by major and minor version, such as `26.1`.
-   */
+  /** The system's major version (`26`), then with its minor version (`26.1`). */
   "major",
   "minor",
 ] as const;
@@ -74,10 +72,7 @@ export function readInstance(fingerprint: Readonly<Record<string, unknown>>): st
     : undefined;
 }
 
-/**
- * Reads the screen's size, independent of orientation: apps report it as the phone is held,
- * browsers do not.
- */
+/** Reads the screen's size, without orientation: apps report how the phone is held. */
 function readScreen(fingerprint: Readonly<Record<string, unknown>>): Marks {
   const sides = [fingerprint["screen_width"], fingerprint["screen_height"]].map(readSize);
   const [small, large] = sides.toSorted((one, other) => one - other);
@@ -143,9 +138,7 @@ function readFirst(value: unknown): string {
   return Array.isArray(value) ? readText(value[0]) : "";
 }
 
-/**
- * Reads a phone's properties from the headers of a browser's request, for pages without a script.
- */
+/** Reads a phone's properties from a request's headers, without a script. */
 export function readRequest(agent: string, languages: string | undefined): Marks {
   const [first = ""] = (languages ?? "").split(/[,;]/, 1);
   return joinMarks(readAgent(agent), readLanguage(first));

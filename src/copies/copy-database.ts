@@ -96,7 +96,6 @@ export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Pro
   return rows[0]?.rows ?? 0;
 }
 
-/** Whether a database already has Waypost's tables. */
 export async function hasTables(db: Kysely<unknown>, { migrations }: KnownDatabase) {
   return (await listTables(db)).includes(migrations.table);
 }

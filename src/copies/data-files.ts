@@ -8,16 +8,13 @@ import { storeDatabase } from "../store/tables.ts";
 
 /** The files of a data folder that backups and other copies contain. */
 
-/**
- * The state is first, so that the store, which is copied later, has every record that the state
- * refers to.
- */
+/** The state is first, so that the copied store has every record that the state refers to. */
 export const knownDatabases: readonly KnownDatabase[] = [stateDatabase, storeDatabase];
 
 /** The owner's key and the gateway's token. Copied, so that callers need no new secrets. */
 export const keyFiles = ["owner.key", "http.token"] as const;
 
-/** Lists the databases that exist. A gateway has no store, and the state may not exist yet. */
+/** Lists the databases that exist. A gateway has no store. */
 export function listDatabases(folder: string): readonly KnownDatabase[] {
   return knownDatabases.filter(({ file }) => existsSync(join(folder, file)));
 }

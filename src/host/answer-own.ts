@@ -104,7 +104,6 @@ const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
-/** Answers requests for association files. */
 export function createAssociationFiles() {
   // Files by site object. A change to the project's apps or links creates a new site object, so its
   // files are rebuilt.
@@ -153,10 +152,7 @@ const html = [
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/**
- * The page for unknown and suspended projects, which is the same so that it does not reveal which
- * projects exist.
- */
+/** The page for unknown and for suspended projects, so that it does not reveal which exist. */
 export const notFoundPage = makeAnswer(
   404,
   {

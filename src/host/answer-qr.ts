@@ -8,9 +8,7 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { Site } from "./sites.ts";
 
-/**
- * Increase this number when the encoder's output changes, so that browsers reload cached QR codes.
- */
+/** Increase this number when the encoder's output changes, so that caches are renewed. */
 const drawingVersion = 3;
 
 /** The size of the cache. A large QR code takes 200 kB, a usual one 5 kB. */
@@ -38,10 +36,7 @@ export type QrPictures = {
     request: QrRequest,
     ifNoneMatch: string | undefined,
   ) => Promise<HostAnswer | undefined>;
-  /**
-   * Draws an SVG for a page. It contains the visit's query, unless the client has reached its
-   * limit.
-   */
+  /** Draws an SVG for a page, without the visit's query if the client has reached its limit. */
   readonly drawForPage: DrawForPage;
 };
 

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 
-/**
- * Serves association files and QR codes. Browsers may cache them for an hour and then revalidate.
- */
+/** Serves association files and QR codes, which browsers may cache for an hour. */
 
 export type CachedFile = {
   readonly type: string;

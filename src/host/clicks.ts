@@ -27,14 +27,10 @@ export type Clicks = {
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly measure: () => ClickMeasures;
-  /** Writes the pending visits. */
   readonly close: () => Promise<void>;
 };
 
-/**
- * Numbers of clicks since the process started. If a commit's result is unknown, its clicks count as
- * `lost`.
- */
+/** Clicks since the process started; `lost` includes those of commits with an unknown result. */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
@@ -45,10 +41,7 @@ type ClicksOptions = {
 };
 
 const flushInterval_ms = 1000;
-/**
- * Beyond this number, visits of further links are lost, so that memory does not fill up while
- * writes fail.
- */
+/** Beyond this number, visits are lost, so that memory does not fill up while writes fail. */
 const mostLinks = 100_000;
 /** Beyond this number, referring hosts are counted as `other`, because anyone can invent them. */
 const mostKindsOfLink = 200;
@@ -59,10 +52,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /**
-   * The number of callers of `flush` that wait for the write. If there are none, other writes go
-   * first.
-   */
+  /** Callers of `flush` that wait for the write. If there are none, other writes go first. */
   let waitingReads = 0;
 
   async function write(): Promise<void> {

@@ -56,10 +56,7 @@ export type CollectorOptions = {
 
 type VisitIdentity = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
-/**
- * Longer queries are cut. Apps need only a few parameters, but anyone could send thousands of
- * characters.
- */
+/** Longer queries are cut, because anyone could send thousands of characters. */
 const mostQuery_characters = 2000;
 
 /**

@@ -7,7 +7,6 @@ import type { Store } from "../store/store.ts";
 export type DeferredVisits = {
   /** Resolves after the write, even if it failed. */
   readonly note: (noted: RecordedVisit) => Promise<void>;
-  /** Writes the pending visits. */
   readonly close: () => Promise<void>;
 };
 

@@ -5,19 +5,14 @@ import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts"
 import type { MakePage } from "../template/page-time-slice.ts";
 import type { Site } from "./sites.ts";
 
-/**
- * Finds and compiles a project's published page template. Returns undefined if the project uses the
- * default design.
- */
+/** Finds and compiles a project's published template. Undefined means the default design. */
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
 
 type LiveTemplate = TemplateSource & { readonly id: string };
 type LinkPageModule = typeof linkPage;
 type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 
-/**
- * The maximum number of cached templates. A compiled one can be many times larger than its text.
- */
+/** A limit, because a compiled template can be many times larger than its text. */
 const mostTemplates = 100;
 
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
@@ -41,10 +36,7 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   };
 }
 
-/**
- * Returns undefined if the current rules reject the template. Its pages then use the default
- * design.
- */
+/** Returns undefined if current rules reject the template. Pages then use the default design. */
 function tryCompile(
   source: TemplateSource,
   { compileTemplate, TemplateRefused }: LinkPageModule,

@@ -43,7 +43,6 @@ export type HostOptions = SitesOptions &
   CollectorOptions & {
     readonly findCountry?: KindOptions["findCountry"];
     readonly clicks: Pick<Clicks, "note">;
-    /** Reports an unexpected error to the operator. */
     readonly report: (error: unknown) => unknown;
   };
 
@@ -189,10 +188,7 @@ function readVisited(
   return { query, target: query === "" ? path : `${path}?${query}` };
 }
 
-/**
- * Records what the script of a link's page reports. The request has the URL of the page, which
- * identifies the link.
- */
+/** Records what a page's script reports. The request has the URL of the page's link. */
 async function answerMessage(
   { readVisitor, collector }: HostParts,
   { request, site, target }: HostedRequest,

@@ -1,4 +1,3 @@
-/** A response of the link host. */
 export type HostAnswer = {
   readonly status: number;
   /** Alternating names and values, because Node sends such a list without copying it. */
@@ -8,9 +7,7 @@ export type HostAnswer = {
 
 export type HostHeaders = Readonly<Record<string, string>>;
 
-/**
- * The headers of pages without a link. They are not cached, because the link may be created soon.
- */
+/** The headers of pages without a link. Not cached, because the link may be created soon. */
 export const quietHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "private, no-store",

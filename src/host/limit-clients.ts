@@ -36,9 +36,7 @@ export function createClientLimit(
 
 export type FindClient = (request: IncomingMessage) => string;
 
-/**
- * Returns the client's IP address for rate limits. Behind an untrusted proxy, that is the proxy's.
- */
+/** Returns the client's IP address for rate limits, or that of an untrusted proxy. */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
   return (request) => {

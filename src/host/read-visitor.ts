@@ -57,9 +57,7 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
   };
 }
 
-/**
- * Whether a browser prefetches the link. That is not a click, because no one has opened the link.
- */
+/** Whether a browser prefetches the link, which is not a click. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return (
     isAhead(headers["purpose"]) ||
@@ -88,7 +86,6 @@ type KindRequest = {
   readonly source: VisitSource;
 };
 
-/** The longest host name that DNS allows. */
 const longestHost = 253;
 const mostKinds = 5000;
 

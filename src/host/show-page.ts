@@ -13,7 +13,6 @@ import { makeAnswer, uncached, type HostAnswer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
-/** The functions that rendering a page needs. */
 export type PageParts = {
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
@@ -22,7 +21,6 @@ export type PageParts = {
   readonly monotonic: Clock["monotonic"];
 };
 
-/** A visit that is answered with a page. */
 export type PageVisit = {
   readonly site: Site;
   readonly hosted: HostedLink;
@@ -34,7 +32,6 @@ export type PageVisit = {
   readonly visited_address: string;
   /** The visited URL on the second host, if there is one. */
   readonly second_address: string | undefined;
-  /** The Accept-Language header. */
   readonly languages: string | undefined;
   /** Records the visit for deferred deep linking, and returns its id. */
   readonly collect: () => Promise<string | undefined>;

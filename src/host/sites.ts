@@ -12,12 +12,8 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/**
- * A project and one of its host names. A change to the project's settings or `generation` creates a
- * new object.
- */
+/** A project under one of its host names. Changes to the project create a new object. */
 export type Site = {
-  /** Different for each site object. */
   readonly serial: number;
   readonly project: SiteProject;
   readonly tenant: Tenant;

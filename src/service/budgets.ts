@@ -21,7 +21,6 @@ import { digestOf } from "../text/digest.ts";
  * So only unreported requests can exceed a limit. Rejected requests do not count.
  */
 export type Budgets = {
-  /** Counts a request. Throws if the key has reached the limit. */
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
   /** Throws if the key has reached the limit. Counts nothing. */
   readonly requireLeft: (keyId: string, budget: BudgetName) => void;
@@ -57,10 +56,7 @@ export type ReportWindow = (window: BudgetWindow) => Promise<boolean>;
 
 type Budget = AddressBudget & { readonly step: number; readonly most: number };
 
-/**
- * The maximum number of IP addresses in memory, so that attackers cannot exhaust it. The oldest
- * address is dropped first.
- */
+/** The maximum number of IP addresses in memory. The oldest is dropped first. */
 const mostAddresses = 10_000;
 
 export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWindow): Budgets {
@@ -122,11 +118,8 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   };
 }
 
-/** Keeps the windows of every limit. */
 function createWindows(monotonic: () => number) {
-  /**
-   * The windows by limit. Those of one limit have the same length, so each map is sorted by end.
-   */
+  /** The windows by limit. Those of a limit have the same length, so each map is sorted by end. */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {
@@ -251,10 +244,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/**
- * Returns the latest valid end of a window. Rows that end later were written before a clock was set
- * back.
- */
+/** Returns the latest valid end. Rows that end later are from before a clock was set back. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

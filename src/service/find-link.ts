@@ -95,9 +95,7 @@ export async function findHostedProject(
   return undefined;
 }
 
-/**
- * Waits until pending clicks of the link at this path are stored, so that the response has them.
- */
+/** Waits until pending clicks of the link at this path are stored. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,

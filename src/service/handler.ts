@@ -80,7 +80,6 @@ type HandlerCall<E extends Endpoint> = CommonCall & {
 
 type HandlerReply<E extends Endpoint> = {
   readonly body: Output<E>;
-  /** Set if it differs from the endpoint's usual status. */
   readonly status?: number;
   /** Set if the response is an HTML page. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -102,7 +101,6 @@ export type Handlers = {
   readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
 };
 
-/** The properties of a call that writing in a project needs. */
 export type WriteCall = Pick<
   CommonCall,
   "services" | "precondition" | "isPatient" | "via" | "warn"
@@ -115,9 +113,7 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/**
- * Waits until pending clicks of one link or of all links are stored, so that the response has them.
- */
+/** Waits until pending clicks of a link or of all links are stored. */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,

@@ -75,10 +75,7 @@ function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): str
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/**
- * Joins repeated headers like `Headers` does, so that the key check sees both of two different
- * keys.
- */
+/** Joins repeated headers like `Headers`, so that the key check sees every key that was sent. */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < raw.length; at += 2) {
@@ -91,7 +88,6 @@ function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads a body up to the size limit for its sender. */
 export async function readText(
   message: WithBody,
   sender: Sender,

@@ -38,14 +38,10 @@ export type KeyCache = {
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
-/**
- * The maximum number of cached tokens. A cached token needs no hashing, which would take as long as
- * all other checks together.
- */
+/** The maximum number of cached tokens. Hashing a token takes as long as all other checks. */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
-  /** The ids of keys by temporary token. */
   const lent = new Map<string, string>();
   const read = (token: string): Awaitable<AuthenticatedKey | undefined> => {
     const keyId = lent.get(token);
@@ -73,7 +69,6 @@ export function isApiKey(key: AuthenticatedKey | null | undefined): key is KeyWi
   return key !== null && key !== undefined && "scopes" in key;
 }
 
-/** The query parameter that may contain the key. */
 export const keyParameter = "api_key";
 
 type KeyedRequest = Pick<ApiRequest, "headers">;
@@ -114,7 +109,6 @@ function refuseClientKey({ headers }: KeyedRequest, query: URLSearchParams): nul
   return null;
 }
 
-/** The error messages for one kind of key. */
 type KeyMessages = { readonly missing: string; readonly malformed: string };
 const keyMessages: KeyMessages = {
   missing: messages.key_missing,
@@ -157,7 +151,6 @@ export function describeKey({ project, scopes, role }: KeyWithProject): KeyFacts
   };
 }
 
-/** Requires a further scope, for calls whose content needs it. */
 export function requireScope(key: KeyWithProject, scope: Scope): void {
   if (!hasScope(key, scope)) throw unauthorized(refuseScope(scope).message);
 }

@@ -105,9 +105,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   return respondWith(result.status ?? endpoint.success.status, result.body, more);
 }
 
-/**
- * Answers `OPTIONS` with the allowed methods, and rejects a method that the path does not support.
- */
+/** Answers `OPTIONS` with the allowed methods, and rejects any other method. */
 function answerOther(method: string, matches: readonly PathMatch[]): ApiReply {
   const known = new Set(matches.flatMap(({ routes }) => [...routes.keys()]));
   if (known.size === 0) throw notFound(messages.route_unknown);
@@ -224,10 +222,7 @@ export async function answerInTime(
   }
 }
 
-/**
- * Tracks whether the caller is still waiting. Creating an AbortController would take longer than
- * the rest of the request.
- */
+/** Tracks whether the caller is still waiting. An AbortController would be much slower. */
 function createWaiter(
   { onLeave, hasLeft }: CarriedRequest,
   { monotonic }: DeadlineOptions["clock"],

@@ -51,10 +51,7 @@ export async function readBody(request: CarriedRequest, endpoint: Endpoint): Pro
   throw validationFailed(faults, validation_key);
 }
 
-/**
- * Returns an empty string if there is no body. An optional body that is empty needs no content
- * type.
- */
+/** Returns an empty string without a body. An optional empty body needs no content type. */
 async function readText(
   { headers, body = "" }: CarriedRequest,
   endpoint: Endpoint,
@@ -72,9 +69,7 @@ async function readText(
   return text;
 }
 
-/**
- * Rejects the content type. If it is a form, the message contains an example of the JSON to send.
- */
+/** Rejects the content type. For a form, the message contains an example of the JSON to send. */
 function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i.test(type);
   const [name = ""] = Object.keys(body?.shape ?? {});
@@ -108,10 +103,7 @@ type SentFields = {
   readonly outside: readonly string[];
 };
 
-/**
- * Returns the fields inside the wrapper. Some clients send `{"link": {…}}` even where no wrapper is
- * required.
- */
+/** Returns the fields. Some clients send `{"link": {…}}` even where no wrapper is required. */
 function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
   const name = wrapper ?? optional_wrapper ?? "";
   const fields = Object.hasOwn(json, name) ? json[name] : undefined;
@@ -151,10 +143,7 @@ function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
 
-/**
- * Returns the app id in an app object. Returns an empty string for no app, and undefined if the
- * object has other fields.
- */
+/** Returns the app id; an empty string for no app, and undefined if there are other fields. */
 function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
   if (!isJsonObject(choice)) return undefined;
@@ -206,7 +195,6 @@ function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {
   });
 }
 
-/** Lists the fields of the response; none for an HTML page. */
 function listResponseFields({ response }: Endpoint): readonly string[] {
   return response instanceof z.ZodObject ? Object.keys(response.shape) : [];
 }
@@ -268,10 +256,7 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   return Object.fromEntries(known.map(([name, field]) => [name, coerceFields(value[name], field)]));
 }
 
-/**
- * Whether a value converts to a string exactly as the client wrote it. Fractions and very large
- * numbers may have lost digits.
- */
+/** Whether a value converts to a string without loss. Fractions and large numbers may not. */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);
 }

@@ -23,7 +23,6 @@ import { isStorable } from "../contract/text.ts";
 import { showName } from "../text/show-hidden.ts";
 import { keyParameter } from "./keys.ts";
 
-/** The parsed query of a request. */
 export type ReadQuery = {
   readonly list: RequestedList | null;
   /** The named parameters of an endpoint; null for a list. */
@@ -32,7 +31,6 @@ export type ReadQuery = {
   readonly ignored: readonly string[];
 };
 
-/** Parses the query as the endpoint defines it. */
 export function readQuery(
   query: URLSearchParams,
   { list, selects, query: schema, ours }: Endpoint,
@@ -46,7 +44,7 @@ export function readQuery(
 }
 
 /**
- * Parses named parameters. Only Waypost's own endpoints have them, so repeating one is an error.
+ * Parses named parameters. Repeating one is an error, because only Waypost's endpoints have them.
  */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
@@ -57,7 +55,6 @@ function readNamed(query: URLSearchParams, names: readonly string[]) {
   return Object.fromEntries(named);
 }
 
-/** The maximum number of names in a message. */
 const mostNamed = 20;
 
 type KnownParameters = {
@@ -256,10 +253,7 @@ function readSort(text: string, fields: FilterFields): Sort | undefined {
 
 type OwnFilters = Pick<RequestedList, "filters" | "search" | "applied">;
 
-/**
- * Parses `f[field_condition]` and `f[search]`. Only Waypost has these filters, so unknown names are
- * rejected.
- */
+/** Parses `f[field_condition]` and `f[search]`. Unknown names are rejected. */
 function readOwnFilters(query: URLSearchParams, fields: FilterFields): OwnFilters {
   const { given, malformed } = groupByName(query, "f");
   for (const name of malformed) {

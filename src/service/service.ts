@@ -102,7 +102,7 @@ export function createService(options: ServiceOptions): Service {
   };
 
   /**
-   * Describes a key. An unchanged key gets the same object again, so callers can compare objects.
+   * Describes a key. An unchanged key gets the same object, so that callers can compare objects.
    */
   function describeKnownKey(key: KeyWithProject): KnownKey {
     const linkOrigin = services.readLinkOrigin();
@@ -164,7 +164,6 @@ function answerPreflight({ method }: Endpoint): ApiReply {
   });
 }
 
-/** Lists the endpoints with their handlers, which have the same names. */
 function listRoutes(): readonly Route[] {
   return Object.entries(served).flatMap(([group, entries]) => {
     // TypeScript cannot match handlers to endpoints in a loop. The type `Handlers` ensures the

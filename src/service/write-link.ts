@@ -92,7 +92,6 @@ type SettleOptions = {
   readonly before?: Link | undefined;
   /** Claims the path. Returns false if it is taken. */
   readonly claim: (path: string) => Promise<boolean>;
-  /** True to register unknown apps. */
   readonly registers: boolean;
   readonly problemKey?: CreateOptions["problemKey"];
 };
@@ -117,10 +116,7 @@ export async function settleLink(
   return { ...values, ...apps.ids };
 }
 
-/**
- * Claims a random path. Retries with another one if it is taken, with a longer one after several
- * attempts.
- */
+/** Claims a random path. Retries if it is taken, with longer paths after several attempts. */
 export async function claimGeneratedPath(
   tenant: Tenant,
   { services }: WriteCall,

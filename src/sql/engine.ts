@@ -42,10 +42,7 @@ export class NoEngine extends Error {
 
 let loaded: SqliteModule | undefined;
 
-/**
- * Opens a file. There is no lock timeout, because the synchronous driver would block the thread
- * while it waits.
- */
+/** Opens a file. The lock timeout is 0, because the synchronous driver would block the thread. */
 export function openDatabase(path: string, { readOnly = false } = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return new loaded.DatabaseSync(path, { timeout: 0, readOnly });
@@ -66,9 +63,7 @@ function isSound(version = "0"): boolean {
   return soundVersion.localeCompare(version, "en", { numeric: true }) <= 0;
 }
 
-/**
- * Loads Node's SQLite without the warning that it is experimental, which users could not act on.
- */
+/** Loads Node's SQLite, without the warning that it is experimental. */
 function loadBuiltIn(): SqliteModule {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;

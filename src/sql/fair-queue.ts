@@ -6,10 +6,7 @@ import type { ReadSignal } from "./sql.ts";
  * take turns. So a project with many long reads does not delay other projects.
  */
 export type FairQueue = {
-  /**
-   * Runs a task. If the caller leaves, the promise rejects at once, but a task that has started
-   * continues.
-   */
+  /** Runs a task. If the caller leaves, the promise rejects, but a started task continues. */
   readonly run: <Result>(
     work: () => Promise<Result>,
     options: { readonly line: string; readonly signal?: ReadSignal },

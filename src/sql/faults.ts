@@ -1,10 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { WriteSignal } from "./sql.ts";
 
-/**
- * Defines the errors that both SQLite and PostgreSQL databases throw, and retries while SQLite's
- * write lock is held.
- */
+/** Defines the errors of both kinds of databases, and retries while SQLite's lock is held. */
 
 /**
  * Why a write failed without any effect. It may succeed later. `busy`: another writer holds
@@ -52,9 +49,7 @@ export function readOutage(error: unknown): StoreOutage | undefined {
   return error instanceof StoreBusy ? error.outage : undefined;
 }
 
-/**
- * Whether the operator must restore the file, because neither waiting nor free disk space helps.
- */
+/** Whether the operator must restore the file, because waiting or free disk space cannot help. */
 export function isUnusable(error: unknown): boolean {
   const isUnopened = error instanceof StoreUnusable;
   return isUnopened && !isFull(error) && readOutage(error) === undefined;
@@ -111,9 +106,7 @@ export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
-/**
- * Converts an error about a unique constraint to `Duplicate`. Returns all other errors unchanged.
- */
+/** Converts an error about a unique constraint to `Duplicate`. Returns other errors unchanged. */
 export function translateFault(error: unknown): unknown {
   if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;
   const [, columns = ""] = /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];
@@ -146,7 +139,6 @@ export function ignoreFault(work: () => void): void {
   }
 }
 
-/** A clock that tests can replace. */
 export type WaitingClock = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;

@@ -38,10 +38,7 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
   readonly isKept: boolean;
 };
 
-/**
- * After this time, a group accepts no more writers, because its first caller and other processes
- * are waiting.
- */
+/** A group then accepts no more writers, because its first caller and other processes wait. */
 const longestGroup_ms = 8;
 /** After this time, a group pauses, so that other work of the process can run. */
 const longestSlice_ms = 2;

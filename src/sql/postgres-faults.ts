@@ -80,10 +80,7 @@ function findCause(error: unknown): Error {
   return error instanceof Error ? error : new Error("unknown error");
 }
 
-/**
- * Reads only the columns in parentheses, because the rest of the message is in the server's
- * language.
- */
+/** Reads only the names in parentheses, because the message is in the server's language. */
 function readDuplicate(error: unknown): Duplicate {
   // The driver copies these fields from the server's response.
   const { table = "", detail = "" } = error as {
@@ -152,10 +149,7 @@ export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   return "contains tables of another program. Nothing was changed. Use a separate database.";
 }
 
-/**
- * Explains why a database can be read but not written. For SQLite, opening the file already does
- * so.
- */
+/** Explains why a database cannot be written. Opening a SQLite file already reports this. */
 export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
   return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
 }

@@ -20,9 +20,7 @@ export type PostgresPool = {
 type StatementLimits = {
   /** The timeout of a statement, after which its connection is closed. */
   readonly longest_ms: number;
-  /**
-   * True to retry a statement after its connection was closed. Only safe outside of transactions.
-   */
+  /** True to retry a statement after its connection broke. Only safe outside of transactions. */
   readonly isRepeating?: boolean;
 };
 
@@ -31,10 +29,7 @@ const longestIdle_ms = 30_000;
 /** The types bigint and numeric, which the driver would otherwise return as strings. */
 const numberTypes = [20, 1700];
 
-/**
- * The name of this process's connections, by which `waypost migrate` finds processes that use the
- * database.
- */
+/** The name of this process's connections, by which `waypost migrate` finds processes. */
 export const connectionName = `waypost ${process.pid} ${hostname()}`;
 
 /** Opens the pool. `explain` translates errors of the server or the network. */

@@ -30,9 +30,7 @@ const mostConnections = { reads: 7, scans: 2, writes: 1 };
 const mostWaitingScans = 100;
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
-/**
- * With PostgreSQL's default of 4 MB, the visits of 100,000 links could not be grouped in memory.
- */
+/** With the default of 4 MB, the visits of 100,000 links could not be grouped in memory. */
 const scanMemory_kb = 32 * 1024;
 /** A migration may read tables with millions of rows while other processes wait for it. */
 const longestMigration_ms = 60 * 60_000;

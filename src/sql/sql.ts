@@ -2,16 +2,10 @@ import type { Kysely } from "kysely";
 
 /** The common interface of SQLite and PostgreSQL databases. */
 
-/**
- * The caller of a write, which may stop waiting. The write is skipped if it has not started by
- * then.
- */
+/** A caller that may leave. A write is skipped if its caller leaves before it starts. */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
-  /**
-   * Returns the remaining time. Once it has passed, a write that has started may finish, but no
-   * other may start.
-   */
+  /** Returns the remaining time. After that, only a write that has started may finish. */
   readonly left_ms?: () => number;
   readonly noteWriting?: () => void;
 };
@@ -20,14 +14,11 @@ export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
   /** True to let other writes go first, because no one waits for this one. */
   readonly isPatient?: boolean | undefined;
-  /**
-   * True for statements that may read whole tables, such as migrations. Their timeouts are much
-   * longer.
-   */
+  /** True for statements that may read whole tables. Their timeouts are much longer. */
   readonly isLong?: boolean | undefined;
 };
 
-/** The caller of a long read, which may stop waiting. */
+/** A caller of a long read, who may leave. */
 export type ReadSignal = WriteSignal & {
   /** Registers a function to call when the caller leaves. */
   readonly onAbort: (end: () => void) => void;
@@ -41,10 +32,7 @@ export type ReadOptions = {
 
 export type Engine = "sqlite" | "postgres";
 
-/**
- * The number of open connections, of those the idle ones, and of requests that wait for a
- * connection.
- */
+/** Numbers of connections, and of requests that wait for one. `open` includes `idle`. */
 export type PoolMeasures = Readonly<Record<"open" | "idle" | "waiting", number>>;
 
 /** A SQLite or PostgreSQL database. */

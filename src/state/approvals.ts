@@ -4,9 +4,7 @@ import type { Sql } from "../sql/sql.ts";
 import { digestNotice, insertNotice } from "./expiring-values.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
-/**
- * Stores approval requests and the answers to them. An approval allows one specific request once.
- */
+/** Stores approval requests and the answers. An approval allows one specific request once. */
 
 type ApprovalRow = StateTables["approvals"];
 
@@ -31,10 +29,7 @@ type ApprovalPageRequest = TokenRequest &
 export type Approvals = {
   /** Creates an approval that the client presents as a token. */
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
-  /**
-   * Uses up the approval of a token. Returns true only once, and only for the request it was
-   * created for.
-   */
+  /** Uses up a token's approval. Returns true only once, and only for its original request. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
   /** Whether an unexpired approval, by page or by token, is for this request. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
@@ -51,7 +46,7 @@ export type Approvals = {
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Reads only the status, because waiting calls poll it and the preview may be long. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
-  /** Saves the user's answer. Returns false if the approval has expired or has an answer. */
+  /** Saves the user's answer. Returns false if the approval no longer waits. */
   readonly decidePage: (id: string, said: RecordedAnswer["said"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
   /** Returns how many approvals this process has requested, and how many expired unused. */
@@ -132,7 +127,7 @@ export function createApprovals(
   };
 }
 
-/** Uses up the approval. Returns true only for the request it was created for. */
+/** Uses up the approval. Returns true only for its original request. */
 async function useUp(
   db: StateDb,
   { id, digest }: Pick<ApprovalRow, "id" | "digest">,
@@ -162,9 +157,7 @@ async function open(
   return row;
 }
 
-/**
- * Finds the answer to a request, or its waiting approval. Returns undefined if there is neither.
- */
+/** Finds the answer to a request, or its waiting approval, if any. */
 async function readAnswer(
   db: StateDb,
   { digest, pin, waited }: ApprovalPageRequest,

@@ -8,10 +8,7 @@ import type { StateDb, StateTables } from "./tables.ts";
  * so no window of time contains more uses than the limit.
  */
 export type Counters = {
-  /**
-   * Counts one use against each limit. If any limit is reached, counts nothing and returns
-   * undefined.
-   */
+  /** Counts one use against each limit. If any is reached, counts nothing and returns undefined. */
   readonly take: (
     subjects: Partial<Record<CounterName, string>>,
   ) => Promise<CountedUse | undefined>;
@@ -24,15 +21,11 @@ export type Counters = {
   readonly queue: (line: UseLine) => QueuedUse;
 };
 
-/** A counted use. `giveBack` removes it from the count. */
 type CountedUse = { readonly giveBack: () => Promise<void> };
 type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
 type QueuedUse = {
-  /**
-   * Returns how long the use must still wait. Uses are allowed in the order in which they were
-   * queued.
-   */
+  /** Returns how long the use must still wait. Uses are allowed in the order of the queue. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
    * Ends the wait. If the request was sent, it is counted at this time, because the remote server
@@ -154,9 +147,7 @@ function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: n
     .orderBy("at", "desc");
 }
 
-/**
- * Returns when the next use is allowed. For a queued use, only uses before it in the queue count.
- */
+/** Returns when the next use is allowed. For a queued use, only earlier ones count. */
 async function findFree(
   db: StateDb,
   line: UseLine,

@@ -19,10 +19,7 @@ export type ExpiringValues = {
     kind: K,
     key: string,
   ) => Promise<ExpiringValue<K> | undefined>;
-  /**
-   * Finds and deletes a value. Only one of several concurrent callers gets it, even across
-   * processes.
-   */
+  /** Finds and deletes a value. Only one of several concurrent callers gets it. */
   readonly take: <K extends ValueKind>(
     kind: K,
     key: string,
@@ -41,7 +38,6 @@ type ValueTypes = {
   /** Encrypted with a token that only the browser or the terminal has. */
   console_session: string;
   console_address: string;
-  /** The HTML of a preview page. */
   preview: string;
   export_page: { readonly type: string; readonly text: string };
   /**
@@ -220,18 +216,13 @@ async function dropOldest(
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/**
- * Queues a webhook event. Queuing it again, for the same end of a job or approval, has no effect.
- */
+/** Queues a webhook event, but only once for each end of a job or approval. */
 export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }
 
-/**
- * Hashes the parts of an event id. An approval's id must stay secret, because it opens the approval
- * page.
- */
+/** Hashes an event's key, because an approval's id is secret: it opens the approval page. */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
 }

@@ -16,7 +16,7 @@ export async function saveExportPages(
   let kept: ExpiringValues | undefined;
   try {
     for await (const text of texts) {
-      // Opened only now, because the first read fails for a key without permission to read links.
+      // A key without permission to read links fails before anything is opened.
       kept ??= await openKept();
       const key = writeKey(owner, id, keys.length + 1);
       keys.push(key);

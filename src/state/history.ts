@@ -24,9 +24,7 @@ export type Effect = {
   readonly before?: JsonObject | null;
   /** Other changed or deleted fields, whose previous values are unknown. */
   readonly unknown?: readonly string[];
-  /**
-   * The new values of the changed fields, or all fields of a new record. Null for a deleted record.
-   */
+  /** The new values of the changed fields or of a new record. Null for a deleted record. */
   readonly after: JsonObject | null;
 };
 
@@ -71,7 +69,6 @@ type ChangeList = ChangeFilter & { readonly from: number; readonly limit: number
 export type History = {
   /** Saves a change before its request is sent. If it stays `begun`, the result is unknown. */
   readonly begin: (begun: StartedChange) => Promise<Change>;
-  /** Saves the result of a change. */
   readonly note: (change: ChangeId, ended: Partial<ChangeEnd>) => Promise<void>;
   /** Deletes a change whose request was rejected. */
   readonly drop: (change: ChangeId) => Promise<void>;
@@ -144,7 +141,6 @@ export function createHistory(sql: Sql<StateTables>, sources: ClockAndRandom): H
   };
 }
 
-/** How long changes are kept. */
 export const historyLasts_ms = 30 * 24 * 60 * 60_000;
 const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;

@@ -11,7 +11,6 @@ import type { StateDb, StateTables, StoredJob } from "./tables.ts";
  * status of each row is saved before and after its request.
  */
 
-/** A job and the process that runs it. */
 export type Run = { readonly id: string; readonly runner: string };
 type RunEnd = "done" | "interrupted";
 
@@ -25,7 +24,7 @@ export type JobRuns = {
   readonly renew: (run: Run) => Promise<boolean>;
   /** Ends the run. The message explains why the job was interrupted. Such a job can be resumed. */
   readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
-  /** Cancels a job, even one that another process is running. No more rows are sent. */
+  /** Cancels a job, even one that another process runs. No more rows are sent. */
   readonly cancel: (id: string) => Promise<void>;
   /** Lets a cancelled job run again. */
   readonly revive: (id: string) => Promise<void>;
@@ -35,10 +34,7 @@ export type JobRuns = {
    * cancelled or another process runs it.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
-  /**
-   * Saves a row's result, unless another process now runs the job. That process checks the link
-   * itself.
-   */
+  /** Saves a row's result, unless another process now runs the job and checks the link itself. */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
   /** Lists the rows that write, from a position on or before a position. */
   readonly listReceipts: (
@@ -183,7 +179,6 @@ export type Receipt = PlanRow & {
 
 export type ReceiptPage = {
   readonly offset?: number;
-  /** Selects rows from this position on. */
   readonly from?: number;
   /** Selects rows before this position, last row first. */
   readonly before?: number;

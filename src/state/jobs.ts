@@ -13,7 +13,6 @@ export type Job = Readonly<
   Pick<Plan, "operation" | "undoes" | "request"> & {
     /** `interrupted` if no process runs the job. It can then be resumed. */
     readonly state: "running" | "interrupted" | "done" | "cancelled";
-    /** The number of planned rows, by action. */
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
     /** True while a process has the lease. Even a cancelled job may then have pending requests. */

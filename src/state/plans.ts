@@ -40,7 +40,6 @@ export type PlanRow = {
   readonly action: PlanAction;
   readonly link_id: string | null;
   readonly path: string | null;
-  /** The fields to write. */
   readonly fields: JsonObject | null;
   /** The link when the plan was made. */
   readonly before: JsonObject | null;
@@ -71,10 +70,7 @@ export type PlanRequest = {
   readonly rules?: readonly PlanRule[];
   /** True if invalid rows are skipped. */
   readonly skips_invalid?: true;
-  /**
-   * How far the job to undo had got when this plan was made. Rows that it wrote later are not
-   * undone.
-   */
+  /** The progress of the undone job when this plan was made. Later rows are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
   /** Known only after the last row of the source was read. */
   readonly source?: PlanSource;
@@ -123,7 +119,6 @@ export type Plans = {
 
 export type RowPage = {
   readonly actions?: readonly PlanAction[];
-  /** Selects rows from this position on. */
   readonly from?: number;
   readonly offset?: number;
   readonly limit: number;
@@ -131,12 +126,8 @@ export type RowPage = {
 
 type WriteState = Sql<StateTables>["write"];
 
-/** How long a plan can be applied. */
 const lasts_ms = 60 * 60_000;
-/**
- * How long drafts are kept: longer than the slowest server takes. Only processes that died leave
- * drafts behind.
- */
+/** How long drafts are kept, which only processes that died leave behind. */
 const draftLasts_ms = 24 * lasts_ms;
 /** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
@@ -193,7 +184,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   };
 }
 
-/** Inserts rows, and returns their number by action. */
+/** Returns the number of inserted rows by action. */
 async function insertRows(
   write: WriteState,
   plan_id: string,
@@ -246,9 +237,7 @@ async function savePlan(
   await insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)).execute();
 }
 
-/**
- * Deletes expired plans, jobs that are too old to be undone, and the key's oldest unapplied plans.
- */
+/** Deletes expired plans, old jobs, and the key's oldest unapplied plans. */
 async function dropOld(
   { db, write }: Sql<StateTables>,
   key_print: string,
@@ -265,7 +254,6 @@ async function dropOld(
   for (const id of [...over.map(({ plan_id }) => plan_id), ...surplus]) await dropPlan(write, id);
 }
 
-/** Deletes a plan with its rows and its job. */
 async function dropPlan(write: WriteState, id: string): Promise<void> {
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>

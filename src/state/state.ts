@@ -24,7 +24,6 @@ export type State = {
   readonly kept: ExpiringValues;
   /** Returns a secret that all processes share. The first call creates it. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
-  /** Deletes expired rows. */
   readonly removeEnded: () => Promise<void>;
   /** Whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;

@@ -8,22 +8,15 @@ export type StateTables = {
   secrets: { name: string; value: string };
   approvals: {
     id: string;
-    /**
-     * The hash of everything the approval covers: key, tool, arguments, target and its current
-     * state.
-     */
+    /** The hash of what the approval covers: key, tool, arguments, and the target's state. */
     digest: string;
     /** The hash of the requesting key; empty for an approval by token. */
     key_print: string;
     /** The hash of the PIN that the approval page requires; null for none. */
     pin: string | null;
     channel: "page" | "sealed";
-    /**
-     * `used` once the approved request has run, `told` once the assistant has received the
-     * rejection.
-     */
+    /** `used` once the approved request has run, `told` once the assistant got the rejection. */
     status: "waiting" | "approved" | "used" | "declined" | "told";
-    /** The preview of the request, as JSON. */
     preview: string;
     created_at: number;
     expires_at: number;
@@ -108,7 +101,6 @@ export type StateTables = {
     target_key: string | null;
     name: string | null;
     state: "begun" | "done";
-    /** As JSON. */
     effects: string;
     /** What cannot be undone, or why a job ended. */
     note: string | null;

@@ -1,7 +1,6 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import { day_ms, hour_ms } from "./visit.ts";
 
-/** A period of time for statistics. */
 export type Period = {
   readonly from: number;
   /** The end, which is not part of the period. */
@@ -117,7 +116,6 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
   return { key: name === "month" ? first.slice(0, 7) : first, next };
 }
 
-/** The maximum number of days per step. */
 const mostDaysOf = { day: 1, week: 7, month: 31 };
 
 /** Returns the first date of the step that contains this date. */

@@ -1,6 +1,5 @@
 import type { VisitEvent } from "./visit.ts";
 
-/** The number of visits by kind. */
 export type Sum = Readonly<Record<VisitEvent, number>>;
 
 export const noVisits: Sum = { click: 0, open: 0, install: 0 };

@@ -1,9 +1,6 @@
 import type { Platform } from "../visit/decide-visit.ts";
 
-/**
- * One counted visit. It contains no IP address, no user agent and nothing else that identifies a
- * person.
- */
+/** One counted visit. It contains no IP address, no user agent and nothing else personal. */
 export type CountedVisit = {
   readonly projectId: string;
   readonly linkId: string;
@@ -18,7 +15,6 @@ export type CountedVisit = {
  */
 export type VisitEvent = "click" | "open" | "install";
 
-/** The properties by which visits are counted. */
 export type VisitFacts = {
   readonly platform: Platform;
   readonly source: VisitSource;
@@ -75,7 +71,6 @@ export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & 
   readonly values: readonly (readonly [Dimension, string])[];
   /** True if the visit also increases the link's number of clicks. */
   readonly isClick: boolean;
-  /** Identifies the kind within its project. */
   readonly key: string;
 };
 

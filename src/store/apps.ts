@@ -106,9 +106,7 @@ function createAppStore<App, Values, Row>({
       return write(tenant, sql`update ${from} set ${sql.join(changes)} where ${which}`);
     },
 
-    /**
-     * Moves an app to the bin and detaches its links. Returns undefined if the app does not exist.
-     */
+    /** Moves an app to the bin and detaches its links. Returns undefined for an unknown app. */
     remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
     /** Restores an app and attaches its former links. Returns undefined if it is not in the bin. */
@@ -148,10 +146,7 @@ async function removeApp(
 
 const batches = { attach: attachBatch, detach: detachBatch };
 
-/**
- * Attaches an app to its former links or detaches it from its links. With many links, a background
- * task does the rest.
- */
+/** Attaches or detaches an app. With many links, a background task does the rest. */
 async function changeLinks(
   tenant: Tenant,
   kind: AppKindName,

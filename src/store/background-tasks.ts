@@ -13,9 +13,7 @@ import type { TaskTable, Db, Tables, Tenant } from "./tables.ts";
 
 type BatchWriter = Pick<Sql<Tables>, "write">;
 
-/**
- * The function that runs a batch of each kind of task. It returns true if nothing is left to do.
- */
+/** Runs a batch of each kind of task. Returns true if nothing is left to do. */
 export type TaskWork = Readonly<
   Record<TaskTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
 >;
@@ -28,7 +26,6 @@ export async function queueTask(db: Db, task: TaskTable): Promise<void> {
   await insert.onConflict((conflict) => conflict.doNothing()).execute();
 }
 
-/** Removes a finished or cancelled task. */
 export async function dropTask(db: Db, task: TaskTable): Promise<void> {
   await db
     .deleteFrom("chores")
@@ -122,10 +119,7 @@ type Flusher = {
   readonly close: () => Promise<void>;
 };
 
-/**
- * Creates a flusher. `write` must handle its own errors. Changes made during a write are written by
- * the next one.
- */
+/** Creates a flusher. `write` must handle its own errors. */
 export function createFlusher(
   write: () => Promise<void>,
   setAlarm: SetAlarm,

@@ -20,7 +20,7 @@ export type Restored<Resource> =
 
 export type BinEntry = Omit<Tables["bin"], "project_id" | "record" | "clicks"> & {
   readonly row: Readonly<Record<string, unknown>>;
-  /** When this entry is deleted permanently. */
+  /** When the entry is deleted permanently. */
   readonly until: number;
 };
 
@@ -77,7 +77,6 @@ export async function findBinKind(
 type BinPart = {
   readonly offset: number;
   readonly limit: number;
-  /** The kinds to list; all kinds if omitted. */
   readonly kinds?: readonly BinKind[];
 };
 
@@ -102,7 +101,6 @@ export async function listBin(
   });
 }
 
-/** Counts the entries, up to `most`. */
 export async function countBin(
   tenant: Tenant,
   now: number,

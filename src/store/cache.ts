@@ -79,9 +79,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
   const values = createCache<{ readonly epoch: number; readonly value: Value }>(most);
   const reads = new Map<string, Promise<Value | undefined>>();
 
-  /**
-   * Shares a pending read between requests, unless something was written after the read started.
-   */
+  /** Shares a pending read between requests, unless there was a write since it started. */
   function readShared(key: string, epoch: number): Awaitable<Value | undefined> {
     const place = `${epoch} ${key}`;
     const begun = reads.get(place);

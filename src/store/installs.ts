@@ -10,9 +10,7 @@ import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
  * matched an install stays for at least a minute, so that the same install can retry.
  */
 
-/**
- * Returns the latest valid expiry. Rows that expire later were written before a clock was set back.
- */
+/** Returns the latest valid expiry. Rows beyond it are from before a clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }

@@ -24,7 +24,6 @@ export type Key = {
 
 export type NewKey = Omit<Key, "last_used_at"> & { readonly token_hash: string };
 
-/** A key with its project, for authenticating requests. */
 export type KeyWithProject = {
   readonly key_id: string;
   readonly token_hash: string;
@@ -90,13 +89,12 @@ export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Pr
   }
 }
 
-/** Revokes a key permanently. Returns false if it does not exist. */
+/** Revokes a key permanently. Returns false for an unknown key. */
 export async function deleteKey(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("api_keys").where("id", "=", id);
   return (await deleted.executeTakeFirst()).numDeletedRows === 1n;
 }
 
-/** Parses the column, which only this store writes. */
 function readScopes(json: string): readonly Scope[] {
   return JSON.parse(json) as Scope[];
 }
@@ -147,10 +145,7 @@ export async function deleteClientKey({ db, projectId }: Tenant, id: string): Pr
   return (await ofProject.where("id", "=", id).executeTakeFirst()).numDeletedRows === 1n;
 }
 
-/**
- * Stores this process's request counts. Every process has its own rows, so no two processes write
- * the same row.
- */
+/** Stores this process's request counts, in rows that no other process writes. */
 export async function writeCounts(
   { write }: Pick<Sql<Tables>, "write">,
   counts: readonly RequestCountTable[],

@@ -249,9 +249,7 @@ export async function restoreLink(
   return { restored };
 }
 
-/**
- * Claims all paths of a link. If any is taken, claims none and returns the fields that are taken.
- */
+/** Claims all paths of a link. If any is taken, claims none and returns the taken fields. */
 async function claimAddresses(
   tenant: Tenant,
   link: DeletedLink["row"],

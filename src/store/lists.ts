@@ -20,7 +20,6 @@ export type ListPage<Item> = { readonly items: readonly Item[]; readonly meta: M
 
 export type ListSource = {
   readonly table: string;
-  /** The columns to read; all if omitted. */
   readonly shown?: readonly string[];
   readonly columns: ListColumns;
   /** The condition for the rows of the project. */
@@ -155,7 +154,6 @@ function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<un
   return sql.join(parts, sql`, `);
 }
 
-/** Returns the columns that the order depends on. */
 function sortColumnsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const names = findSortKeys(sorts, columns).map(({ column }) =>
     "app" in column ? column.key : "folded" in column ? column.folded : column.column,
@@ -200,10 +198,7 @@ export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): bo
   return join === "or" ? tests.every(isQuick) : tests.some(isQuick);
 }
 
-/**
- * Returns a condition for rows that may match, using the trigram index. Returns undefined if the
- * index cannot be used.
- */
+/** Returns a condition for the trigram index, or undefined if it cannot be used. */
 function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
   const isServed = condition === "cont" || column.isUnsorted === true;
   if (!isServed || column.contains === undefined) return undefined;
@@ -352,10 +347,7 @@ export function describeNumber(column: string): PlainColumn {
   return { column, text: sql<string>`cast(${sql.ref(column)} as text)` };
 }
 
-/**
- * Describes a time column. Its text form is the API's format in lower case:
- * `2026-01-16t00:00:00.000z`.
- */
+/** Describes a time column. Its text form is in lower case: `2026-01-16t00:00:00.000z`. */
 export function describeTime(db: Db, column: string): PlainColumn {
   return { column, text: timeWriters[readEngine(db)](sql.ref(column)) };
 }

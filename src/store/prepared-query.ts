@@ -5,10 +5,7 @@ import { findDirectRunner, readEngine } from "../sql/open-kysely.ts";
 import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tables.ts";
 
-/**
- * Builds frequent queries once and reuses them with different values, because building a query
- * takes longer than running it.
- */
+/** Builds frequent queries once, because building a query takes longer than running it. */
 
 type QueryValues = readonly (string | number | null)[];
 type Compilable<Row> = { readonly compile: (db: Db) => CompiledQuery<Row> };

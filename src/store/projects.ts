@@ -56,7 +56,6 @@ export async function countProjects(db: Db): Promise<number> {
 /** A limit, because `waypost doctor` makes DNS lookups for each of these domains. */
 const mostDomains = 50;
 
-/** Lists projects with a custom domain, verified or not, by domain. */
 export async function listCustomDomains(db: Db) {
   return db
     .selectFrom("projects")
@@ -104,9 +103,7 @@ export async function updateProject(
   await db.updateTable("projects").set(row).where("id", "=", id).execute();
 }
 
-/**
- * Deletes a project. Its keys and hosts stop working at once. A background task deletes the rest.
- */
+/** Deletes a project. Its keys and hosts stop working at once. A background task does the rest. */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
@@ -149,10 +146,7 @@ export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   return (await projects.limit(1).executeTakeFirst())?.subdomain;
 }
 
-/**
- * A project as the link host needs it. `generation` increases with every write to the project's
- * links, apps or templates.
- */
+/** A project with a number that increases with every write to its links, apps or templates. */
 export type SiteProject = ProjectRecord & { readonly generation: number };
 
 const selectNamed = prepareRows((db) =>
@@ -166,10 +160,7 @@ const selectGeneration = prepareQuery((db) =>
   db.selectFrom("tallies").select("generation").where("project_id", "=", ""),
 );
 
-/**
- * Finds the project with this verified custom domain, or else with this subdomain, and returns
- * which of them matched.
- */
+/** Finds the project with this verified custom domain, or else with this subdomain. */
 export async function findSite(
   db: Db,
   { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
@@ -238,10 +229,7 @@ const selectTally = prepareQuery((db) =>
     .where("project_id", "=", ""),
 );
 
-/**
- * Records a write in the writing transaction: updates the number of links, and invalidates the
- * cached counts in all processes.
- */
+/** Counts a write, in the same transaction. All processes' cached counts become outdated. */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);
   if (tally === undefined) throw new ProjectGone("the project was deleted");

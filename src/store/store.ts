@@ -17,21 +17,14 @@ export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql
 
 /** The database of links, apps, projects, keys and visits, with its background tasks. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
-  /** The cached counts of filtered lists. */
   readonly counts: Cache<number>;
   /** Whether the database has this version's tables. Throws if it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
-  /**
-   * Runs the background tasks that any process has queued, and deletes expired data, until the
-   * store is closed.
-   */
+  /** Runs background tasks and deletes expired data, until the store is closed. */
   readonly watchTasks: (clock: Clock, onError: (error: unknown) => void) => void;
   /** Runs the queued background tasks, and waits for them. */
   readonly finishTasks: () => Promise<void>;
-  /**
-   * Runs a background task and waits for it. After the given time, the task continues in the
-   * background.
-   */
+  /** Waits for a background task. After the given time, the task continues in the background. */
   readonly finishTask: (task: TaskTable, most_ms: number) => Promise<void>;
 };
 

@@ -62,10 +62,7 @@ const ofProject = all(text, "project_id", "id");
 const times = all(number, "created_at", "updated_at");
 
 export const tables = {
-  /**
-   * The order matters: a deleted project's rows are deleted table by table, so the largest come
-   * first.
-   */
+  /** The largest tables are first, because a deleted project's rows are deleted in this order. */
   links: {
     ...ofProject,
     ...searched(text, "path"),
@@ -106,9 +103,7 @@ export const tables = {
     // Visits per hour of the day; null for none. Rows of months have only nulls.
     ...all(orNull(integer), ...hourColumns),
   },
-  /**
-   * Deleted links and apps. In a separate table, they do not affect lists, counts and unique keys.
-   */
+  /** Deleted links and apps, so that lists, counts and unique keys need not skip them. */
   bin: {
     project_id: text,
     kind: textOf<BinKind>(),
@@ -149,17 +144,11 @@ export const tables = {
   tallies: {
     project_id: text,
     links: number,
-    /**
-     * Increases with every write to links, apps or templates, so that cached counts become
-     * outdated.
-     */
+    /** Increases with every write to links, apps or templates. Cached counts contain it. */
     generation: number,
     /** The last link id in the project's trigram index; null if the project has no index. */
     indexed_to: orNull(text),
-    /**
-     * Increases when clicks are stored, so that cached counts with a filter by clicks become
-     * outdated.
-     */
+    /** Increases when clicks are stored. Cached counts with a filter by clicks contain it. */
     clicked: number,
     /** The number of webhooks. If it is 0, writes need no query for webhooks. */
     webhooks: integer,
@@ -190,11 +179,10 @@ export const tables = {
     ...all(text, "body", "css"),
     published_at: number,
   },
-  /** The queue of background tasks. */
   chores: {
     project_id: text,
     kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKindName}` | "index_project">(),
-    /** The app's id, or empty. */
+    /** The app's id; empty for other tasks. */
     subject: text,
   },
   /** A visit that an install may match. Phones and IP addresses are stored only as keyed hashes. */
@@ -212,9 +200,7 @@ export const tables = {
     /** The hashes of single properties, as JSON. */
     marks: text,
     ends_at: number,
-    /**
-     * The hash of the install that used this visit; null if unused, or if the install sent no id.
-     */
+    /** The hash of the install that used this visit; null if unused or unknown. */
     used_by: orNull(text),
     /** The response to that install, as JSON; null while the visit is unused. */
     told: orNull(text),
@@ -243,10 +229,7 @@ export const tables = {
     /** The number of events dropped because the project's outbox was full. */
     dropped: number,
   },
-  /**
-   * An event to deliver to a webhook, or one whose delivery failed permanently. Delivered events
-   * are deleted.
-   */
+  /** An event that waits for delivery to a webhook, or that failed permanently. */
   deliveries: {
     ...all(text, "project_id", "webhook_id"),
     /** The same in every attempt and for every webhook. */
@@ -316,7 +299,6 @@ export type DeliveryTable = Tables["deliveries"];
 export type RequestCountTable = Tables["request_counts"];
 export type DeferredVisitTable = Tables["deferred_visits"];
 
-/** A project's boolean settings. */
 export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
 
@@ -357,10 +339,7 @@ export function toFlag(value: boolean | undefined): StoredFlag | undefined {
 
 export type Db = Kysely<Tables>;
 
-/**
- * A database together with a project. Functions that read or write a project's data take a Tenant,
- * so that no query can omit the project.
- */
+/** A database and a project. All functions for project data take it, so none omits the project. */
 export type Tenant = { readonly db: Db; readonly projectId: string };
 
 const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
@@ -374,9 +353,7 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
   page_template_versions: ["project_id, number"],
 };
 
-/**
- * Tables with short rows that are looked up by key. SQLite stores their rows in the key's index.
- */
+/** Tables with short rows that are looked up by key. SQLite stores the rows in the key's index. */
 const keyedTables: ReadonlySet<string> = new Set(["addresses", "visit_counts"]);
 
 const indexes: readonly string[] = [
@@ -442,7 +419,6 @@ function writeTable(engine: Engine, { name, columns, key }: (typeof tableList)[n
   return `create table ${name} (\n  ${lines.join(",\n  ")}\n${end}`;
 }
 
-/** The columns in the trigram index. */
 export const indexedColumns = ["name", "path", "shortened_path", "url", "social_title"] as const;
 export type IndexedColumn = (typeof indexedColumns)[number];
 
@@ -475,15 +451,9 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
   }
 }
 
-/**
- * Tables that are not copied: request counts, and visits with the key for their hashes, which soon
- * expire.
- */
+/** Tables that are not copied: those whose rows soon expire, and the key for their hashes. */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
-/**
- * Columns that are not copied, because the new database numbers its own rows and builds its own
- * index.
- */
+/** Columns that are not copied, because the new database fills them itself. */
 const leaves: Readonly<Record<string, readonly string[]>> = {
   tallies: ["indexed_to"],
   links: ["rowkey"],

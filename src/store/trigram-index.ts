@@ -25,10 +25,7 @@ const page_bytes = 1000;
 const columnNames = sql.join(indexedColumns.map((column) => sql.ref(column)));
 const foldedNames = sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)));
 
-/**
- * Returns a condition for links whose column contains the text, or undefined if the text is too
- * short for trigrams.
- */
+/** Returns a condition for links whose column contains the text. Undefined for short texts. */
 export function matchContains(
   { db, projectId }: Tenant,
   column: IndexedColumn,

@@ -205,9 +205,7 @@ function prepareAdding(
   );
 }
 
-/**
- * Visitors can send any number of invented referring hosts, so only some are stored for each day.
- */
+/** Visitors can send any number of invented referring hosts, so only some are stored per day. */
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
@@ -403,7 +401,6 @@ function listWholeMonths(days: readonly number[]): readonly number[] {
   );
 }
 
-/** Lists the days that overlap the period. */
 function listDays({ from, to }: VisitScope["period"]): readonly number[] {
   const first = Math.floor(from / day_ms);
   return Array.from({ length: Math.ceil(to / day_ms) - first }, (_, place) => first + place);

@@ -74,7 +74,6 @@ export async function readSecret(db: Db, webhook: WebhookKey): Promise<string | 
   return (await found.executeTakeFirst())?.secret;
 }
 
-/** Deletes a webhook and its queued events. */
 export async function deleteWebhook({ db, projectId }: Tenant, id: string): Promise<boolean> {
   const webhook = { project_id: projectId, id };
   const deleted = await db.deleteFrom("webhooks").where(isWebhook(webhook)).executeTakeFirst();
@@ -99,8 +98,7 @@ export type NewEvent = {
 };
 
 /**
- * Queues each event for all webhooks that subscribe to it. If `tally` is passed and counts no
- * webhooks, no query runs.
+ * Queues each event for all webhooks that subscribe to it. If `tally` counts none, no query runs.
  */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
@@ -228,10 +226,7 @@ export async function sendAgain(
   return Number(numUpdatedRows);
 }
 
-/**
- * The maximum size of a project's outbox, because receivers may be down, and anyone with a client
- * key can cause events.
- */
+/** The maximum size of a project's outbox, because anyone with a client key can cause events. */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 

@@ -95,9 +95,7 @@ function findTokenFault(type: number, text: string): string | undefined {
 
 type CssReports = {
   readonly report: ReportFault;
-  /**
-   * Reports text that the parser cannot read, unless a fault at this position is already reported.
-   */
+  /** Reports text that the parser cannot read, unless a fault at this position is known. */
   readonly reportUnread: ReportFault;
 };
 

@@ -10,9 +10,7 @@ import { listWords } from "./split-words.ts";
  * so that offsets stay the same. The rendered HTML is checked in `check-template.ts`.
  */
 
-/**
- * The filler for Liquid output, a private-use character. It is first removed from the HTML itself.
- */
+/** The filler for Liquid output. It is first removed from the HTML itself. */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";

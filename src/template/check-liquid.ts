@@ -52,7 +52,6 @@ type LiquidCheck = {
   readonly source: string;
   readonly report: ReportFault;
   readonly open: OpenBlock[];
-  /** The names of variables that the template itself defines. */
   readonly locals: ReadonlySet<string>;
   steps: number;
   characters: number;
@@ -255,9 +254,7 @@ function wrapPiece(token: TopLevelToken): readonly [before: string, after: strin
   return name === "when" ? ["{% case 1 %}", "{% endcase %}"] : ["", ""];
 }
 
-/**
- * Parses a piece separately. Returns the number of rounds of a loop, and 1 for all other pieces.
- */
+/** Parses a piece separately. Returns the number of rounds; 1 if it is not a loop. */
 function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: LiquidCheck): number {
   if (isOver) return 1;
   const [before, after] = wrapPiece(token);

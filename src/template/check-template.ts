@@ -94,9 +94,7 @@ function listProblems(
   return placeFaults(field, source, shown);
 }
 
-/**
- * Renders the body for a sample link and checks the result. Faults have positions in the source.
- */
+/** Renders the body for a sample link and checks the result. Offsets are those of the source. */
 type CheckRendered = (subject: PageSubject) => readonly TemplateFault[];
 
 /** Parses the body for `CheckRendered`. Returns a fault if liquidjs cannot parse it. */
@@ -150,7 +148,6 @@ function findFaults(
 type Trace = {
   /** Returns the offset in the source for an offset in the latest output. */
   readonly locate: (offset: number) => number;
-  /** Starts a new output. */
   readonly restart: () => void;
 };
 

@@ -1,8 +1,6 @@
 import { listWords } from "./split-words.ts";
 
-/**
- * The HTML that a template may contain. It is an allowlist, so that a missing entry is harmless.
- */
+/** The HTML that a template may contain, as an allowlist: a missing entry is harmless. */
 
 const elements = listWords(
   "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
@@ -54,7 +52,7 @@ const elementReasons = new Map(
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
-/** Explains, in a sentence, why an element is not allowed. Returns undefined if it is. */
+/** Explains why an element is not allowed, in a sentence. Returns undefined if it is. */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
@@ -62,9 +60,7 @@ export function findElementFault(name: string): string | undefined {
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/**
- * Explains, in a sentence, why an element cannot have an attribute. Returns undefined if it can.
- */
+/** Explains why an element cannot have an attribute, in a sentence. Undefined if it can. */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
@@ -74,10 +70,9 @@ export function findAttributeFault(element: string, name: string): string | unde
   return `${shown} is not allowed on <${element}>.`;
 }
 
-/** Matches a data: URL of an image. */
 export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-/** Explains, in a sentence, why a value is not allowed. Returns undefined if it is. */
+/** Explains why a value is not allowed, in a sentence. Returns undefined if it is. */
 export function findValueFault(name: string, value: string): string | undefined {
   switch (name) {
     case "href":
@@ -106,10 +101,7 @@ export function isWebAddress(value: string): boolean {
   return webAddress.test(value) && !hasControls(value) && isUrl(value);
 }
 
-/**
- * Host name labels are limited to 63 characters, because the parsing time grows with the square of
- * their length.
- */
+/** Limits host name labels, because the parsing time grows with the square of their length. */
 const webAddress = /^https?:\/\/[^\s\\/?#.]{0,63}(?:\.[^\s\\/?#.]{0,63})*(?:[/?#][^\s\\]*)?$/i;
 
 /** Checks a URL without `URL.canParse`, which rejects some host names once V8 has optimized it. */

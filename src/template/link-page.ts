@@ -32,16 +32,12 @@ export type { TemplateSource } from "./page-input.ts";
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
-  /**
-   * True if the body is that of the starter template. The page then also gets the additions of our
-   * own design.
-   */
+  /** True for the starter template's body. The page then gets the additions of our own design. */
   readonly isStarter: boolean;
 };
 
 export type PageInput = PageSubject & {
   readonly buttons: readonly PageButton[];
-  /** Undefined if the project has no template. */
   readonly template: CompiledTemplate | undefined;
   /** The language of our own design. Templates of projects are not translated. */
   readonly language: PageLanguage;
@@ -63,7 +59,6 @@ export type PageInput = PageSubject & {
 
 export type LinkPage = {
   readonly html: string;
-  /** True if the page is in the visitor's language. */
   readonly isTranslated: boolean;
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -319,10 +314,7 @@ function renderScript(
   return `<script nonce="${nonce}">(()=>{${script}})()</script>`;
 }
 
-/**
- * Copies a URL when the App Store button is pressed. If the browser forbids copying, the button
- * still works.
- */
+/** Copies a URL when the App Store button is pressed. The button works even if that fails. */
 function renderCopying(address: string): string {
   // The URL must not end the script element.
   const text = JSON.stringify(address).replaceAll("<", "\\u003c");

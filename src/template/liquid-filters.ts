@@ -17,9 +17,7 @@ export type AddCost = (cost: number) => void;
 type Value = unknown;
 type FilterHandler = (value: Value, ...args: readonly Value[]) => Value;
 
-/**
- * Lists the filters for liquidjs. Every use adds the lengths of its input and output to the cost.
- */
+/** Lists the filters for liquidjs. Every use adds its input and output to the cost. */
 export function listFilters(
   readAddCost: (context: object) => AddCost,
 ): Readonly<Record<string, FilterImplOptions>> {
@@ -90,9 +88,7 @@ function onNumbers(handle: (one: number, other: number) => number): FilterHandle
   };
 }
 
-/**
- * Replaces up to `times` occurrences. Stops at the length at which the text would be cut anyway.
- */
+/** Replaces up to `times` occurrences. Stops where the text would be cut anyway. */
 function replaceTexts(text: string, search: string, by: string, times: number): string {
   if (search === "") return text;
   let result = "";

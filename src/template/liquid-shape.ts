@@ -52,7 +52,6 @@ export function listVariables(templates: readonly Template[]): readonly NamedVar
   return found;
 }
 
-/** Visits every object in a parsed template. */
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
@@ -100,10 +99,7 @@ type PropertyAccess = {
   readonly begin: number;
 };
 
-/**
- * Rejects variables with a computed name, which may be very long and which liquidjs looks up in
- * every scope.
- */
+/** Rejects variables with a computed name, which liquidjs would look up in every scope. */
 function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
   if (!isNamed) report(begin, "A variable must start with a name.");

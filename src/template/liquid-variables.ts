@@ -29,7 +29,6 @@ const variables = {
 
 type Documented = { readonly [name: string]: string | Documented };
 
-/** Returns the values of all documented variables for a page. */
 export function buildVariables(subject: PageSubject): object {
   const { link, apps, platform, project } = subject;
   return {

@@ -20,10 +20,7 @@ export const tagNames: readonly string[] =
 const mostSteps = 10_000;
 /** The maximum length of a page's escaped output. */
 const mostCharacters = 128 * 1024;
-/**
- * The clock is read after this many steps. Pages with fewer steps never depend on the machine's
- * speed.
- */
+/** Pages with fewer steps never reach the clock, so they do not depend on the machine's speed. */
 const stepsPerClockCheck = 256;
 
 /** Thrown if a page exceeds its limits. */

@@ -6,7 +6,6 @@ export type PageLink = {
   readonly social_title: string | null;
   readonly social_description: string | null;
   readonly social_image_url: string | null;
-  /** The link's full URL. */
   readonly address: string;
 };
 

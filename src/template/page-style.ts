@@ -1,9 +1,6 @@
 import { colours } from "../look/tokens.ts";
 
-/**
- * The styles of our own markup on every page. Selectors use `:where`, so that the rules of
- * templates take precedence.
- */
+/** The styles of our own markup. They use `:where`, so that a template's rules take precedence. */
 export const pageStyle = `
 :where(html){-webkit-text-size-adjust:100%;text-size-adjust:100%}
 :where(body){margin:0;min-height:100svh;font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,

@@ -268,7 +268,6 @@ export function chooseLanguage(accepted: string | undefined): PageLanguage {
   return "en";
 }
 
-/** Returns the attributes of a page's `<html>` element. */
 export function describeLanguage(language: PageLanguage): string {
   return `lang="${language}" dir="${pageTexts[language].dir}"`;
 }

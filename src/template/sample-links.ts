@@ -1,6 +1,5 @@
 import type { PageButton, PageLink, PageSubject } from "./page-input.ts";
 
-/** The link that previews show by default. */
 export const sampleLink: PageLink = {
   url: "https://www.example.com/spring",
   path: "spring",

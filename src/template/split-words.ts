@@ -1,4 +1,4 @@
-/** Returns the words of space-separated lists as a set. */
+/** Returns a set of the words in space-separated lists. */
 export function listWords(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }

@@ -45,7 +45,6 @@ function renderLabel({ kind, app }: PageButton, { texts, isolates }: ButtonForm)
 /** The app stores' limit for app names. Longer names would not fit on a button. */
 const mostLetters = 30;
 
-/** Replaces the placeholders of a text with markup. */
 export function fillText(text: string, markup: Readonly<Record<string, string>>): string {
   return escapeText(text).replace(/\{(\w+)\}/g, (place, name: string) => markup[name] ?? place);
 }

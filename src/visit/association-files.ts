@@ -26,16 +26,10 @@ export type AssociationFile = {
   readonly paths: number;
 };
 
-/**
- * A pattern for paths. Apple and Google use the same form, and the first pattern that matches
- * decides.
- */
+/** A pattern for paths. Apple and Google use the same form. The first one that matches decides. */
 type Component = { readonly "/": string; readonly exclude?: true };
 
-/**
- * Lists the patterns: the host's own paths and `browserPaths` stay in the browser, and the app
- * opens all others.
- */
+/** The host's own paths and `browserPaths` stay in the browser. The app opens all others. */
 function listComponents(browserPaths: readonly string[]): readonly Component[] {
   return [
     ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true }) as const),
@@ -136,10 +130,7 @@ export function describeIosEntry(
   return { appID: `${team_id}.${bundle_id}`, clipID };
 }
 
-/**
- * Returns an Android app's package name and fingerprints, or undefined if Android cannot verify the
- * app.
- */
+/** Returns the app's package name and fingerprints. Undefined if Android cannot verify the app. */
 export function describeAndroidEntry(
   app: AndroidAppFields,
 ): { readonly package_name: string; readonly fingerprints: readonly string[] } | undefined {

@@ -31,7 +31,6 @@ export type VisitedApps = {
   readonly android_app?: AndroidAppFields | undefined;
 };
 
-/** Platforms with apps. */
 export type Mobile = "ios" | "android";
 export type Platform = Mobile | "desktop";
 
@@ -55,10 +54,7 @@ export type VisitOptions = {
   readonly second_host?: boolean;
 };
 
-/**
- * The URL to which visitors go, safe for a Location header, and the field or store from which it
- * comes.
- */
+/** The URL to which visitors go, safe for a header, and the field or store it comes from. */
 export type Destination = {
   readonly to: string;
   readonly reason: "ios_fallback_url" | "android_fallback_url" | "app_store" | "play_store" | "url";
@@ -109,9 +105,7 @@ export function readDestination(visit: VisitDecision): Destination | undefined {
   return visit.action === "preview_page" ? visit.next : undefined;
 }
 
-/**
- * Whether iOS can open the app, for which the association file needs a valid bundle ID and Team ID.
- */
+/** Whether iOS can open the app. It needs a valid bundle ID and Team ID. */
 export function canIosOpen(app: IosAppFields): boolean {
   const { problems } = checkIosApp(app);
   if (findTeamIdWarning(app) !== undefined) return false;

@@ -20,10 +20,7 @@ import {
 } from "./find-link-problems.ts";
 import { findButtonKind } from "./page-buttons.ts";
 
-/**
- * Explains a saved or unsaved link to assistants: what visitors see, and what is wrong with the
- * link.
- */
+/** Explains a link to assistants: what visitors see, and what is wrong with the link. */
 
 const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),
@@ -82,10 +79,7 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   return { with_app: { action: "open_app", why }, without_app };
 }
 
-/**
- * Relies on the association files, which list every app but exclude the paths of links without
- * apps.
- */
+/** The association files list every app but exclude the paths of links without apps. */
 function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
   if (ios !== "none" || android !== "none") return ", but another app in the project may open it.";
   return ". Links without any app stay in the browser.";

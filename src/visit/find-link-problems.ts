@@ -29,10 +29,7 @@ export type ExplainedLink = {
   readonly faults: readonly FieldProblem[];
 };
 
-/**
- * Where the app's fields come from. `unknown` means that the link has an app that could not be
- * read.
- */
+/** Where the app's fields come from. `unknown`: the link has an app that could not be read. */
 type AppSource = "none" | "record" | "draft" | "unknown";
 
 export const systemNames = { ios: "iOS", android: "Android", desktop: "Desktop" } as const;

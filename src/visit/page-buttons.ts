@@ -25,7 +25,6 @@ export type VisitButton = {
 export type PageButtonOptions = {
   readonly platform: Platform;
   readonly apps: VisitedApps;
-  /** The visited URL. */
   readonly address: string;
   /** The same URL on the second host, if there is one. */
   readonly second_address?: string | undefined;

@@ -19,9 +19,7 @@ export function readPlatform(agent: string): Platform {
   return /Android/i.test(agent) ? "android" : "desktop";
 }
 
-/**
- * Returns the app whose in-app browser shows the page, if it is one that cannot open other apps.
- */
+/** Returns the app whose in-app browser shows the page, if that browser cannot open other apps. */
 export function readInAppBrowser(agent: string): string | undefined {
   return browsers.find(({ pattern }) => pattern.test(agent))?.name;
 }

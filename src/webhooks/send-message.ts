@@ -41,9 +41,7 @@ export function createSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(32)).toString("base64");
 }
 
-/**
- * Sends a message. Returns null if the receiver accepted it, or else the reason for the failure.
- */
+/** Sends a message. Returns null if the receiver accepted it, or the reason for the failure. */
 export async function sendMessage(
   message: WebhookMessage,
   receiver: Pick<WebhookTable, "url" | "secret">,
@@ -135,9 +133,7 @@ function findPublicFault(url: URL, addresses: readonly string[]): string | undef
   return isUsual ? undefined : "can't have a port below 1024 other than 443";
 }
 
-/**
- * Suggests a setting that fixes the fault, without a final period. Returns undefined if none does.
- */
+/** Suggests a setting that fixes the fault, without a final period. */
 export function findFix(fault: string | null): string | undefined {
   if (fault !== noPublicHost) return undefined;
   return `${nameNetwork}; for a public receiver, check its DNS record`;

@@ -105,10 +105,7 @@ type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform
   readonly isInstall: boolean;
 };
 
-/**
- * Counts an open or install. Neither is a click, because an installed app opens links without a
- * request to the link host.
- */
+/** Counts an open or install. Neither is a click, because the link host gets no request. */
 function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: AppStart): void {
   noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }

@@ -243,9 +243,7 @@ function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
 
-/**
- * For a desktop page, returns the store links and the QR code, unless the link has a desktop URL.
- */
+/** Returns the store links and the QR code for a desktop page without a desktop URL. */
 async function findPhoneWays(
   { link, apps }: PreviewSubject,
   options: VisitOptions & Pick<PageButtonOptions, "address">,
@@ -255,10 +253,7 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/**
- * Lists the page's buttons. A link that redirects gets a button here, because a preview never
- * redirects.
- */
+/** Lists the page's buttons. A preview never redirects, so it shows a button instead. */
 function listButtons(
   { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
@@ -369,7 +364,6 @@ function applyFields(
   return { body: fields.body ?? before?.body ?? "", css: fields.css ?? before?.css ?? "" };
 }
 
-/** Reports all problems of a template at once, with their positions. */
 async function requireValidTemplate(
   text: TemplateTexts,
   { runQueued, monotonic }: CheckTiming,
