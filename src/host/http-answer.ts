@@ -1,3 +1,4 @@
+/** A response of the link host. */
 export type HostAnswer = {
   readonly status: number;
   /** Alternating names and values, because Node sends such a list without copying it. */

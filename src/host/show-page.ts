@@ -13,6 +13,8 @@ import { makeAnswer, uncached, type HostAnswer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
+/** Shows the page of a link to visitors who are not redirected. */
+
 export type PageParts = {
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;

@@ -23,6 +23,8 @@ import { isStorable } from "../contract/text.ts";
 import { showName } from "../text/show-hidden.ts";
 import { keyParameter } from "./keys.ts";
 
+/** Parses query parameters: filters, sorting and pages of lists, and named parameters. */
+
 export type ReadQuery = {
   readonly list: RequestedList | null;
   /** The named parameters of an endpoint; null for a list. */

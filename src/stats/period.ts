@@ -1,6 +1,8 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import { day_ms, hour_ms } from "./visit.ts";
 
+/** Parses periods of time for statistics, and splits them into steps. */
+
 export type Period = {
   readonly from: number;
   /** The end, which is not part of the period. */

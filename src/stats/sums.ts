@@ -1,5 +1,6 @@
 import type { VisitEvent } from "./visit.ts";
 
+/** The number of visits of each kind. */
 export type Sum = Readonly<Record<VisitEvent, number>>;
 
 export const noVisits: Sum = { click: 0, open: 0, install: 0 };

@@ -24,6 +24,8 @@ import type {
 import { samples, sampleButtons } from "./sample-links.ts";
 import { templateForm, renderButtons } from "./store-buttons.ts";
 
+/** Checks a template, and reports its problems with their positions. */
+
 export type CheckTiming = { readonly runQueued: RunQueued; readonly monotonic: () => number };
 
 /** The maximum number of problems to list. One more entry counts the others. */

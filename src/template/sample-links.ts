@@ -1,5 +1,6 @@
 import type { PageButton, PageLink, PageSubject } from "./page-input.ts";
 
+/** The sample link that previews show by default. */
 export const sampleLink: PageLink = {
   url: "https://www.example.com/spring",
   path: "spring",

@@ -2,6 +2,7 @@ import { escapeText } from "../text/escape.ts";
 import type { PageButton } from "./page-input.ts";
 import { pageTexts, type PageTexts } from "./page-texts.ts";
 
+/** The language and style of the store buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;
   /** True to shorten an app's name, and to isolate it from the text direction around it. */
