@@ -138,7 +138,7 @@ type RatedVisit<One extends CandidateVisit> = {
   readonly alike: readonly MarkName[];
 };
 
-/** Rates a visit. Returns an empty list if it is from a different phone, or too little is known. */
+/** Rates a visit. Returns an empty list for a different phone, or if too little is known. */
 function rate<One extends CandidateVisit>(
   install: SeenPhone,
   visit: One,

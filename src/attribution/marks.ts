@@ -72,7 +72,7 @@ export function readInstance(fingerprint: Readonly<Record<string, unknown>>): st
     : undefined;
 }
 
-/** Reads the screen's size, without orientation: apps report how the phone is held. */
+/** Reads the screen's size, smaller side first, because only apps report the orientation. */
 function readScreen(fingerprint: Readonly<Record<string, unknown>>): Marks {
   const sides = [fingerprint["screen_width"], fingerprint["screen_height"]].map(readSize);
   const [small, large] = sides.toSorted((one, other) => one - other);

@@ -5,7 +5,6 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 
 export type CachedFile = {
   readonly type: string;
-  /** The value of the ETag header. */
   readonly etag: string;
   /** Returns undefined if the file does not exist. */
   readonly read: () => Promise<string | Uint8Array | undefined>;

@@ -16,7 +16,7 @@ type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 const mostTemplates = 100;
 
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
-  // By version id, because published versions never change.
+  // Cached by version id, because published versions never change.
   const compiled = createCache<CachedTemplate>(mostTemplates);
 
   /** Compiles a template, unless another request has done so in the meantime. */

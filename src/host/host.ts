@@ -135,8 +135,8 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // Without the app, the Open button leads to the second host. These visitors must be redirected,
-  // because they have already seen the preview page.
+  // On the second host are visitors whose Open button did not open the app. They have already seen
+  // the preview page, so they are redirected.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,

@@ -26,8 +26,8 @@ const browserPattern = /^(?:Mozilla|Opera)\//;
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
- * Words in the names of ordinary apps that isbot mistakes for bots. On phones, they are ignored.
- * Bots that imitate a phone have other words in their names too.
+ * Words in the names of ordinary apps that isbot mistakes for bots. They are ignored on phones,
+ * because bots that imitate a phone match other words too.
  */
 const misleadingWords = ["|", " News", "Feed"];
 

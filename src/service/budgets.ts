@@ -172,7 +172,7 @@ const longest_ms = Math.max(
   ...[...Object.values(keyBudgets), ...Object.values(addressBudgets)].map((one) => one.window_ms),
 );
 const dropEvery_ms = 60_000;
-/** How long no report is sent after a failed one. */
+/** The pause after a failed report. */
 const pause_ms = 1000;
 
 export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Clock): ReportWindow {

@@ -77,7 +77,7 @@ export async function findAddressedLink(
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
-/** Finds the project whose verified custom domain or subdomain this host is. */
+/** Finds the project with this verified custom domain or subdomain. */
 export async function findHostedProject(
   db: Db,
   { readLinkOrigin, secondOrigin }: Services,

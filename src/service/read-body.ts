@@ -256,7 +256,9 @@ function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   return Object.fromEntries(known.map(([name, field]) => [name, coerceFields(value[name], field)]));
 }
 
-/** Whether a value converts to a string without loss. Fractions and large numbers may not. */
+/**
+ * Whether a value converts to a string without loss. Fractions and large numbers may lose digits.
+ */
 function isExact(value: unknown): boolean {
   return typeof value === "boolean" || Number.isSafeInteger(value);
 }

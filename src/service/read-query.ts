@@ -45,9 +45,7 @@ export function readQuery(
   return { list: read?.list ?? null, named: schema ? readNamed(query, known) : null, ignored };
 }
 
-/**
- * Parses named parameters. Repeating one is an error, because only Waypost's endpoints have them.
- */
+/** Parses named parameters, which only Waypost's own endpoints have. Repeating one is an error. */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
     const [value, ...more] = query.getAll(name);

@@ -38,7 +38,7 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
   readonly isKept: boolean;
 };
 
-/** A group then accepts no more writers, because its first caller and other processes wait. */
+/** After this time, a group accepts no more writers, because others are waiting. */
 const longestGroup_ms = 8;
 /** After this time, a group pauses, so that other work of the process can run. */
 const longestSlice_ms = 2;

@@ -115,7 +115,7 @@ function startThread(path: string): ReaderThread {
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
   const workerData: ReaderStart = { path, unwanted };
-  // Without options of the process, such as `--import`, which must not apply to this thread.
+  // The process's options, such as `--import`, must not apply to this thread.
   const worker = new Worker(file, { workerData, execArgv: [] });
   // The thread keeps the process alive only while a caller waits.
   worker.unref();

@@ -171,8 +171,7 @@ const noSchema = "3F000";
 const readOnly = "25006";
 
 /**
- * Converts a permanent error about permissions to StoreUnusable, with advice. Returns other errors
- * unchanged, or as an outage.
+ * Converts a permission error to StoreUnusable, with advice. Returns most other errors unchanged.
  */
 export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });

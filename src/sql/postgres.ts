@@ -43,8 +43,8 @@ const patience_ms = 2_000;
 /** How often a write is retried if its connection is lost before the commit. */
 const mostBreaks = 5;
 /**
- * How long a write is retried after its first serialization failure. Not the number of retries is
- * limited, because one of two busy processes may fail much more often than the other.
+ * How long a write is retried after its first serialization failure. A limited number of retries
+ * would be unfair, because one of two busy processes may fail much more often.
  */
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;

@@ -232,7 +232,7 @@ export async function openLogSync(path: string): Promise<LogSync> {
 }
 
 const commitsApart = 50;
-/** 40 MB. */
+/** 40 MB, in pages of 4 kB. */
 const longestLog_pages = 10_000;
 
 /**

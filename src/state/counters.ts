@@ -147,7 +147,7 @@ function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: n
     .orderBy("at", "desc");
 }
 
-/** Returns when the next use is allowed. For a queued use, only earlier ones count. */
+/** Returns when the next use is allowed. For a queued use, only earlier queued uses count. */
 async function findFree(
   db: StateDb,
   line: UseLine,

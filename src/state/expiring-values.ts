@@ -61,7 +61,7 @@ type ValueKind = keyof ValueTypes;
  * the outbox under the same id.
  */
 export type Notice = {
-  /** The project, as in the history. */
+  /** The project, or a remote server's URL, as in the history. */
   readonly realm: string;
   readonly event: Extract<WebhookEvent, "job.finished" | "approval.waiting">;
   readonly subject: string;
@@ -183,7 +183,7 @@ export async function findValue<K extends ValueKind>(
     .select(["value", "expires_at"])
     .where((row) => row.and({ kind, key }))
     .where("expires_at", ">", now)
-    // A later expiry than a new value's was saved before a clock was set back.
+    // A value that expires later than a new one was saved before a clock was set back.
     .where("expires_at", "<=", now + lasts_ms[kind] + mostSkew_ms)
     .executeTakeFirst();
   if (row === undefined) return undefined;

@@ -77,7 +77,7 @@ export type History = {
   readonly count: (readers: Readers, filter: ChangeFilter) => Promise<number>;
   /** Finds the latest change that is not an undo and was not undone. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
-  /** Finds the latest change of a target that is not older than this. */
+  /** Finds a target's latest change within this time. */
   readonly findRecent: (
     realm: string,
     target: string,

@@ -29,9 +29,8 @@ export type JobRuns = {
   /** Lets a cancelled job run again. */
   readonly revive: (id: string) => Promise<void>;
   /**
-   * Marks a row as sent. Must be called before its request, so that the result is known to be
-   * missing if the process dies. Returns false if the request must not be sent, because the job was
-   * cancelled or another process runs it.
+   * Marks a row as sent, before its request. If the process then dies, the row's result is unknown.
+   * Returns false if nothing may be sent, because the job was cancelled or another process runs it.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
   /** Saves a row's result, unless another process now runs the job and checks the link itself. */
@@ -89,8 +88,8 @@ export function createJobRuns(
 }
 
 /**
- * Whether a process has the lease. A lease that ends later than a new one would was written before
- * a clock was set back.
+ * Whether a process has the lease. A lease that ends too late was written before a clock was set
+ * back.
  */
 export function isLeased(
   { runner, runs_until }: Pick<StoredJob, "runner" | "runs_until">,

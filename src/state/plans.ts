@@ -127,7 +127,7 @@ export type RowPage = {
 type WriteState = Sql<StateTables>["write"];
 
 const lasts_ms = 60 * 60_000;
-/** How long drafts are kept, which only processes that died leave behind. */
+/** How long drafts are kept. Only processes that died leave drafts behind. */
 const draftLasts_ms = 24 * lasts_ms;
 /** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;

@@ -215,7 +215,7 @@ export type BrowserPaths = {
  * short paths. New links never displace old ones from the list.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
-  // An index contains all columns of this query.
+  // A covering index serves this query.
   const links = await db
     .selectFrom("links")
     .select(["id", "path", "shortened_path"])

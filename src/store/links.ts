@@ -216,7 +216,7 @@ const selectAt = prepareQuery((db) =>
     .where("addresses.address", "=", ""),
 );
 
-/** A deleted link's row, without the columns that place it in its table. */
+/** A deleted link's row, without its project and row number. */
 export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
 
 /** Restores a link from the bin, with its paths. */

@@ -144,11 +144,13 @@ export const tables = {
   tallies: {
     project_id: text,
     links: number,
-    /** Increases with every write to links, apps or templates. Cached counts contain it. */
+    /** Increases with every write to links, apps or templates. Cache keys of counts include it. */
     generation: number,
     /** The last link id in the project's trigram index; null if the project has no index. */
     indexed_to: orNull(text),
-    /** Increases when clicks are stored. Cached counts with a filter by clicks contain it. */
+    /**
+     * Increases when clicks are stored. Cache keys of counts with a filter by clicks include it.
+     */
     clicked: number,
     /** The number of webhooks. If it is 0, writes need no query for webhooks. */
     webhooks: integer,
@@ -195,7 +197,7 @@ export const tables = {
     address: orNull(text),
     /** 1 for an IP address that many people share. */
     is_shared: flag,
-    /** The hash of all properties of the phone together, and of the IP address. */
+    /** One hash of the phone's properties and its IP address together. */
     whole: text,
     /** The hashes of single properties, as JSON. */
     marks: text,

@@ -316,7 +316,9 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** Sums visits by a property's value. The most common value is not stored, and gets the rest. */
+/**
+ * Sums visits by a property's value. The most common value is not stored: it gets the remainder.
+ */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,
@@ -334,7 +336,7 @@ export async function readByValue(
   return byValue;
 }
 
-/** Sums visits by link, for up to `most` links, by clicks in descending order. */
+/** Sums visits by link. Returns up to `most` links, most clicks first. */
 export async function readByLink(
   tenant: Tenant,
   { period, links }: VisitScope,

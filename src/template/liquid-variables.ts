@@ -48,7 +48,7 @@ function pick<Name extends string>(
 ): object {
   return Object.fromEntries(
     Object.keys(names).map((name) => {
-      // TypeScript types the names as strings.
+      // `Object.keys` returns strings, not names.
       const value = values[name as Name];
       return [name, value === null ? null : cut(value)];
     }),

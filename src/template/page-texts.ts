@@ -285,7 +285,7 @@ function readRange(range: string): { readonly tag: string; readonly quality: num
 /** The supported languages by lowercase tag, including older tags that some browsers send. */
 const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ...Object.keys(pageTexts).map(
-    // TypeScript types the keys as strings.
+    // `Object.keys` returns strings, not languages.
     (language) => [language.toLowerCase(), language as PageLanguage] as const,
   ),
   ["iw", "he"],

@@ -33,7 +33,7 @@ const patient = { isPatient: true };
 
 export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
-  /** The results of attempts. An event is given up when no more attempts follow. */
+  /** How many attempts succeeded and failed, and how many events were given up. */
   const counts = { delivered: 0, failed: 0, given_up: 0 };
   const running = new Set<Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;

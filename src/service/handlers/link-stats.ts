@@ -161,7 +161,7 @@ function listKeys(
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // Without its visits in this period, a link of the previous period must not be listed.
+  // If the list was cut, a link of the previous period may have unread visits in this period.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -273,7 +273,7 @@ const usualRows = 10;
 const mostRows = 100;
 /** The maximum number of rows for steps of time. */
 const mostSteps = 400;
-/** Longer periods are split by week instead of day, and by month instead of week. */
+/** By default, longer periods use weeks instead of days, and then months instead of weeks. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
