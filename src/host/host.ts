@@ -135,7 +135,7 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // On the second host are visitors whose Open button did not open the app. They have already seen
+  // Visitors reach the second host if the Open button did not open the app. They have already seen
   // the preview page, so they are redirected.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
