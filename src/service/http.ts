@@ -25,8 +25,8 @@ export type AnswerHttp = (
 const restOfBody_ms = 500;
 
 /**
- * Serves the API over Node's HTTP server without a web `Request` per call, because creating one
- * would take as long as the rest of the call.
+ * Serves the API over Node's HTTP server. Creating a web `Request` for each call would take as long
+ * as the rest of the call.
  */
 export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): AnswerHttp {
   const readKeyless = createKeylessReader(clock.monotonic);

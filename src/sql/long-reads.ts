@@ -106,8 +106,8 @@ type ReaderThread = {
 };
 
 /**
- * Starts the thread. It is never terminated and has no memory limit, because V8 would stop it
- * within a statement, and the packaged SQLite would then crash the process.
+ * Starts the thread. It is never terminated and has no memory limit. V8 would stop it within a
+ * statement, and the packaged SQLite would then crash the process.
  */
 function startThread(path: string): ReaderThread {
   const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
