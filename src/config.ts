@@ -19,14 +19,12 @@ type Settings = Readonly<z.output<typeof settingsSchema>>;
 type Secrets = Pick<Settings, SecretName | "database_url">;
 
 export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
-  /**
-   * Whether the folder differs from the default, so that commands shown to the user must name it.
-   */
+  /** Whether the data folder differs from the default, so that suggested commands must name it. */
   readonly isDataNamed: boolean;
-  /** The machine's time zone according to the environment, if set. */
+  /** The time zone from the environment variable, if set. */
   readonly machine_zone?: string | undefined;
   readonly secrets: Secrets;
-  /** The settings that were set, by flag and by variable. */
+  /** Which settings were given, by flag and by variable. */
   readonly given: {
     readonly flags: ReadonlySet<string>;
     readonly variables: ReadonlySet<string>;
@@ -35,7 +33,7 @@ export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
 
 type TextValues = Readonly<Record<string, string | undefined>>;
 
-/** A mistake of the caller: one line says what is wrong, and the exit code is 2. */
+/** A mistake by the user: the command prints one line and exits with code 2. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
@@ -76,14 +74,14 @@ function splitSecrets(values: Omit<Settings, "allow_http">) {
   const entries = Object.entries(values);
   const secrets = entries.filter(([name]) => secretNames.has(name));
   const rest = entries.filter(([name]) => !secretNames.has(name));
-  // Object.fromEntries loses which setting has which type.
+  // `Object.fromEntries` loses the type of each setting.
   return {
     secrets: Object.fromEntries(secrets) as Secrets,
     rest: Object.fromEntries(rest) as Omit<Settings, keyof Secrets | "allow_http">,
   };
 }
 
-/** The database's address may contain a password. */
+/** The database URL may contain a password. */
 const secretNames: ReadonlySet<string> = new Set([
   "database_url",
   ...Object.entries<Setting>(settings).flatMap(([name, { secret }]) => (secret ? [name] : [])),
@@ -91,7 +89,10 @@ const secretNames: ReadonlySet<string> = new Set([
 
 type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
 
-/** With `{subdomain}`, each project has its own host. Without it, there can be only one project. */
+/**
+ * With `{subdomain}`, each project has its own host. Without it, only one project's links can be
+ * served.
+ */
 function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSettings): void {
   if (link_origin === undefined) return;
   const flag = nameSetting(settings.link_origin);
@@ -115,7 +116,7 @@ function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSet
   );
 }
 
-/** Phones open an app only from a link on another host, so the two origins must differ. */
+/** Phones open an app only for a link on another host, so the two origins must differ. */
 function refuseSecondOrigin(
   second: string | undefined,
   first: string,
@@ -134,7 +135,7 @@ function refuseSecondOrigin(
   );
 }
 
-/** The database is only for Waypost's own server. */
+/** Only the embedded service uses the database. */
 function refuseDatabase(secrets: Secrets, base_url: string | undefined): void {
   const given = secrets.database_url ?? secrets.database_url_file;
   if (base_url === undefined || given === undefined) return;
@@ -142,7 +143,7 @@ function refuseDatabase(secrets: Secrets, base_url: string | undefined): void {
   throw new UsageFault(`${database} cannot be used with ${base}`);
 }
 
-/** Plain http shows the key to everyone on the network. */
+/** Plain HTTP reveals the key to everyone on the network. */
 function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: Secrets): void {
   const hasKey = api_key !== undefined || api_key_file !== undefined;
   if (base_url === undefined || !hasKey || !isOpenHttp(base_url)) return;
@@ -152,7 +153,7 @@ function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: 
   );
 }
 
-/** An operator who sets a PIN expects that people are asked for it. */
+/** An operator who sets a PIN expects users to be asked for it, which full mode never does. */
 function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   if (approval_pin_file === undefined || mode !== "full") return;
   throw new UsageFault(

@@ -1,6 +1,6 @@
 /**
- * The file that `waypost` starts. It checks the version of Node before it loads anything that an
- * older version cannot parse. So it imports nothing, and is built for much older versions.
+ * The file that `waypost` starts. It checks Node's version before loading anything that an older
+ * version cannot parse, so it imports nothing and is compiled for much older versions.
  */
 
 /** Set by the build, from package.json. */
@@ -19,7 +19,7 @@ if (isTooOld || !hasBuiltins) {
   );
   process.exitCode = 2;
 } else {
-  // Faster than an import, and the build can leave it as a file of its own.
+  // Faster than an import, and the build can keep the other file separate.
   const { createRequire } = process.getBuiltinModule("node:module");
   createRequire(import.meta.url)("./start.cjs").startProgram(process.argv, process.env);
 }

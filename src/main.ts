@@ -1,6 +1,6 @@
 import { runCommand } from "./commands/run-command.ts";
 
-/** The process: runs a command and exits with its code. */
+/** The entry point of the process: runs a command and exits with its code. */
 
 /** Set by the build, from package.json. */
 declare const WAYPOST_VERSION: string;
@@ -10,7 +10,7 @@ declare const keepCompiled: () => void;
 void runCommand(process.argv.slice(2), {
   env: process.env,
   program: process.argv[1] ?? "waypost",
-  // Opened only by commands that read it.
+  // A getter, because only some commands read stdin.
   get input() {
     return process.stdin;
   },
@@ -19,7 +19,9 @@ void runCommand(process.argv.slice(2), {
   keepCompiled,
 }).then((code) => (process.exitCode = code));
 
-/** Resolves at the first SIGTERM or SIGINT, to finish in order. A second one ends the process. */
+/**
+ * Resolves at the first SIGTERM or SIGINT, for an orderly shutdown. A second one ends the process.
+ */
 function waitForStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

@@ -20,9 +20,8 @@ import type { BinKind, TaskTable, Tenant } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
 import { journal, type Operator } from "./operator.ts";
 
-/** The bin of a project: lists and finds deleted links and apps, and empties the bin. */
+/** The bin of a project: lists, finds and restores deleted links and apps, and empties the bin. */
 
-/** A deleted link or app. */
 export type DeletedItem = Pick<BinEntry, "kind" | "id" | "deleted_at" | "until"> & {
   readonly name: string | null;
   /** A link's path, or an app's bundle ID or package name. */
@@ -35,7 +34,7 @@ export const binEndpoints = {
   android_app: contract.androidApps,
 } as const;
 
-/** The field that identifies an item of this kind. */
+/** Returns the field that identifies an item of this kind. */
 export function nameIdentifier(kind: BinKind): string {
   return findKind(binEndpoints[kind].index).key ?? "";
 }
@@ -46,7 +45,7 @@ type BinSearch = {
   /** Omitted for all kinds. */
   readonly kinds?: readonly BinKind[];
   readonly search?: string;
-  /** Where counting may stop; omitted to count everything. */
+  /** Counting stops here; omitted to count everything. */
   readonly mostCounted?: number;
 };
 
@@ -75,7 +74,7 @@ export async function listDeleted(
   return { items: entries.map(describeEntry), meta: { page, limit, count, last } };
 }
 
-/** How many of the latest deletions are searched. */
+/** The number of latest deletions that are searched. */
 const mostSearched = 10_000;
 const searchedAtOnce = 1000;
 
@@ -113,7 +112,7 @@ function readNames(kind: BinKind, row: JsonObject): Pick<DeletedItem, "name" | "
   };
 }
 
-/** Undefined if the item is no longer in the bin. */
+/** Returns undefined if the item is no longer in the bin. */
 export async function findDeleted(
   tenant: Tenant,
   kind: BinKind,
@@ -126,7 +125,7 @@ export async function findDeleted(
   return { name: name || identifier, row: deleted.row };
 }
 
-/** Permanently deletes what was in the bin at the time `upTo`. */
+/** Permanently deletes items that were in the bin at the time `upTo`. */
 export async function emptyProjectBin(
   operator: Operator,
   project_id: string,
@@ -142,7 +141,7 @@ export async function emptyProjectBin(
   );
 }
 
-/** If attaching an app to its links takes longer, the next start of `serve` continues. */
+/** If reattaching an app to its links takes longer, the next start of `serve` continues. */
 const longestTask_ms = 60_000;
 
 type RestoredEntry = {
@@ -151,7 +150,7 @@ type RestoredEntry = {
   readonly task?: TaskTable | undefined;
 };
 
-/** Restores the entry with this id, of any kind. Throws if the bin does not have it. */
+/** Restores the item with this id, of any kind. Throws if it is not in the bin. */
 export async function restoreFromBin(
   operator: Operator,
   project: StoredProject,

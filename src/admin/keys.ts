@@ -11,9 +11,9 @@ import { create, remove, type AdminAct, type AdminFact, type Operator } from "./
 export type { ClientKey, IssuedClientKey, IssuedKey };
 
 export type ListedKey = Key & {
-  /** Whether the person signed in with this key. */
+  /** Whether the user signed in with this key. */
   readonly is_own: boolean;
-  /** Whether commands and assistants on this machine use it. */
+  /** Whether commands and assistants on this machine use this key. */
   readonly is_kept: boolean;
 };
 
@@ -23,7 +23,7 @@ type ApiKeyRequest = {
   readonly role: Role;
   /** An empty list grants everything that the role allows. */
   readonly scopes: readonly Scope[];
-  /** A text that identifies the form; omitted in the CLI. */
+  /** Identifies the form, so that submitting it twice creates one key; omitted in the CLI. */
   readonly once?: string;
 };
 
@@ -42,7 +42,7 @@ export function createKey(operator: Operator, request: ApiKeyRequest): Promise<I
 
 type ClientKeyRequest = { readonly project_id: string; readonly once?: string };
 
-/** Needs no PIN, because everyone with the app can read its client key. */
+/** Requires no PIN, because everyone with the app can read its client key anyway. */
 export function createClientKey(
   operator: Operator,
   { project_id, once }: ClientKeyRequest,
@@ -101,7 +101,7 @@ export function keyNotFound(): Problem {
 }
 
 /**
- * The history never contains a key, only what the key may do. A client key has no role or scopes.
+ * The history records only what a key may do, never the key. A client key has no role or scopes.
  */
 const clientRecord = { role: "client" };
 
@@ -130,10 +130,7 @@ async function listFacts({ store, person }: Operator, key: Key): Promise<readonl
   ];
 }
 
-/**
- * Only an owner's key with all scopes can create keys. It can already do everything in its project,
- * so a new key cannot do more.
- */
+/** Only an owner's key with all scopes can create keys, so a new key never has more permissions. */
 export function canMakeKeys({ role, scopes }: Pick<Key, "role" | "scopes">): boolean {
   return role === "owner" && scopes.length === 0;
 }

@@ -14,28 +14,28 @@ import type { Db } from "../store/tables.ts";
 export type Operator = IdSources &
   Pick<ChangeAuthor, "key_print" | "client"> & {
     readonly store: Store;
-    /** Changes that belong to no project are recorded under this origin. */
+    /** The history's realm for changes that belong to no project. */
     readonly origin: string;
     readonly openHistory: () => Promise<History>;
     readonly report: (error: unknown) => unknown;
-    /** Undefined in the CLI, where typing the command is the approval. */
+    /** Undefined in the CLI, where running the command is the approval. */
     readonly person?: SignedInPerson;
   };
 
-/** The person in the console, identified by the key of the sign-in. */
+/** A console user, identified by the key of the sign-in. */
 type SignedInPerson = {
   readonly key_id: string | undefined;
-  /** The key that commands and assistants on this machine use. */
+  /** Finds the id of the key that commands and assistants on this machine use. */
   readonly findKeptKey: () => Promise<string | undefined>;
   readonly timeZone: TimeZone | undefined;
   readonly hasPin: () => Promise<boolean>;
-  /** Throws unless the person approves. */
+  /** Throws unless the user approves. */
   readonly approve: (request: AdminRequest) => Promise<void>;
-  /** Throws if the key no longer has the right. Runs in the transaction of the write. */
+  /** Throws if the key has lost the permission. Runs in the transaction of the write. */
   readonly recheck: (db: Db) => Promise<void>;
 };
 
-/** What a person must approve before something is created or deleted. */
+/** What the user must approve before a record is created or deleted. */
 type AdminRequest = {
   readonly tool: string;
   readonly args: JsonObject;
@@ -57,33 +57,33 @@ export type AdminFact = {
   readonly warnings?: readonly string[];
 };
 
-/** An action as the history lists it. */
+/** An action, as the history lists it. */
 export type AdminAct = {
-  /** The words of the equivalent command. */
+  /** The equivalent command, such as `bin empty`. */
   readonly tool: string;
   /** A project's id, or the operator's origin. */
   readonly realm: string;
   readonly kind: string;
   readonly name: string | null;
-  /** How to reverse the action, if it cannot be undone. */
+  /** How to reverse the action, if undo does not support it. */
   readonly note?: string;
 };
 
 type CreateRequest<Made> = {
   readonly act: AdminAct;
-  /** Set for a form, so that sending it twice creates only one thing. */
+  /** Set for a form, so that submitting it twice creates only one record. */
   readonly once?: OnceForm | undefined;
-  /** The approval that is required if the operator has set a PIN. Omitted if none is needed. */
+  /** Asks for approval if the operator has set a PIN. Omitted if no approval is needed. */
   readonly question?: { readonly args: JsonObject; readonly preview: AdminPreview };
   readonly make: (db: Db, id: string | undefined) => Promise<Made>;
-  /** The data for the history. */
+  /** The created record, for the history. */
   readonly record: JsonObject;
 };
 
 type OnceForm = {
   /** Distinguishes the form from all other forms of the same key. */
   readonly form: readonly string[];
-  /** The error for a repeated form, because secrets are shown only once. */
+  /** The error for a repeated submit, which cannot return the secret again. */
   readonly madeBefore: string;
 };
 
@@ -115,16 +115,16 @@ export async function create<Made extends { readonly id: string }>(
 type Removal = {
   readonly act: AdminAct;
   readonly id: string;
-  /** The data for the history. */
+  /** The deleted record, for the history. */
   readonly record: JsonObject;
   readonly preview: () => Promise<AdminPreview> | AdminPreview;
-  /** Returns false if the target no longer exists. */
+  /** Returns false if the record no longer exists. */
   readonly remove: (db: Db) => Promise<boolean>;
-  /** The error if the target no longer exists. */
+  /** The error if the record no longer exists. */
   readonly missing: () => Error;
 };
 
-/** Permanently removes something after a person has approved. */
+/** Permanently removes a record after the user has approved. */
 export async function remove(operator: Operator, removal: Removal): Promise<void> {
   const { act, id, record, missing } = removal;
   const { person } = operator;
@@ -153,7 +153,7 @@ function write<Result>(
   });
 }
 
-/** The same form of the same key always gets the same id, and other forms never get it. */
+/** Derives the same id whenever a key submits the same form, and another id for any other form. */
 function deriveId(words: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(words)).digest().subarray(0, 16);
   // A UUID of version 8 may have any content (RFC 9562).
@@ -167,8 +167,8 @@ type JournalEntry = AdminAct & {
   /** Null if the id is not known in advance. */
   readonly id: string | null;
   /**
-   * Whether this restores from the bin. Then the deletion is marked as undone, if it was the
-   * target's last change.
+   * Whether the action restores from the bin. If deleting was the record's last change, that change
+   * is then marked as undone.
    */
   readonly isRestore?: boolean;
 };
@@ -180,7 +180,7 @@ type JournalResult = Pick<Effect, "before" | "after"> & {
 
 type Recorder = Pick<Operator, "openHistory" | "report" | "key_print" | "client">;
 
-/** Writes the row in the history before the action, so that the history contains every action. */
+/** Writes the history row before the action, so that no action is missing from the history. */
 export async function journal<Result>(
   { openHistory, report, key_print, client }: Recorder,
   { id, name, isRestore = false, ...act }: JournalEntry,
@@ -193,12 +193,11 @@ export async function journal<Result>(
   const writer = { key_print, client };
   const change = await history.begin({ ...writer, ...act, undoes, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
-    // A failed transaction changed nothing. If its outcome is unknown, the row stays, marked as
-    // unknown.
+    // A failed transaction changed nothing. If the outcome is unknown, the row stays and says so.
     if (!mayBeDone(error)) await history.drop(change).catch(report);
     throw error;
   });
-  // The action succeeded. If this write fails, its row stays with an unknown result.
+  // The action succeeded. If this write fails, the row stays with an unknown outcome.
   await history.note(change, describeEnd(change, describe(result))).catch(report);
   return result;
 }
@@ -214,7 +213,7 @@ async function findDeletion(
   return isDeletion ? last.id : undefined;
 }
 
-/** Whether the action may have happened, according to the error. */
+/** Whether the action may have run despite the error. */
 function mayBeDone(error: unknown): boolean {
   if (error instanceof CallFailure) return error.facts.effect !== "none";
   if (error instanceof Problem) return readOutageCode(error) === "outcome_unknown";
@@ -235,7 +234,7 @@ function describeEnd(
   };
 }
 
-/** The fields that differ between two records, before and after. */
+/** Returns the fields that differ, before and after. */
 export function compareRecords(
   before: JsonObject,
   after: JsonObject,

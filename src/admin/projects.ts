@@ -74,7 +74,7 @@ const described = {
     "with waypost projects update.",
 } as const;
 
-/** Suspension is the only setting that makes existing links fail, so only it needs approval. */
+/** Suspension is the only setting that disables existing links, so only this one needs approval. */
 async function approveSuspension(
   { person }: Operator,
   { id, name, subdomain, links_count }: StoredProject,
@@ -100,11 +100,11 @@ async function approveSuspension(
 
 type TextSetting = "plan" | "max_links" | "destinations" | "home_url" | "not_found_url";
 
-/** Settings as a person enters them: texts and switches. */
+/** Settings as a person enters them: strings and booleans. */
 export type TypedSettings = Partial<Readonly<Record<TextSetting, string>>> &
   Partial<Omit<ProjectSettings, TextSetting>>;
 
-/** An empty address removes the setting. */
+/** An empty URL removes the setting. */
 export function readProjectSettings(typed: TypedSettings): {
   readonly settings: Partial<ProjectSettings>;
   readonly faults: readonly { readonly field: string; readonly fault: string }[];

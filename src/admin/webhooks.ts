@@ -24,13 +24,13 @@ export type NewWebhook = Pick<Webhook, "id" | "project_id" | "url" | "events"> &
   readonly secret: string;
 };
 
-/** A webhook with the fix for its last failure, if known. */
+/** A webhook, and how to fix its last failure, if known. */
 export type ListedWebhook = Webhook & { readonly fix: string | undefined };
 
 export type DeadEvent = Awaited<ReturnType<typeof listDead>>[number];
 
 type WebhookRequest = Pick<Webhook, "project_id" | "url" | "events"> & {
-  /** A text that identifies the form; omitted in the CLI. */
+  /** Identifies the form, so that submitting it twice creates one webhook; omitted in the CLI. */
   readonly once?: string;
 };
 
@@ -56,7 +56,7 @@ const madeBefore =
   "This form has already created a webhook, whose secret was shown once. " +
   "If you do not have the secret, revoke the webhook and create another one.";
 
-/** Throws if the project already has the maximum. */
+/** Throws if the project already has the maximum number of webhooks. */
 export async function makeWebhook(
   db: Db,
   sources: IdSources,
@@ -107,7 +107,7 @@ function describeAct(tool: "webhooks create" | "webhooks revoke", realm: string)
   return { tool, realm, kind: "webhook", name: null, note };
 }
 
-/** Never includes the whole address, which may contain a secret. */
+/** Omits the full URL, which may contain a secret. */
 function describeReceiver({ url, events }: Pick<Webhook, "url" | "events">) {
   return { host: new URL(url).host, events };
 }
@@ -130,7 +130,7 @@ export type WebhookTest = {
 
 type TestOptions = Omit<Parameters<typeof sendMessage>[2], "reach"> & {
   readonly setAlarm: SetAlarm;
-  /** Networks that the operator allows. */
+  /** The private networks in which the operator allows receivers. */
   readonly networks: Parameters<typeof reachReceivers>[0];
 };
 
@@ -152,7 +152,7 @@ export async function testWebhook(
   return { delivered: fault === null, fault, ...(next !== undefined && { next }) };
 }
 
-/** Undefined if one of the names is not an event. */
+/** Returns undefined if one of the names is not an event. */
 export function readEventNames(names: readonly string[]): readonly WebhookEvent[] | undefined {
   const known = webhookEvents.filter((event) => names.includes(event));
   return names.every((name) => known.some((event) => event === name)) ? known : undefined;

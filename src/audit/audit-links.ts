@@ -40,13 +40,13 @@ type LinkAudit = {
 export type AuditResult = {
   readonly findings: readonly AuditFinding[];
   readonly checked: number;
-  /** The number of links that could not be checked, because a required field could not be read. */
+  /** The number of links that could not be checked, because a required field was unreadable. */
   readonly unjudged: number;
 };
 
 type AuditOptions = {
   readonly apps: AuditedApps;
-  /** The project's link host, if it is known. */
+  /** The project's link host, if known. */
   readonly linkHost: string | undefined;
   readonly visits: AuditedVisits;
   readonly window: AuditWindow;
@@ -133,7 +133,7 @@ const nowhere: readonly LinkFault[] = [
   "no_desktop_destination",
 ];
 
-/** Problems that are reported once per app instead of for every link. */
+/** Problems that are reported once per app instead of once per link. */
 const faultsOfApps: ReadonlySet<LinkFault> = new Set([
   "app_invalid",
   "app_unknown",
@@ -151,7 +151,7 @@ type AuditedApps = {
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 
-/** Checks each app by means of a sample link that opens it. */
+/** Checks each app with a sample link that opens it. */
 function listAppFaults(
   { ios, android }: AuditedApps,
   visits: AuditedVisits,
@@ -188,11 +188,11 @@ const appFields = {
 const sampleUrl = "https://destination.example";
 
 /**
- * Finds links with the same name, destinations and apps. Links with different names are probably
- * intentional, to count the visits of each channel.
+ * Finds links with the same name, destinations and apps. Different names are probably intentional,
+ * to count the visits per channel.
  */
 function createDuplicateSearch(): AuditSearch {
-  /** The ids of links that share a key. */
+  /** The ids of links by what they have in common. */
   const sets = new Map<string, string[]>();
   return {
     add: (link) => {
@@ -226,8 +226,8 @@ const destinationFields = [
 ] as const satisfies readonly (keyof ReadLink)[];
 
 /**
- * Finds links that redirect in a loop, directly or through other links, and links that redirect
- * into a loop. Only links that redirect within the project are stored.
+ * Finds links in redirect loops, and links that redirect into one. Stores only links that redirect
+ * within the project.
  */
 function createLoopSearch(linkHost: string | undefined): AuditSearch {
   const candidates: RedirectingLink[] = [];
@@ -249,7 +249,7 @@ function createLoopSearch(linkHost: string | undefined): AuditSearch {
 
 const platforms = ["ios", "android", "desktop"] as const satisfies readonly Platform[];
 
-/** A link that redirects to another link of the project, or to itself. */
+/** A link that redirects to a link of the same project, or to itself. */
 type RedirectingLink = {
   readonly id: string;
   readonly paths: readonly string[];
@@ -267,7 +267,7 @@ function readNext(
   return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
 }
 
-/** Follows each link only once, because many links share parts of their redirects. */
+/** Follows each link only once, because links share parts of their redirect chains. */
 function findLoopingLinks(
   links: readonly RedirectingLink[],
   place: number,

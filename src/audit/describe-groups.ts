@@ -10,22 +10,22 @@ export type FindingGroup = {
   readonly field?: string;
   readonly count: number;
   readonly message: string;
-  /** Filters that select exactly these links. */
+  /** Filters that match exactly these links. */
   readonly filters?: readonly FilterInput[];
   readonly ids: readonly string[];
   readonly fix?: Fix;
 };
 
-/** The tool call for a fix. It changes nothing until a person approves it. */
+/** The tool call that fixes the links. A person must approve it first. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
-/** A fix, and how many links it changes. */
+/** A fix, and the number of links that it changes. */
 type CoveringFix = Fix & { readonly covers: number };
 
-/** A finding, and the filters that selected the audited links. */
+/** A finding, and the filters of the audit. */
 type FilteredFinding = AuditFinding & {
   readonly among: readonly FilterInput[];
-  /** Whether the server supports the filters that only Waypost has. */
+  /** Whether the server supports Waypost's own filters, which the API lacks. */
   readonly hasOwnFilters: boolean;
 };
 
@@ -153,7 +153,7 @@ const kinds: Readonly<Record<FindingCode, FindingKind>> = {
 
 const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: true } as const;
 
-/** Assistants may make mistakes when they copy longer texts. */
+/** Assistants may make mistakes when they copy longer text. */
 const mostCharacters = 1800;
 
 /** Fixes only the first links, because each name needs its own new value. */
@@ -167,7 +167,7 @@ function planNames({ first }: FilteredFinding): CoveringFix | undefined {
 
 /**
  * Plans one change for all links. If the finding lists only some of them, the filter `wider`
- * selects all, and possibly links that are already correct.
+ * matches all, and possibly also links that need no fix.
  */
 function planChanges(
   finding: FilteredFinding,
@@ -179,7 +179,7 @@ function planChanges(
 }
 
 /**
- * Fixes http URLs in a field. If the finding lists only some links, a filter on `http://` selects
+ * Fixes http URLs in a field. If the finding lists only some links, a filter for `http://` matches
  * all.
  */
 function planHttps(finding: FilteredFinding): CoveringFix | undefined {
@@ -194,7 +194,7 @@ function planHttps(finding: FilteredFinding): CoveringFix | undefined {
 
 type SelectedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
 
-/** Selects the links by their paths, or by `wider` if the finding lists only some of them. */
+/** Selects the links by path, or by `wider` if the finding lists only some of them. */
 function selectLinks(
   { first, count, among }: FilteredFinding,
   wider: FilterInput | undefined,

@@ -2,7 +2,9 @@ import type { ReadLink } from "../contract/links.ts";
 import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
-/** Collects the findings of an audit. Counts every finding, but keeps only the requested ids. */
+/**
+ * Collects the findings of an audit. Counts all links, but keeps only the requested page of ids.
+ */
 
 export type FindingCode =
   LinkFault | "no_destination" | "deleted_app" | "hidden_characters" | "duplicate";
@@ -12,11 +14,10 @@ export type AuditFinding = {
   /** The affected field, if this kind of finding can affect several fields. */
   readonly field: string | undefined;
   readonly count: number;
-  /** The ids of links or of apps. */
+  /** The ids of links or apps. */
   readonly ids: readonly string[];
   /** The first few links, for a plan that fixes them. */
   readonly first: readonly ReadLink[];
-  /** More details for the message. */
   readonly detail: Detail;
 };
 
@@ -43,7 +44,7 @@ export type AuditProblem = {
   readonly detail?: Detail;
 };
 
-/** A search that needs to compare several links. */
+/** A search that compares several links. */
 export type AuditSearch = {
   readonly add: (link: ReadLink, apps: VisitedApps) => void;
   readonly list: () => readonly AuditProblem[];

@@ -28,20 +28,20 @@ export type Setting = {
   readonly title: string;
   readonly group: (typeof settingGroups)[number];
   readonly variable: `WAYPOST_${string}`;
-  /** Omitted for secrets, because other users of the machine can read a command's flags. */
+  /** Omitted for secrets, because other users of the machine can see a command's flags. */
   readonly flag?: string;
   /** The placeholder for a value, such as `URL`. */
   readonly value: string;
   readonly default?: string;
-  /** What happens if it is unset and has no default value, in words. */
+  /** What happens if the setting is unset and has no default value. */
   readonly unset?: string;
-  /** Whether the console shows only that it is set. */
+  /** Whether the console hides the value, and shows only whether it is set. */
   readonly secret?: true;
-  /** Full sentences. The CLI shows them without backticks. */
+  /** In full sentences. The CLI shows them without backticks. */
   readonly help: string;
-  /** More sentences for the reference, in Markdown. */
+  /** More sentences for the reference page, in Markdown. */
   readonly docs?: string;
-  /** The messages of the schema follow the name of the setting: "must be on or off". */
+  /** Its error messages follow the name of the setting: "must be on or off". */
   readonly schema: z.ZodType;
 };
 
@@ -72,7 +72,10 @@ function readAs<Value>(read: (text: string) => Value | undefined, message: strin
   });
 }
 
-/** Rejects user names and passwords, because they would be sent with every request and shown. */
+/**
+ * Rejects a user name and password in the URL, because they would be sent with every request and
+ * shown.
+ */
 const plainText = z.string().refine((text) => !hasLogin(text), {
   error: "must not contain a user name or password",
   abort: true,
@@ -95,7 +98,7 @@ const secretText = z
   .transform((text) => text.trim() || undefined)
   .optional();
 
-/** Excludes paths at which Waypost serves other parts. */
+/** Excludes paths that other parts of Waypost use. */
 const consolePath = /^(?!\/(?:api|approve|mcp|preview|sign-in)(?:\/|$))(?:\/[\w~-][\w.~-]*)*\/?$/;
 
 const consolePathRule =

@@ -42,13 +42,13 @@ type HostQuery = Pick<DomainCheck, "known" | "call" | "signal" | "mayRead">;
 type ListedHosts =
   { readonly origins: readonly [string, ...string[]] } | { readonly refused: CheckRefusal };
 
-/** The hosts of the key, starting with the one that the project's links use. */
+/** Lists the hosts of the key, starting with the one that the project's links use. */
 export async function listOwnHosts({ known, ...access }: HostQuery): Promise<ListedHosts> {
   const [first, ...others] = await listOwnOrigins(known, access);
   return first === undefined ? { refused: explainNone(known) } : { origins: [first, ...others] };
 }
 
-/** Chooses the host to check. By default, it is the one that the project's links use. */
+/** Chooses the host to check. Defaults to the host of the project's links. */
 export async function chooseHost(
   requested: string | undefined,
   query: HostQuery,
@@ -68,8 +68,7 @@ export async function chooseHost(
 }
 
 export async function checkOwnHost(origin: string, check: DomainCheck): Promise<DomainReport> {
-  // A remote server does not return the properties of its keys, so a key with properties is our
-  // own.
+  // A remote server does not describe its keys, so a key with known facts belongs to this service.
   const isOwn = check.known.facts !== undefined;
   const expected = await readProjectFiles({ ...check, isOwn });
   return checkHost({ ...check, origin, expected, signal: toSignal(check.signal) });
@@ -102,8 +101,8 @@ function nameHost(origin: string): string {
 const { projects } = contract;
 
 /**
- * The hosts that may be checked, starting with the project's main host. For a master key, these are
- * the verified domains of all projects. No other host gets a request.
+ * Lists the hosts that may be checked, starting with the project's main host. For a master key,
+ * these are the verified domains of all projects. Other hosts never get a request.
  */
 async function listOwnOrigins(
   known: Pick<KnownKey, "linkHost" | "otherLinkHosts">,
@@ -151,7 +150,7 @@ function findOwnOrigin(requested: string, origins: readonly string[]): string | 
   });
 }
 
-/** Host names are shorter, and longer texts are slow to parse. */
+/** Valid host names are shorter, and longer text is slow to parse. */
 const mostCharacters = 300;
 
 /** Accepts Unicode, a final dot and an origin, but nothing after the host. */
@@ -165,7 +164,7 @@ function readHost(text: string): URL | undefined {
 }
 
 export type HostCheck = {
-  /** The origin of the links. Association files are always requested over https. */
+  /** The origin of the links. Association files are always requested over HTTPS. */
   readonly origin: string;
   readonly expected: ExpectedFiles;
   readonly fetchFile: FetchFile;
@@ -175,7 +174,7 @@ export type HostCheck = {
 
 /**
  * Checks a link host as phones see it: its two association files, as Apple and Google request them,
- * and the copies that Apple and Google have cached.
+ * and the copies in Apple's and Google's caches.
  */
 export async function checkHost(check: HostCheck): Promise<DomainReport> {
   const { hostname, host } = new URL(check.origin);
@@ -251,7 +250,7 @@ async function readFile(
   const path = associationPaths[system];
   const fetched = await requestFile({ hostname, path, agent: systems[system].agent }, check);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
-  // A second request shows whether only the user agent of Apple or Google is refused.
+  // A second request shows whether only the user agent of Apple or Google is rejected.
   const isRefused = fetched.status >= 400;
   const again = isRefused
     ? await requestFile({ hostname, path, agent: ownAgent }, check)

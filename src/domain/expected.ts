@@ -25,12 +25,12 @@ import {
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import type { ExpectedFile } from "./judge-answer.ts";
 
-/** The expected content of the association files, as far as the key can read the apps and links. */
+/** The expected content of the association files, as far as the key may read the apps and links. */
 export type ExpectedFiles = {
   readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
-  /** Problems of the project itself. */
+  /** Problems with the project itself. */
   readonly findings: readonly DomainFinding[];
-  /** False if the project certainly has no app of this system. */
+  /** False if the project certainly has no app on this platform. */
   readonly hasApps: (system: AssociationSystem) => boolean;
 };
 
@@ -63,7 +63,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<ExpectedF
   };
   const hasApps = (system: AssociationSystem) => named[system]?.fit.length !== 0;
   const withApps = bothSystems.filter(hasApps);
-  // If the apps cannot be read, all paths are assumed to fit.
+  // If the apps cannot be read, assumes that all paths fit.
   const listed = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
   return {
     files,
@@ -85,7 +85,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<ExpectedF
 
 const bothSystems = ["ios", "android"] as const;
 
-/** Undefined if not all apps could be read. */
+/** Returns undefined if not all apps could be read. */
 async function readRows(
   member: AppMember,
   { call, signal, mayRead }: ProjectAccess,
@@ -181,17 +181,16 @@ function describeUnfit(
   ];
 }
 
-/** Links without an app. */
 type BrowserLinks = {
   /** The paths that the files should list. */
   readonly paths: readonly string[];
-  /** Whether `paths` contains every path of these links. */
+  /** Whether `paths` contains every path of links without an app. */
   readonly areAll: boolean;
   readonly count: number;
 };
 
 /**
- * Reports apps that the file has no room for. `names` contains all verifiable apps in the order of
+ * Reports apps that do not fit into the file. `names` contains all verifiable apps in the order of
  * the file.
  */
 function describeAppsLeftOut(
@@ -211,10 +210,10 @@ function describeAppsLeftOut(
 
 const most_KB = mostFile_bytes / 1024;
 
-/** How many paths each system's file lists. */
+/** The number of paths in each platform's file. */
 type ListedPathCounts = readonly (readonly [AssociationSystem, number])[];
 
-/** Reports paths of links without an app that the files have no room for. */
+/** Reports the paths of links without an app that do not fit into the files. */
 function describePathsLeftOut(
   { paths, areAll, count }: BrowserLinks,
   listed: ListedPathCounts,
@@ -231,7 +230,7 @@ function describePathsLeftOut(
   return [describe("warning", "browser_links_left_out", message, fix)];
 }
 
-/** One number if both systems agree, otherwise one number for each. */
+/** Returns one number if both platforms agree, otherwise one for each. */
 function describeCounts(listed: ListedPathCounts): string {
   const counts = new Set(listed.map(([, count]) => count));
   if (counts.size === 1) return [...counts].join("");

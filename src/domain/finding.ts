@@ -3,7 +3,7 @@ import { quote } from "../text/show-hidden.ts";
 
 /** The findings of a domain check: what keeps apps from opening, each with its fix. */
 
-/** With an error, some or all apps do not open. A warning may become an error. */
+/** An error keeps some or all apps from opening. A warning may become an error. */
 export type Severity = "error" | "warning" | "info";
 
 export type DomainFinding = {
@@ -15,7 +15,6 @@ export type DomainFinding = {
 
 export type DomainReport = {
   readonly host: string;
-  /** Whether there are no errors. */
   readonly ok: boolean;
   readonly findings: readonly DomainFinding[];
 };

@@ -171,8 +171,7 @@ function readContent(system: AssociationSystem, answer: FileAnswer): JudgedAnswe
 }
 
 /**
- * The copy of a host's file that Apple or Google has cached. Phones read this copy instead of the
- * host's own file.
+ * A host's file in Apple's or Google's cache. Phones read this copy instead of the host's own file.
  */
 type CachedCopy = {
   readonly fetched: FetchedFile;
@@ -242,7 +241,10 @@ export function judgeGoogleCache({
   return missing.length > 0 || isOther ? [describeStale("android", missing)] : [];
 }
 
-/** The file that should be cached. For a remote server, this is the file that it serves. */
+/**
+ * Returns the file that should be in the cache. For a remote server, this is the file that the host
+ * serves.
+ */
 function findCurrent(
   system: AssociationSystem,
   served: unknown,
@@ -287,9 +289,8 @@ function readJson({ body, isCut }: FileAnswer): unknown {
 }
 
 export type ExpectedFile = {
-  /** The file as Waypost writes it. */
   readonly text: string;
-  /** Whether the host must serve exactly this file. A remote server may write it differently. */
+  /** Whether the host must serve exactly this file. A remote server may format it differently. */
   readonly isWhole: boolean;
 };
 
@@ -376,11 +377,11 @@ function listMissing(all: ReadonlySet<string>, others: ReadonlySet<string>): rea
 type NamedApps = {
   /** App IDs on iOS; on Android, each package with each of its fingerprints. */
   readonly apps: ReadonlySet<string>;
-  /** App Clips; Android has none. */
+  /** App Clips, which only iOS has. */
   readonly clips: ReadonlySet<string>;
 };
 
-/** Undefined if the content is not an association file. */
+/** Returns undefined if the content is not an association file. */
 function readNamedApps(system: AssociationSystem, content: unknown): NamedApps | undefined {
   return system === "ios" ? readIosFile(content) : readAndroidFile(content);
 }
@@ -427,7 +428,7 @@ function readAndroidFile(content: unknown): NamedApps | undefined {
   return { apps: new Set(apps), clips: new Set() };
 }
 
-/** Google's response about the statements that it has read from a site. */
+/** Google's response with the statements that it has read from a site. */
 const statements = z.looseObject({
   statements: z
     .array(

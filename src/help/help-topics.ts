@@ -11,7 +11,7 @@ export const docsFolder = new URL(
   import.meta.url,
 );
 
-/** `name` is the file's, such as `getting-started` or `reference/tools`. */
+/** `name` is the file's path without extension, such as `getting-started` or `reference/tools`. */
 export type HelpTopic = { readonly name: string; readonly title: string };
 
 /** Empty if the program was copied without its pages. */
@@ -20,19 +20,19 @@ export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
-/** Reads the OpenAPI document of the REST API, which the build creates from the contract. */
+/** Reads the OpenAPI document of the REST API, which the build generates from the contract. */
 export function readApiDescription(): Promise<string> {
   return readFile(new URL("../openapi.json", docsFolder), "utf8");
 }
 
-/** The text for assistants that visit the server's root. */
+/** Reads the text for assistants that visit the server's root (llms.txt). */
 export function readLlmsText(): Promise<string> {
   return readFile(new URL("llms.txt", docsFolder), "utf8");
 }
 
 /**
  * Finds a topic by name, by a part of it (`tools` for `reference/tools`), or by a word that only
- * one name or title contains. Undefined if there is no such topic.
+ * one name or title contains. Returns undefined if no topic matches.
  */
 export async function readHelpTopic(
   name: string,

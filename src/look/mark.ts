@@ -9,7 +9,7 @@ export const mark =
   '<svg class="mark" viewBox="0 0 16 16" aria-hidden="true">' +
   `<rect width="16" height="16" rx="4"/><path d="${flag}"/></svg>`;
 
-/** The icon of a page, as a data: address that needs no request. */
+/** The favicon, as a data: URL that needs no request. */
 export const icon =
   "data:image/svg+xml,%3Csvg xmlns='http:%2F%2Fwww.w3.org%2F2000%2Fsvg' viewBox='0 0 16 16'%3E" +
   `%3Crect width='16' height='16' rx='4' fill='${colours.brand[0].replace("#", "%23")}'/%3E` +

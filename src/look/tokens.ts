@@ -1,8 +1,6 @@
-/**
- * The design tokens of all our pages: colors, font sizes, spacing and corners, each defined once.
- */
+/** The design tokens of all pages: colors, font sizes, spacing and corners, each defined once. */
 
-/** Each color has one value for light mode and one for dark mode. */
+/** Each color has a value for light mode and one for dark mode. */
 export const colours = {
   ground: ["#ffffff", "#0f1217"],
   side: ["#f6f8fa", "#14181f"],
@@ -29,7 +27,7 @@ export const colours = {
   "new-mark": ["#a9dcb8", "#28583a"],
   /** The logo has the same colors in both modes. */
   brand: ["#4b45d6", "#4b45d6"],
-  /** The frames and backgrounds of the phones and screens that our pages draw. */
+  /** The frames and backgrounds of drawn phones and screens. */
   device: ["#14161b", "#14161b"],
   "device-ink": ["#c3c8d2", "#c3c8d2"],
   day: ["#ffffff", "#ffffff"],
@@ -46,10 +44,7 @@ export const visitColours = {
   "accent-end": ["#22a6e8", "#22a6e8"],
 } as const;
 
-/**
- * The sizes of the preview page. They are larger, because visitors use their thumbs and read at a
- * distance.
- */
+/** The sizes of the preview page. They are larger, because visitors tap and read on phones. */
 export const visitSizes = {
   radius: "2rem",
   "radius-inner": "1.25rem",
@@ -77,7 +72,7 @@ const sizes = {
   rounder: ".625rem",
 } as const;
 
-/** The font of the visitor's system, which needs no download. */
+/** The visitor's system font, which needs no download. */
 export const font =
   'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif';
 const mono = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace';

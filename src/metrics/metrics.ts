@@ -10,19 +10,19 @@ export type WorkCounts = {
     status: number,
     seconds: number,
   ) => void;
-  /** `tool` is undefined if no tool has the name. */
+  /** `tool` is undefined if no such tool exists. */
   readonly countCall: (tool: string | undefined, outcome: string, seconds: number) => void;
   readonly countVisit: (status: number, seconds: number) => void;
   readonly countMessage: (status: number) => void;
 };
 
-/** The metrics of this process for Prometheus. Labels never contain text from outside. */
+/** This process's metrics for Prometheus. Labels never contain text from outside. */
 export type Metrics = WorkCounts & {
   readonly contentType: string;
   readonly write: (sources: MetricSources) => Promise<string>;
 };
 
-/** From a cached read to a call that uses all of its time. */
+/** From a cached read to a call that times out. */
 const callBuckets_s = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 45,
 ];
@@ -72,7 +72,7 @@ export function createMetrics(): Metrics {
   return {
     countRequest: ({ endpoint, request }, status, seconds) => {
       if (status === 429) limited.inc({ budget: endpoint?.budget ?? "address" });
-      // Requests of tools have no address, and are counted as tool calls.
+      // Requests without an IP address come from tools, and are counted as tool calls.
       if (request.address === undefined) return;
       const route = nameRoute(endpoint);
       requests.inc({ route, status: nameClass(status) });

@@ -1,17 +1,17 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Metrics that other parts count. They are read when the metrics are requested. */
+/** Metrics that other parts count, read when Prometheus requests them. */
 
 export type MetricSources = {
   /** By database: the store's, and the one with Waypost's own state. */
   readonly commits: Readonly<Record<string, number>>;
-  /** Undefined for SQLite, which has no pool of connections. */
+  /** Undefined for SQLite, which has no connection pool. */
   readonly pool?: PoolCounts | undefined;
   readonly clicks?: ClickCounts | undefined;
   readonly jobs: JobRunCounts;
   readonly approvals: Readonly<Record<"asked" | "given" | "refused" | "expired", number>>;
   readonly connections: ConnectionCounts;
-  /** The results of webhook deliveries in this process. */
+  /** The results of webhook deliveries by this process. */
   readonly deliveries?: Readonly<Record<"delivered" | "failed" | "given_up", number>> | undefined;
   /** The events in the outbox; undefined if the database could not be read. */
   readonly events?: Readonly<Record<"waiting" | "given_up" | "dropped", number>> | undefined;
@@ -26,7 +26,7 @@ type JobRunCounts = {
 };
 type ConnectionCounts = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
-/** The values of a metric by the value of its label. */
+/** A metric's values by label. */
 type LabeledValues = Readonly<Record<string, number | undefined>>;
 type PulledMetric = {
   readonly name: string;
@@ -100,7 +100,7 @@ const gauges: readonly PulledMetric[] = [
   },
 ];
 
-/** Registers a metric for each. The returned function sets their values. */
+/** Registers the metrics, and returns a function that sets their values. */
 export function addPulled(registry: Registry): (sources: MetricSources) => void {
   const sets = [
     ...counters.map(({ label, ...pulled }) => {

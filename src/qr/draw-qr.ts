@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** Draws QR codes of addresses, in black and white with the border that scanners need. */
+/** Draws QR codes of URLs, in black and white with the quiet zone that scanners need. */
 
 const border = 4;
 /** Pixels per module in a PNG. */
@@ -12,7 +12,7 @@ const capacities = [
   { level: "L", bytes: 2953 },
 ] as const;
 
-/** Undefined if the address is too long for a QR code. */
+/** Returns undefined if the URL is too long for a QR code. */
 export async function drawSvg(address: string): Promise<string | undefined> {
   const modules = await encode(address);
   if (modules === undefined) return undefined;
@@ -39,7 +39,7 @@ export async function drawPng(address: string): Promise<Uint8Array | undefined> 
 
 type ModuleRow = readonly boolean[];
 
-/** The modules of the code, row by row; true is dark. */
+/** Returns the modules of the code, row by row; true is dark. */
 async function encode(address: string): Promise<readonly ModuleRow[] | undefined> {
   const length = Buffer.byteLength(address);
   const ecc = capacities.find(({ bytes }) => length <= bytes)?.level;
@@ -79,8 +79,7 @@ function encodePng(width: number, rows: readonly Uint8Array[]): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(rows.length, 4);
-  // One bit per pixel. The following bytes stay zero: grayscale, deflate, no filter, no
-  // interlacing.
+  // The bit depth. The following bytes stay zero: grayscale, deflate, no filter, no interlacing.
   header[8] = 1;
   // Each row starts with a zero, which means that it is not filtered.
   const pixels = Buffer.concat(rows.flatMap((row) => [Buffer.alloc(1), row]));

@@ -14,11 +14,13 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 
 /**
- * Runs the program with V8's compiled code from an earlier start, which is stored in the data
- * folder. Compiling everything would take nearly as long as the rest of a start.
+ * Runs the program from V8's code cache in the data folder. Compiling everything would take nearly
+ * as long as the rest of a start.
  */
 
-/** The build turns `main.ts` into this function, whose parameters replace a module's own values. */
+/**
+ * The build wraps `main.ts` in this function, whose parameters replace a module's own variables.
+ */
 type Program = (require: NodeJS.Require, programUrl: string, keepCompiled: () => void) => void;
 
 const digestBytes = 32;
@@ -27,7 +29,7 @@ const mostKept = 6;
 const prefix = "compiled-";
 
 export function runProgram(filename: string, folder: string): void {
-  // The build makes sure that each character is one byte.
+  // The build ensures that each character is one byte.
   const source = readFileSync(filename, "latin1");
   const path = join(folder, nameKept(source));
   const cachedData = readKept(folder, path);
@@ -42,19 +44,19 @@ export function runProgram(filename: string, folder: string): void {
   });
 }
 
-/** V8 compares only the length of the source, so the build starts it with a digest. */
+/** V8 checks only the length of the source, so the build starts the source with its hash. */
 function nameKept(source: string): string {
   const build = source.slice("//".length, source.indexOf("\n"));
   return `${prefix}${build}-${process.versions.v8}-${process.arch}`;
 }
 
-/** Undefined if there is no stored code, or if it may not be as we wrote it. */
+/** Returns undefined if no code is cached, or if others may have changed it. */
 function readKept(folder: string, path: string): Buffer | undefined {
   try {
-    // The stored code is executed, so no other user may be able to write it.
+    // The cached code is executed, so no other user may be able to write it.
     if (!isOurs(statSync(folder))) return undefined;
     const kept = lstatSync(path);
-    // Reading a pipe may never end, and a link may point to a file of another user.
+    // Reading a pipe may never end, and a symbolic link may point to another user's file.
     if (!kept.isFile() || !isOurs(kept)) return undefined;
     const bytes = readFileSync(path);
     const data = bytes.subarray(0, -digestBytes);
@@ -64,16 +66,16 @@ function readKept(folder: string, path: string): Buffer | undefined {
   }
 }
 
-/** Windows has no owner ids, and protects the folders of users by itself. */
+/** Windows has no owner ids, and protects the users' folders by itself. */
 function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
 }
 
-/** Writes the file at once as a whole. If that fails, starts are only slower. */
+/** Writes the file atomically. Failing to write only makes starts slower. */
 function storeCompiled(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
   try {
-    // Files in such a folder are never used, and another user could have put a link there.
+    // Files in such a folder are never used, and another user could have put a symbolic link there.
     if (!isOurs(statSync(folder))) return;
     const sealed = Buffer.concat([data, digest(data)]);
     writeFileSync(draft, sealed, { mode: 0o600, flag: "wx", flush: true });

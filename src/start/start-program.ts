@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { findDataFolder } from "./find-data-folder.ts";
 import { runProgram } from "./compiled-program.ts";
 
-/** Starts the program with the compiled code in the data folder. */
+/** Starts the program from the code cache in the data folder. */
 export function startProgram(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -11,7 +11,7 @@ export function startProgram(
 }
 
 /**
- * Reads the data folder as `main.ts` does. Wrong arguments do not matter, because `main.ts` rejects
+ * Finds the data folder as `main.ts` does. Ignores invalid arguments, because `main.ts` rejects
  * them.
  */
 function guessDataFolder(

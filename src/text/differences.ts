@@ -10,14 +10,13 @@ type ComparedWords = {
 };
 
 /**
- * Limits the time, which grows with the square of the changes. Very different texts are shown
- * whole.
+ * The maximum number of edits, because the time grows with their square. Texts with more edits are
+ * shown in full.
  */
 const mostEdits = { words: 200, lines: 1000 } as const;
-/** With less than this in common, marks everywhere would make the result hard to read. */
+/** If less than this share is unchanged, nothing is marked, because many marks are hard to read. */
 const leastCommon = 1 / 4;
 
-/** Compares two texts word by word. */
 export function compareWords(before: string, after: string): ComparedWords {
   const parts = diffWordsWithSpace(before, after, { maxEditLength: mostEdits.words });
   const common = parts?.filter(({ added, removed }) => !added && !removed) ?? [];
@@ -35,7 +34,7 @@ function markWhole(text: string, isChanged: boolean): readonly TextPart[] {
   return text === "" ? [] : [{ text, isChanged }];
 }
 
-/** One changed section. Lines count from 1 in each text. */
+/** One changed section. Line numbers start at 1. */
 export type Hunk = {
   readonly old_start: number;
   readonly new_start: number;

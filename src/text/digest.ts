@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** Hashes a value. Equal data has the same digest, regardless of the order of members. */
+/** Hashes a value. The order of an object's members makes no difference. */
 export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonize(value)).digest("base64url");
 }
 
-/** Writes JSON with sorted members. */
+/** Serializes to JSON with sorted members. */
 export function canonize(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonize).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

@@ -1,6 +1,6 @@
 import { isHidden, replaceHidden, showHidden } from "./show-hidden.ts";
 
-/** Writes text safely into HTML, shell commands and files. */
+/** Escapes text for HTML, shell commands and files. */
 
 /** Escapes text for an HTML element or a double-quoted attribute. */
 export function escapeText(text: string): string {
@@ -18,8 +18,8 @@ const entities: Readonly<Record<string, string>> = {
 const escaped = /\\u\{([0-9a-f]{1,6})\}/g;
 
 /**
- * Escapes hidden characters in files, so that reading a file restores each text exactly. A text
- * that already looks like an escape gets its backslash escaped.
+ * Escapes hidden characters in files, so that reading a file restores the text exactly. In text
+ * that looks like such an escape, the backslash is escaped.
  */
 export function escapeHidden(text: string): string {
   return showHidden(text.replace(escaped, (_, digits: string) => `\\u{5c}u{${digits}}`));
@@ -34,7 +34,7 @@ export function unescapeHidden(text: string): string {
   });
 }
 
-/** Uses JSON's own escapes, which every reader understands. */
+/** Uses JSON's own escapes, which every parser understands. */
 export function escapeHiddenInJson(json: string): string {
   return replaceHidden(json, (character) =>
     character
@@ -44,12 +44,12 @@ export function escapeHiddenInJson(json: string): string {
   );
 }
 
-/** Quotes a text so that a shell reads it as one word. */
+/** Quotes text so that a shell reads it as one word. */
 export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Whether a path is certainly not a database address, so that it can be shown. */
+/** Whether a path is certainly not a database URL, so it contains no password and can be shown. */
 export function isPlainPath(path: string): boolean {
   return /^[\w./-]+$/.test(path);
 }

@@ -28,7 +28,7 @@ function isPartOf(some: readonly string[], all: readonly string[]): boolean {
   return some.length > 0 && some.every((word) => all.includes(word));
 }
 
-/** `socialTitle` and `social-title` are two words. */
+/** Splits `socialTitle` and `social-title` into two words. */
 function listWords(name: string): readonly string[] {
   const parted = name.slice(0, mostCharacters).replace(/([a-z\d])([A-Z])/g, "$1_$2");
   return parted
@@ -37,7 +37,7 @@ function listWords(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** The known name with the most similar spelling, or undefined if none is close. */
+/** Returns the known name with the most similar spelling, or undefined if none is close. */
 export function findNearest(name: string, known: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(name.length / 2));
@@ -51,7 +51,7 @@ export function findNearest(name: string, known: Iterable<string>): string | und
 /** An untrusted name may be a megabyte long. */
 const mostCharacters = 64;
 
-/** `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` are the same name. */
+/** Makes `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` equal. */
 function normalize(name: string): string {
   return name
     .slice(0, mostCharacters)
@@ -59,10 +59,7 @@ function normalize(name: string): string {
     .toLowerCase();
 }
 
-/**
- * Counts added, missing, replaced and swapped letters. Returns `most` if there are at least that
- * many.
- */
+/** Counts inserted, deleted, replaced and swapped letters, up to `most`. */
 function countEdits(first: string, second: string, most: number): number {
   const one = Array.from(first);
   const other = Array.from(second);

@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * The id of a request in all of its log lines. Callers may send one in a header, if it is short and
- * plain, because it is written into logs and headers.
+ * Identifies a request in all of its log lines. Callers may send an id, if it is short and plain
+ * enough for logs and headers.
  */
 export const requestIdHeader = "x-request-id";
 
 const plainId = /^[\w.:-]{8,64}$/;
-/** Ids consist of one random text per process and a counter. Random ids would take far longer. */
+/**
+ * Ids consist of a random prefix per process and a counter, because random ids would take far
+ * longer.
+ */
 const own = randomBytes(9).toString("base64url");
 let count = 0;
 
@@ -19,7 +22,7 @@ export function readRequestId(header: string | null | undefined): string {
 
 const traceparent = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
-/** Reads a caller's W3C trace context; undefined if it is invalid, so that it is not logged. */
+/** Reads the caller's W3C trace context for the log; undefined if it is invalid. */
 export function readTraceparent(given: unknown): string | undefined {
   return typeof given === "string" && traceparent.test(given) ? given : undefined;
 }

@@ -8,22 +8,24 @@ export function readBearer(authorization: string | null | undefined): string | u
   return token;
 }
 
-/** The forms that REST clients send: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
+/**
+ * The formats that REST clients send: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`.
+ */
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
-/** Reads the API key of a header in one of these forms; undefined for other headers. */
+/** Reads the API key of a header in one of these formats; undefined for other headers. */
 export function readHeaderKey(header: string): string | undefined {
   return authorization.exec(header)?.[2];
 }
 
-/** The start of every client key, so that people recognize one wherever it appears. */
+/** The prefix of every client key, so that people recognize one anywhere. */
 export const clientPrefix = "waypost_client_";
 
 export function isClientToken(token: string): boolean {
   return token.startsWith(clientPrefix);
 }
 
-/** Compares two secrets. The time reveals only their length, not how much of a guess was right. */
+/** Compares two secrets in constant time. The duration reveals only their length. */
 export function isSameSecret(given: string | Uint8Array, expected: string | Uint8Array): boolean {
   const [one, other] = [toBytes(given), toBytes(expected)];
   return one.length === other.length && timingSafeEqual(one, other);
@@ -34,8 +36,8 @@ function toBytes(secret: string | Uint8Array): Uint8Array {
 }
 
 /**
- * Writes a secret differently in each page. Pages are compressed, and the size of a compressed page
- * shows whether a text occurs in it twice.
+ * Masks a secret differently in each response. Pages are compressed, and a compressed page's size
+ * would reveal whether it contains a guess (BREACH).
  */
 export function maskSecret(secret: Uint8Array): string {
   const mask = randomBytes(secret.length);
@@ -45,7 +47,7 @@ export function maskSecret(secret: Uint8Array): string {
 export function isMasked(masked: string, secret: Uint8Array): boolean {
   const bytes = Buffer.from(masked, "base64url");
   const { length } = secret;
-  // Decoders skip characters that do not belong to the alphabet.
+  // Decoders skip characters outside the alphabet, so re-encoding detects them.
   if (bytes.length !== 2 * length || bytes.toString("base64url") !== masked) return false;
   return isSameSecret(combine(bytes.subarray(0, length), bytes.subarray(length)), secret);
 }
@@ -54,7 +56,9 @@ function combine(one: Uint8Array, other: Uint8Array): Buffer {
   return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
 }
 
-/** Names a key without revealing it. Uses the id's end, because its start may only be a time. */
+/**
+ * Names a key without revealing it. Uses the end of the id, because its start may only be a time.
+ */
 export function nameKey({ id }: { readonly id: string }): string {
   return `…${id.slice(-8)}`;
 }

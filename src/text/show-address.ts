@@ -1,10 +1,10 @@
 import { domainToUnicode } from "node:url";
 import { showHidden, quote } from "./show-hidden.ts";
 
-/** Shows a web address as people type it, with warnings about deceptive letters. */
+/** Formats a URL as people would type it, with warnings about deceptive letters. */
 
 export type ReadableAddress = {
-  /** The address with its host in readable letters and its path decoded. */
+  /** The URL with its host in Unicode and its path decoded. */
   readonly typed: string;
   /** The host in punycode (`xn--…`), if it differs. */
   readonly ascii: string | undefined;
@@ -14,7 +14,7 @@ export type ReadableAddress = {
 /** Longer host names are invalid and slow to parse. */
 const mostHost = 255;
 
-/** Undefined if the text is not an http or https address. */
+/** Returns undefined if the text is not an http or https URL. */
 export function showAddress(text: string): ReadableAddress | undefined {
   const url = /^https?:\/\/[^\\/?#]/i.test(text) ? readHost(text) : undefined;
   if (url === undefined) return undefined;
@@ -38,7 +38,7 @@ function readHost(text: string): URL | undefined {
   }
 }
 
-/** Characters that would change the address when decoded stay encoded. */
+/** Characters that would change the URL when decoded stay encoded. */
 function decode(path: string): string {
   try {
     return decodeURI(path);
@@ -58,18 +58,18 @@ const scripts = [
   ["Georgian", /\p{Script=Georgian}/u],
   ["Thai", /\p{Script=Thai}/u],
   ["Devanagari", /\p{Script=Devanagari}/u],
-  // Japanese, Korean and Chinese names mix these, also with Latin letters.
+  // Japanese, Korean and Chinese names mix these scripts, also with Latin.
   ["Han", /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u],
 ] as const;
 
 const east = "Han";
 /**
- * Cyrillic and Greek letters that look like Latin ones. A word of only these letters is probably
+ * Cyrillic and Greek letters that look like Latin ones. A label of only these letters is probably
  * deceptive.
  */
 const lookalikes = /^[аеорсухіјѕһԁԛԝгвкмтнӏοανρυικχωε\d-]+$/u;
 
-/** Warns if a label of a host name could be mistaken for another name. */
+/** Warns if a label of a host name could be mistaken for another one. */
 function findDeception(label: string): readonly string[] {
   const found = scripts.filter(([, pattern]) => pattern.test(label)).map(([name]) => name);
   const shown = JSON.stringify(showHidden(label));
@@ -84,14 +84,12 @@ function findDeception(label: string): readonly string[] {
 }
 
 /**
- * Explains that an address is not on the project's link host. The user may have meant the same path
- * on the link host, but only the user can confirm that.
+ * Explains that a URL is not on the project's link host. Only the user can confirm that the same
+ * path on the link host was meant.
  */
 export function describeForeignHost(
   host: string,
-  /**
-   * The link host, the address of the same path on it, and the name of the link at that address.
-   */
+  /** The link host, the URL with the same path on it, and the name of the link at that URL. */
   ours: { readonly host: string; readonly place: string; readonly there?: string } | undefined,
 ): string {
   if (ours === undefined) return `Waypost does not know whether ${quote(host)} is the link host`;

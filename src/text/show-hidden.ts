@@ -1,29 +1,27 @@
 /**
- * Makes untrusted text safe to read. Invisible characters, and characters that change the reading
- * order, are shown by their code.
+ * Makes untrusted text safe to read: replaces invisible characters, and those that change the
+ * reading direction, with their codes.
  */
 
-/**
- * Controls except line breaks and tabs, format characters, and code points that are not characters.
- */
+/** Control characters except line breaks and tabs, format characters, and noncharacters. */
 const hiddenRanges = [
   String.raw`\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}`,
-  // The Braille pattern without dots.
+  // The empty Braille pattern.
   String.raw`\u2800`,
-  // A joiner of combining marks, and fillers of Hangul and Khmer.
+  // A combining joiner, and the Hangul and Khmer fillers.
   String.raw`\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5`,
   // Variation selectors, which can encode a hidden message.
   String.raw`\ufe00-\ufe0f\u{e0100}-\u{e01ef}`,
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Matches most texts, and is faster than testing all of Unicode. */
+/** Matches most text, and is faster than testing for all of Unicode. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;
 const joiner = String.raw`(?<=[${symbol}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d(?=${symbol})`;
 const colouring = String.raw`(?<=${symbol})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
-/** A joiner inside an emoji, and the selector that colors a symbol or a keycap. */
+/** The joiner inside an emoji, and the selector for colored symbols and keycaps. */
 const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
@@ -32,7 +30,6 @@ export function showHidden(text: string): string {
   });
 }
 
-/** Removes the hidden characters. */
 export function dropHidden(text: string): string {
   return replaceHidden(text, () => "");
 }
@@ -50,7 +47,7 @@ export function replaceHidden(text: string, replace: (character: string) => stri
   });
 }
 
-/** Restores the text from what `showHidden` returned. */
+/** Reverses `showHidden`. */
 export function readShown(text: string): string {
   return text.replace(/\\u\{([0-9a-f]{1,6})\}/g, (shown, digits: string) => {
     const code = Number.parseInt(digits, 16);
@@ -62,10 +59,10 @@ function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }
 
-/** No response of the API is nested deeper, but a remote server may add deeper data. */
+/** The API's responses are nested less deeply, but a remote server may return deeper data. */
 const mostLevels = 32;
 
-/** Like `showHidden`, for every text and member name inside a value. */
+/** Like `showHidden`, for every string and property name inside a value. */
 export function showHiddenIn(value: unknown): unknown {
   // Most values have no hidden characters, and checking is cheaper than copying.
   return isShownIn(value, mostLevels) ? value : copyShown(value, mostLevels);
@@ -91,7 +88,7 @@ function copyShown(value: unknown, levels: number): unknown {
 }
 
 /**
- * Quotes untrusted text within a sentence: on one line, shortened, and without hidden characters.
+ * Quotes untrusted text within a sentence: on one line, truncated, and without hidden characters.
  */
 export function quote(text: string, most = 80): string {
   return quoteLine(showHidden(text), most);
@@ -102,9 +99,7 @@ export function showName(name: string): string {
   return quote(name).slice(1, -1);
 }
 
-/**
- * Like `quote`, for stored sentences. Hidden characters are replaced when the sentence is shown.
- */
+/** Like `quote`, for stored sentences, whose hidden characters are replaced when they are shown. */
 export function quoteLine(text: string, most = 60): string {
   const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

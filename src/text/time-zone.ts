@@ -1,11 +1,11 @@
 import { findNearest } from "./nearest-name.ts";
 
-/** Checks the name of a time zone, as people write it. */
+/** Validates the names of time zones in user input. */
 
-/** Case does not matter. Plain offsets are rejected, because they have no daylight saving time. */
+/** Ignores case. Rejects plain offsets, because they have no daylight saving time. */
 export function isTimeZone(text: string): boolean {
   try {
-    // An unknown zone throws.
+    // Throws if the zone is unknown.
     new Date(0).toLocaleString("en", { timeZone: text });
     return /^[a-z]/i.test(text);
   } catch {
@@ -13,9 +13,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/**
- * Explains a wrong zone, as the end of a sentence. A suggestion is found by its city or spelling.
- */
+/** Explains an invalid zone as the end of a sentence, with a suggestion by city or spelling. */
 export function explainTimeZone(text: string): string {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;

@@ -1,9 +1,9 @@
 import { findNearest } from "./nearest-name.ts";
 import { quote } from "./show-hidden.ts";
 
-/** Messages about an app that a link names but that is not registered. */
+/** Messages about apps that a link refers to but that are not registered. */
 
-/** An app with its display name and its bundle ID or package name. */
+/** An app by its display name, and its bundle ID or package name. */
 export type NamedApp = { readonly name?: unknown; readonly identifier?: unknown };
 
 type UnregisteredApp = {
@@ -28,7 +28,7 @@ export function describeUnregistered(
   return `The ${label} ${writeIdentifier(identifier)} is not registered${others}`;
 }
 
-/** Advice for assistants, because they tend to invent values that are only reported as missing. */
+/** Advice for assistants, which would otherwise invent missing values. */
 export function adviseUnregistered(
   { identifier, needs }: UnregisteredApp,
   registered: readonly NamedApp[],
@@ -38,7 +38,7 @@ export function adviseUnregistered(
   return `${hint}A new app needs its exact ${needs} from the developer: do not guess`;
 }
 
-/** Writes `"Acme Shop" (com.acme.shop)`. */
+/** Formats an app as `"Acme Shop" (com.acme.shop)`. */
 export function writeNamedApp({ name, identifier }: NamedApp): string {
   const written = typeof identifier === "string" ? writeIdentifier(identifier) : undefined;
   if (typeof name !== "string" || name.trim() === "") return written ?? "an app without a name";

@@ -1,4 +1,4 @@
-/** Names fields for people, such as "iOS fallback". */
+/** Turns field names into words for people, such as "iOS fallback". */
 
 const words: Readonly<Record<string, string>> = {
   url: "web address",
@@ -42,7 +42,7 @@ export function writeFieldsInWords(sentence: string): string {
   );
 }
 
-/** The name as a label of its own. */
+/** The name as a label, with a capital letter. */
 export function writeLabel(name: string): string {
   const label = writeWords(name);
   return label.startsWith("iOS") ? label : label.charAt(0).toUpperCase() + label.slice(1);
