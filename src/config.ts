@@ -89,10 +89,7 @@ const secretNames: ReadonlySet<string> = new Set([
 
 type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
 
-/**
- * With `{subdomain}`, each project has its own host. Without it, only one project's links can be
- * served.
- */
+/** With `{subdomain}`, each project has its own host. Without it, only one project is served. */
 function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSettings): void {
   if (link_origin === undefined) return;
   const flag = nameSetting(settings.link_origin);

@@ -19,9 +19,7 @@ void runCommand(process.argv.slice(2), {
   keepCompiled,
 }).then((code) => (process.exitCode = code));
 
-/**
- * Resolves at the first SIGTERM or SIGINT, for an orderly shutdown. A second one ends the process.
- */
+/** Resolves at the first SIGTERM or SIGINT, for an orderly shutdown. A second one exits. */
 function waitForStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

@@ -100,9 +100,7 @@ export function keyNotFound(): Problem {
   return notFound("This project has no such key. It may have been revoked.");
 }
 
-/**
- * The history records only what a key may do, never the key. A client key has no role or scopes.
- */
+/** The history records what a key may do, never the key. Client keys have no role or scopes. */
 const clientRecord = { role: "client" };
 
 function describeAct(tool: "keys create" | "keys revoke", realm: string): AdminAct {

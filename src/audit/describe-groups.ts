@@ -178,10 +178,7 @@ function planChanges(
   return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
-/**
- * Fixes http URLs in a field. If the finding lists only some links, a filter for `http://` matches
- * all.
- */
+/** Fixes http URLs in a field. If not all links are listed, a filter for `http://` matches all. */
 function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;

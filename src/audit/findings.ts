@@ -2,9 +2,7 @@ import type { ReadLink } from "../contract/links.ts";
 import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
-/**
- * Collects the findings of an audit. Counts all links, but keeps only the requested page of ids.
- */
+/** Collects the findings of an audit. Counts all links, but keeps only one page of ids. */
 
 export type FindingCode =
   LinkFault | "no_destination" | "deleted_app" | "hidden_characters" | "duplicate";

@@ -72,10 +72,7 @@ function readAs<Value>(read: (text: string) => Value | undefined, message: strin
   });
 }
 
-/**
- * Rejects a user name and password in the URL, because they would be sent with every request and
- * shown.
- */
+/** Rejects a user name and password in the URL, which would be sent and shown everywhere. */
 const plainText = z.string().refine((text) => !hasLogin(text), {
   error: "must not contain a user name or password",
   abort: true,

@@ -72,9 +72,7 @@ export type Account = {
 type ToolName = keyof ToolResults;
 type ToolAnswer<Name extends ToolName> = Promise<CallResult<ToolResults[Name]>>;
 
-/**
- * Administrative actions that the API does not offer. `mayUse` returns which ones the key may use.
- */
+/** Administrative actions that the API does not offer. `mayUse` reports which are allowed. */
 export type Administration = {
   readonly listKeys: () => Promise<ChangeResult<KeyList>>;
   /** `once` is unique per form, so submitting it twice creates only one key. */
@@ -152,10 +150,7 @@ export type ShownSetting = {
 
 /** How to connect an assistant to the same links. */
 export type Connection = {
-  /**
-   * The arguments for `node` to start a stdio server; undefined if that server would use another
-   * key.
-   */
+  /** Arguments for `node` to start a stdio server; undefined if it would use another key. */
   readonly command: readonly string[] | undefined;
   /** The URL for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;

@@ -132,10 +132,7 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/**
- * Names the input for the ID of an app that is not among the choices. The input overrides the
- * choice.
- */
+/** Names the input for the ID of an app that is not among the choices, which it overrides. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

@@ -1,5 +1,4 @@
 /**
- * The path of styles and scripts. It is below the sign-in page, because signed-out visitors need
- * them too.
+ * The path of styles and scripts, below the sign-in page, because signed-out visitors need them.
  */
 export const assetPath = "/sign-in/files/";

@@ -5,9 +5,7 @@ import { docsFolder } from "../help/help-topics.ts";
 import { canUnpack } from "../network/pack-page.ts";
 import { assetPath } from "./asset-path.ts";
 
-/**
- * Styles and scripts, bundled by the build. Their URLs contain a hash, so browsers can cache them.
- */
+/** Styles and scripts, bundled by the build. Hashes in their URLs let browsers cache them. */
 
 type SentAsset = {
   readonly type: string;

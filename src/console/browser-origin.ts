@@ -47,10 +47,7 @@ export function isLocal({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
 
-/**
- * Checks the client's IP address, because the Host header does not prove where a request comes
- * from.
- */
+/** Checks the client's IP address, because the Host header proves nothing about the client. */
 function isFromThisMachine({ request, address }: BrowserRequest): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);
 }

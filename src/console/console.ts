@@ -116,8 +116,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   if (typeof form === "string") return showRejection(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
-    // A form from an earlier session changes nothing. The page shows its input for the user to
-    // resend.
+    // A form from an earlier session changes nothing. The page shows its input to resend.
     if (!isOurs) return showPage(session, url, { kept: form });
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });

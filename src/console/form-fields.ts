@@ -113,10 +113,7 @@ export function splitLines(text = ""): readonly string[] {
   return text.split("\n").flatMap((line) => line.trim() || []);
 }
 
-/**
- * Makes the browser warn before unsaved changes are lost. `isTyped`: the form already contains
- * some.
- */
+/** Warns before unsaved changes are lost. `isTyped`: the form already contains some. */
 export function renderGuard(isTyped: boolean): Html {
   return html` data-guard="${isTyped ? "typed" : ""}"`;
 }

@@ -129,10 +129,7 @@ function renderNote({ searchParams }: URL): Part {
 
 const notSent = "again";
 
-/**
- * Adds a parameter to the next page's URL after a form from an earlier session, which changed
- * nothing.
- */
+/** Marks the next page's URL after a form from an earlier session, which was not sent. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }

@@ -100,9 +100,7 @@ export function writeListAddress(
   return `${address}?${String(new URLSearchParams([...narrowed, ...Object.entries(more)]))}`;
 }
 
-/**
- * Links to the pages of a list. `address` is the start of their URLs; the page number is appended.
- */
+/** Links to the pages of a list. The page number is appended to `address`, their common URL. */
 export function renderPaging(
   meta: ReceivedMeta | undefined,
   things: string,

@@ -8,10 +8,7 @@ import { createForm, type Form } from "./page.ts";
 
 /** Reads the fields of a submitted form, and its file if it has one. */
 
-/**
- * Large enough for a page template in the sign-in form, which carries the input when a session
- * ends.
- */
+/** Fits a page template, even inside the sign-in form, which carries it if a session ends. */
 const bodyBytes = 1024 * 1024;
 /** The same limit as for files from assistants. */
 export const mostFileBytes = 4_000_000;

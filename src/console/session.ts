@@ -21,10 +21,7 @@ type SessionKind = "console_session" | "console_address";
 /** The encrypted secret, and when it was last saved or renewed. */
 type SealedRow = { readonly value: string; readonly saved_at: number };
 
-/**
- * Storage that all processes of a data folder or database share. Rows expire, depending on their
- * kind.
- */
+/** Storage that all processes of a data folder or database share. Rows expire. */
 export type SessionRows = {
   readonly save: (kind: SessionKind, tokenHash: string, sealed: string) => Promise<void>;
   readonly find: (kind: SessionKind, tokenHash: string) => Promise<SealedRow | undefined>;

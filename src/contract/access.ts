@@ -29,17 +29,13 @@ export type KnownKey = {
   readonly projectName?: string;
   /** The origin of the project's links: `https://spring.links.example`. */
   readonly linkHost: string | undefined;
-  /**
-   * Other origins of the same links: the subdomain behind a custom domain, and the second origin.
-   */
+  /** Other origins of the same links: the subdomain behind a custom domain, and a second origin. */
   readonly otherLinkHosts?: readonly string[];
   /** Whether the preview page's Open button links to a second origin. */
   readonly hasSecondHost: boolean;
   /** The number of days in which a deletion can be undone; undefined if it cannot be undone. */
   readonly binDays?: number;
-  /**
-   * Whether Google Play passes the link to an app that it installs. Undefined for a remote server.
-   */
+  /** Whether Google Play passes the link to apps it installs. Undefined for a remote server. */
   readonly linkInReferrer?: boolean;
   /** Whether the App Store button copies the link's URL. Undefined for a remote server. */
   readonly clipboard?: boolean;
@@ -106,10 +102,7 @@ export type Cause =
   | "plan_required"
   | "unauthorized";
 
-/**
- * Finds the cause of a 401 in its message. The API does not specify the wording, so this matches
- * patterns.
- */
+/** Finds the cause of a 401 by patterns, because the API does not specify the wording. */
 export function readCause(message: string): Cause {
   const words = readAnswer(message);
   const [cause] = causes.find(([, pattern]) => pattern.test(words)) ?? ["unauthorized"];

@@ -50,7 +50,5 @@ export type ApiReply = {
   readonly body: unknown;
 };
 
-/**
- * Responds to an API request. The embedded service and the clients of remote servers implement it.
- */
+/** Responds to an API request. Implemented by the embedded service and by remote clients. */
 export type AnswerApi = (request: CarriedRequest) => Awaitable<ApiReply>;

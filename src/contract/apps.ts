@@ -153,10 +153,7 @@ export function findRegistration(name: string): Endpoint {
   return name === "ios_app" ? iosApps.create : androidApps.create;
 }
 
-/**
- * Values that only the app's developer knows. The assistant must ask for them and never invent
- * them.
- */
+/** Values that only the app's developer knows. The assistant must ask for them. */
 export const makerFacts = { ios_app: "Team ID", android_app: "SHA-256 fingerprints" } as const;
 
 const makerFields: ReadonlySet<string> = new Set(["team_id", "app_store_id", "fingerprints"]);

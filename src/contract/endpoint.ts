@@ -14,10 +14,7 @@ export type Endpoint = {
   readonly path: `/${string}`;
   /** False if the API's specification lacks the path, so a remote server may not have it. */
   readonly documented?: false;
-  /**
-   * Only Waypost has the endpoint. For a remote server, its tool appears after the first successful
-   * call.
-   */
+  /** Only Waypost has the endpoint. For a remote server, its tool appears once a call succeeded. */
   readonly ours?: true;
   readonly tool: string;
   /** Only other parts of Waypost call the endpoint; assistants get no tool for it. */
@@ -60,10 +57,7 @@ export type Endpoint = {
   readonly body?: z.ZodObject;
   /** A request may omit the body, and then also the content type. */
   readonly body_optional?: true;
-  /**
-   * The object that must wrap the body's fields, such as `ios_app`. Without it, the API returns
-   * 400.
-   */
+  /** Wraps the body's fields, such as `ios_app`. Without this object, the API returns 400. */
   readonly wrapper?: string;
   /** An object that may wrap the body's fields, as Rails clients send it. */
   readonly optional_wrapper?: string;
@@ -73,10 +67,7 @@ export type Endpoint = {
   readonly required?: readonly string[];
   /** Body parameters whose absence causes a 422. Tools mark them as required. */
   readonly needed?: readonly string[];
-  /**
-   * Like `needed`, but remote servers may not require these parameters. Tools do not mark them as
-   * required.
-   */
+  /** Like `needed`, but not on every remote server, so tools do not mark them as required. */
   readonly needed_here?: readonly string[];
   /** The endpoint can return 404 even without an id in the path and a `link_scope`. */
   readonly may_miss?: true;
@@ -171,10 +162,7 @@ export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
   // The page can depend on the visitor's browser.
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);
 
-/**
- * Default fields of endpoints. An entry spreads one of these objects and then overrides single
- * fields.
- */
+/** Defaults that endpoints spread. An entry can override single fields. */
 export const asRead = {
   method: "GET",
   success: { status: 200 },

@@ -74,9 +74,7 @@ export function describePage(
   };
 }
 
-/**
- * Names that other link services use for our fields, for suggestions such as "did you mean url?".
- */
+/** Names of our fields in other link services, for suggestions such as "did you mean url?". */
 export const fieldMeanings: Readonly<Record<string, readonly string[]>> = {
   title: ["name"],
   label: ["name"],

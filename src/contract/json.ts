@@ -7,10 +7,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * Whether a value is nested deeper than the API allows. Iterative, because recursion could overflow
- * the stack.
- */
+/** Whether JSON is nested deeper than the API allows. Iterative, to not overflow the stack. */
 export function isNestedTooDeep(value: unknown): boolean {
   let level = listInner([value]);
   for (let depth = 0; level.length > 0; depth += 1) {

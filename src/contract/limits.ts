@@ -33,9 +33,7 @@ export const limits = {
   deferred_visit_ms: 10 * 60_000,
   /** Limited because each event inserts one row per webhook, in the transaction of the change. */
   webhooks_of_project: 10,
-  /**
-   * The number of days in which a deletion can be undone. Remote servers may have another limit.
-   */
+  /** How many days a deletion can be undone. Remote servers may have another limit. */
   bin_days: 30,
 } as const;
 
@@ -79,10 +77,7 @@ export function readSpan(budget: BudgetName): number {
   return budgets[budget].window_ms + margin_ms;
 }
 
-/**
- * The first `most` overwrites in a time window need no approval; one approval allows `granted`
- * more.
- */
+/** The first `most` overwrites in a window need no approval; an approval allows `granted` more. */
 export const unapprovedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
 
 /** A link without clicks can move to another path without approval until it reaches this age. */

@@ -21,9 +21,7 @@ const count = z.int();
 const counts = { clicks: count, opens: count, installs: count };
 
 const row = z.looseObject({
-  /**
-   * The group's key: the month, the start of the hour, day or week, or a name; for links, `/path`.
-   */
+  /** The group's key: a month, the start of an hour, day or week, or a name; for links, `/path`. */
   key: z.string(),
   /** Omitted if the link was deleted. */
   id: z.string().optional(),

@@ -101,10 +101,7 @@ export function explainOutage(outage: Outage): Problem {
   return outage === "away" ? makeUnavailable(messages.store_away) : overloaded();
 }
 
-/**
- * Whether an error message guarantees that nothing was written. Other 5xx responses may follow a
- * write.
- */
+/** Whether a message guarantees that nothing was written. Other 5xx may follow a write. */
 export function saysNothingWritten(message: string): boolean {
   return nothingWritten.has(message);
 }
@@ -130,10 +127,7 @@ function makeUnavailable(message: string): Problem {
   return new Problem(503, message, { headers: { "retry-after": "1" } });
 }
 
-/**
- * A write started, and it is unknown whether it was saved. Not a 503, because clients retry after a
- * 503.
- */
+/** A write started, but may not have been saved. Not a 503, because clients retry after a 503. */
 export function outcomeUnknown(): Problem {
   return new Problem(500, messages.outcome_unknown);
 }

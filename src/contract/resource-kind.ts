@@ -116,9 +116,7 @@ export function findKindNamed(name: string): ResourceKind | undefined {
   return Object.values(kinds).find((kind) => kind.name === name);
 }
 
-/**
- * The property of a result that holds the response; undefined if the result is the response itself.
- */
+/** The property of a result that holds the response; undefined if it is the result itself. */
 export function nameResult(endpoint: Endpoint, { name }: ResourceKind): string | undefined {
   if (endpoint.type === "text/html") return "html";
   if (endpoint.path === pageTemplate.versions.path) return undefined;

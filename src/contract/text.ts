@@ -7,17 +7,12 @@ export function fold(text: string): string {
   return text.normalize("NFD").toLowerCase().replaceAll("ς", "σ").normalize("NFC");
 }
 
-/**
- * No database stores NUL in text, and an unpaired surrogate would come back as another character.
- */
+/** No database stores NUL, and an unpaired surrogate would come back as another character. */
 export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/**
- * Formats a field's name for sentences: `bundle_id` becomes "Bundle", `custom_scheme` "Custom
- * scheme".
- */
+/** Formats a field's name for sentences: `custom_scheme` becomes "Custom scheme". */
 export function humanize(field: string): string {
   const words = field.replace(/_id$/, "").replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

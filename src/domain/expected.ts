@@ -189,10 +189,7 @@ type BrowserLinks = {
   readonly count: number;
 };
 
-/**
- * Reports apps that do not fit into the file. `names` contains all verifiable apps in the order of
- * the file.
- */
+/** Reports apps that do not fit into the file. `names` has all apps, in the file's order. */
 function describeAppsLeftOut(
   system: AssociationSystem,
   names: readonly string[],

@@ -170,9 +170,7 @@ function readContent(system: AssociationSystem, answer: FileAnswer): JudgedAnswe
   }
 }
 
-/**
- * A host's file in Apple's or Google's cache. Phones read this copy instead of the host's own file.
- */
+/** A host's file in Apple's or Google's cache. Phones read it instead of the host's own file. */
 type CachedCopy = {
   readonly fetched: FetchedFile;
   /** The file that the host itself serves, if it could be read. */
@@ -241,10 +239,7 @@ export function judgeGoogleCache({
   return missing.length > 0 || isOther ? [describeStale("android", missing)] : [];
 }
 
-/**
- * Returns the file that should be in the cache. For a remote server, this is the file that the host
- * serves.
- */
+/** Returns the file that the cache should have. For a remote server, it is the host's own file. */
 function findCurrent(
   system: AssociationSystem,
   served: unknown,

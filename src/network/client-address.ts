@@ -92,9 +92,7 @@ export type TrustedProxies =
   /** This many proxies in a row. */
   { readonly hops: number } | { readonly networks: readonly Network[] };
 
-/**
- * Whether the machine at this IP address is trusted. Hop 0 is connected directly to this process.
- */
+/** Whether the machine at this IP address is trusted. Hop 0 is this process's direct peer. */
 type Trusts = (address: string, hop: number) => boolean;
 
 /**

@@ -26,10 +26,7 @@ export function readFamily(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
 }
 
-/**
- * Groups IP addresses that may belong to one client: providers assign each customer a whole IPv6
- * /64.
- */
+/** Groups IP addresses that may belong to one client, who may have a whole IPv6 /64. */
 export function findAddressGroup(address: string): string {
   if (readFamily(address) === "ipv4") return address;
   const [before = "", after] = address.split("::");
@@ -134,10 +131,7 @@ export function writeNetworks(networks: readonly Network[]): string {
   return networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ");
 }
 
-/**
- * A single IP address is a network of one. A prefix of 0 is rejected, because it would match
- * everyone.
- */
+/** A single IP address is a network of one. Rejects the prefix 0, which matches everyone. */
 function readNetwork(word: string): Network | undefined {
   const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];
   const address = normalizeAddress(text);

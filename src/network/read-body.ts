@@ -4,10 +4,7 @@ import { findAddressGroup } from "./ip-address.ts";
 /** The parts of Node's request that are needed to read its body. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
-/**
- * A request with a body. If a `Request` wraps Node's request, pass Node's, because only that may be
- * read.
- */
+/** A request with a body. If a `Request` wraps Node's request, only Node's may be read. */
 export type WithBody = Request | Incoming;
 
 /** After this many bytes, reading waits for `until`, and stops if it resolves to false. */

@@ -18,9 +18,7 @@ import { Script } from "node:vm";
  * as long as the rest of a start.
  */
 
-/**
- * The build wraps `main.ts` in this function, whose parameters replace a module's own variables.
- */
+/** The build wraps `main.ts` in this function. Its parameters replace module variables. */
 type Program = (require: NodeJS.Require, programUrl: string, keepCompiled: () => void) => void;
 
 const digestBytes = 32;

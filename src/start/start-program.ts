@@ -10,10 +10,7 @@ export function startProgram(
   runProgram(join(import.meta.dirname, "program.js"), guessDataFolder(words, environment));
 }
 
-/**
- * Finds the data folder as `main.ts` does. Ignores invalid arguments, because `main.ts` rejects
- * them.
- */
+/** Finds the data folder as `main.ts` does. Ignores invalid arguments, which `main.ts` rejects. */
 function guessDataFolder(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

@@ -7,10 +7,7 @@ import { randomBytes } from "node:crypto";
 export const requestIdHeader = "x-request-id";
 
 const plainId = /^[\w.:-]{8,64}$/;
-/**
- * Ids consist of a random prefix per process and a counter, because random ids would take far
- * longer.
- */
+/** Ids have a random prefix per process and a counter. Random ids would take far longer. */
 const own = randomBytes(9).toString("base64url");
 let count = 0;
 

@@ -8,9 +8,7 @@ export function readBearer(authorization: string | null | undefined): string | u
   return token;
 }
 
-/**
- * The formats that REST clients send: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`.
- */
+/** The formats of REST clients: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
 /** Reads the API key of a header in one of these formats; undefined for other headers. */
@@ -56,9 +54,7 @@ function combine(one: Uint8Array, other: Uint8Array): Buffer {
   return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
 }
 
-/**
- * Names a key without revealing it. Uses the end of the id, because its start may only be a time.
- */
+/** Names a key by the end of its id, without revealing it. The start may only be a time. */
 export function nameKey({ id }: { readonly id: string }): string {
   return `…${id.slice(-8)}`;
 }

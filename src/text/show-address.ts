@@ -63,10 +63,7 @@ const scripts = [
 ] as const;
 
 const east = "Han";
-/**
- * Cyrillic and Greek letters that look like Latin ones. A label of only these letters is probably
- * deceptive.
- */
+/** Cyrillic and Greek letters that look like Latin ones. A label of only these is suspicious. */
 const lookalikes = /^[аеорсухіјѕһԁԛԝгвкмтнӏοανρυικχωε\d-]+$/u;
 
 /** Warns if a label of a host name could be mistaken for another one. */

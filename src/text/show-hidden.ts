@@ -87,9 +87,7 @@ function copyShown(value: unknown, levels: number): unknown {
   );
 }
 
-/**
- * Quotes untrusted text within a sentence: on one line, truncated, and without hidden characters.
- */
+/** Quotes untrusted text in a sentence: on one line, truncated, without hidden characters. */
 export function quote(text: string, most = 80): string {
   return quoteLine(showHidden(text), most);
 }

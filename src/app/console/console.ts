@@ -18,10 +18,7 @@ import { checkPin, openOwnPin } from "../data/pin-file.ts";
 /** The maximum number of keys whose contexts are cached between requests. */
 const mostKeys = 50;
 
-/**
- * Returns undefined if the operator turned the console off. Its code is loaded on the first
- * request.
- */
+/** Returns undefined if the console is off. The first request loads its code. */
 export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
   const { config } = parts;
   if (!config.console) return undefined;

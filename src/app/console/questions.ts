@@ -51,10 +51,7 @@ async function find(
   return readStored(approval).isByHand ? approval : undefined;
 }
 
-/**
- * Shown when a question is blocked: repeating the action returns the same question until it
- * expires.
- */
+/** Repeating the action returns the same, blocked question until it expires. */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(

@@ -33,10 +33,7 @@ export function prepareDataFolder(folder: string, uid = process.getuid?.()): voi
   requireComplete(folder);
 }
 
-/**
- * Like `prepareDataFolder`, but also accepts a folder with an incomplete copy, which the command
- * fills.
- */
+/** Like `prepareDataFolder`, but accepts a folder with an incomplete copy. */
 export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     makeFolder(resolve(folder));
@@ -102,9 +99,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/**
- * Lists the files that prevent a copy into the folder. The compile cache and `lost+found` do not.
- */
+/** Lists the files that prevent a copy. Ignores the compile cache and `lost+found`. */
 export function listData(folder: string): readonly string[] {
   const emptyNames = /^(?:compiled-.*|lost\+found)$/;
   return readdirSync(folder).filter((name) => !emptyNames.test(name));

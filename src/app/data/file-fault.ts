@@ -21,10 +21,7 @@ export function explainFileFault(error: unknown): string {
   return causes[code] ?? code;
 }
 
-/**
- * Like `explainFileFault`, for writes. Only a missing folder causes ENOENT, because a missing file
- * is created.
- */
+/** Like `explainFileFault`, for writes, where ENOENT means that the folder is missing. */
 export function explainWriteFault(error: unknown): string {
   return readCode(error) === "ENOENT" ? "its folder does not exist" : explainFileFault(error);
 }

@@ -37,9 +37,7 @@ export function readGivenSecret(
   return file === undefined ? undefined : readSecretFile(file, `${variable}_FILE`);
 }
 
-/**
- * Returns the database URL, including the password, or undefined if all data is in the data folder.
- */
+/** Returns the database URL with the password, or undefined if the data folder has all data. */
 export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   const { database_url, database_url_file } = secrets ?? {};
   if (database_url !== undefined || database_url_file === undefined) return database_url;

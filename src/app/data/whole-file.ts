@@ -5,9 +5,7 @@ import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { readCode } from "./file-fault.ts";
 
-/**
- * Exports reveal campaigns, partners and unpublished pages, so only the owner may read the file.
- */
+/** Exports reveal campaigns, partners and unpublished pages, so only the owner may read them. */
 const ownerOnly = 0o600;
 
 /**
@@ -47,10 +45,7 @@ async function placeNew(draft: string, file: string): Promise<void> {
   }
 }
 
-/**
- * Flushes the folder to disk, so that a new file's name survives a crash. Some systems cannot open
- * folders.
- */
+/** Flushes the folder, so that a new file's name survives a crash. Skipped if unsupported. */
 export async function flushFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => undefined);

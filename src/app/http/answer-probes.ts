@@ -4,10 +4,7 @@ import type { SetAlarm } from "../../contract/clock.ts";
 import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
-/**
- * Answers the probes of load balancers: whether the process is alive, and whether it is ready for
- * requests.
- */
+/** Answers the probes of load balancers: whether the process is alive, and whether it is ready. */
 
 /** Returns why the process is not ready, without secrets; undefined if it is ready. */
 export type ReadUnready = () => Promise<string | undefined>;

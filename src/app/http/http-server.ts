@@ -167,8 +167,7 @@ export async function closeHttpServer(
     askedAt = performance.now();
     response.shouldKeepAlive = false;
   });
-  // An HTTP server's own close method would also end idle connections while a request is on its
-  // way.
+  // `server.close()` would also end idle connections while a request is on its way.
   const closed = Promise.all([server, ...server.twins].map(closeListener));
   // Repeated, because Node closes only those connections that are idle at the time.
   const closing = setInterval(() => {

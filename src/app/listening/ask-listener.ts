@@ -108,10 +108,7 @@ export function noteServedPlace(data: string, place: ListenerAddress): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
-/**
- * The saved place may be outdated. Only a signed response proves that a process of the folder
- * listens.
- */
+/** May be outdated: only a signed response proves that a process of the folder listens there. */
 function readServedPlace(data: string): ListenerAddress | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
@@ -120,10 +117,7 @@ function readServedPlace(data: string): ListenerAddress | undefined {
   }
 }
 
-/**
- * `leave` releases the port when `serve` asks for it. `serve` itself passes no `leave` and keeps
- * its port.
- */
+/** `leave` releases the port when `serve` asks for it. `serve` itself passes no `leave`. */
 export function createAnswerProcess(
   { data, port }: Pick<Config, "data" | "port">,
   readStatement: () => Statement,

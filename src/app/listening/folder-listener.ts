@@ -116,8 +116,7 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
     state.other = await findStatement(config);
     return;
   }
-  // Throws if the folder's secret is invalid. Creates a missing one, so that others can find this
-  // process.
+  // Throws if the folder's secret is invalid, and creates a missing one.
   openSign(data);
   const server = createHttpServer();
   const place = { host: loopback, port: config.port, hasLocalLinks: true };

@@ -146,9 +146,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   };
 }
 
-/**
- * Returns a function that creates a key's context: its tools and its client. `life` ends all calls.
- */
+/** Returns a function that creates a key's tools and client. `life` ends all calls. */
 function prepareContexts(
   options: AssistantOptions,
   life: AbortSignal,
@@ -286,10 +284,7 @@ export async function readKnownKey(
   return known ?? { facts: undefined, linkHost, hasSecondHost: false };
 }
 
-/**
- * Selects the tools. Runs first, so an invalid selection fails before anything is opened or
- * created.
- */
+/** Selects the tools. Runs first, so an invalid selection fails before anything is created. */
 export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   try {
     return createToolbox({ mode, selection });

@@ -52,9 +52,7 @@ export type Deployment = {
 /** With `mustExist`, a missing embedded store is an error, and nothing is written to it. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
-  /**
-   * Returns the origin of the embedded service's links. Defaults to one with the configured port.
-   */
+  /** Returns the origin of the embedded service's links. Defaults to the configured port. */
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
   /** Whether a read-only database is acceptable, for commands that only list. */

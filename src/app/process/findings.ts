@@ -26,9 +26,7 @@ export type Finding = {
 
 export type Note = (finding: Finding) => void;
 
-/**
- * Runs a check. Notes an error that the operator can fix as a fault, and then returns undefined.
- */
+/** Runs a check. If the operator can fix the error, notes it and returns undefined. */
 export async function attempt<Result>(
   about: string,
   note: Note,

@@ -114,9 +114,7 @@ export async function fillTarget(
   return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
 }
 
-/**
- * Returns the row counts of a complete copy, if an earlier run stopped before marking the source.
- */
+/** Returns the row counts of a complete copy, if an earlier run stopped after copying. */
 async function findCopies(
   place: DataPlace,
   { sources, from }: CopySource,

@@ -28,9 +28,7 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   return createClient({ target, send, clock, random, sleep, life, ledger, setTimer });
 }
 
-/**
- * Opens a client that retries without waiting and skips rate limits, because a user waits for it.
- */
+/** Opens a client that never waits for retries or rate limits, because a user waits for it. */
 export function openProbe({ origin, send, own }: Deployment, key: string | undefined): Client {
   const target = { origin, key, checksConditions: own !== undefined };
   return createClient({ target, send, clock, random, sleep: () => Promise.resolve() });

@@ -6,10 +6,7 @@ import { setAlarm } from "./embedded.ts";
 
 const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
 
-/**
- * Fetches a public file, such as an association file, from a project's host or from a CDN that
- * caches it.
- */
+/** Fetches a public file from a project's host, or from a CDN that caches it. */
 export const fetchPublicFile: FetchFile = async (asked, signal) => {
   const { createFetchFile } = await import("../../network/hosts/fetch-file.ts");
   return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);

@@ -34,9 +34,7 @@ function findMachineZone(setting: string | undefined): TimeZone {
   return { name: isUtc || name === undefined ? askName() : name, readOffset: readMachineOffset };
 }
 
-/**
- * Returns `Europe/Berlin` for `/usr/share/zoneinfo/Europe/Berlin`, or for a symbolic link to it.
- */
+/** Returns `Europe/Berlin` for `/usr/share/zoneinfo/Europe/Berlin`, or for a symlink to it. */
 function readLink(path: string): string | undefined {
   const folder = "/zoneinfo/";
   try {

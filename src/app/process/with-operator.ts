@@ -8,10 +8,7 @@ import { clock, random, requireData, requireOwn } from "./embedded.ts";
 import { createLog, createReport } from "./log.ts";
 
 type OperatorOptions = {
-  /**
-   * Whether the command may create the data folder. For other commands, a missing folder is an
-   * error.
-   */
+  /** Whether the command may create the data folder. Otherwise, a missing folder is an error. */
   readonly mayCreate?: boolean;
 };
 

@@ -182,9 +182,7 @@ function renderUnchecked({ not_checked: texts = [], next }: Audit): Part {
   return renderCard("Not checked", { inside: [items, rest] });
 }
 
-/**
- * Creates a plan from the form. Even a forged form only creates a plan, which changes nothing yet.
- */
+/** Creates a plan from the form. Even a forged form changes nothing, but only creates a plan. */
 async function planFix(visit: Visit, form: Form): Promise<Reply> {
   const args = parse(form.read("fix"));
   if (args === undefined || !visit.account.mayUse("plan_links")) return show(visit);

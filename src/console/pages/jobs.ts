@@ -17,9 +17,7 @@ import { readPage, readParam } from "../read-address.ts";
 import type { ListedJob, JobRow } from "../records.ts";
 import { renderTime } from "../render-changes.ts";
 
-/**
- * The list of a key's jobs, newest first, and each job's page. Running jobs refresh automatically.
- */
+/** The list of a key's jobs, newest first, and each job's page. Running jobs auto-refresh. */
 
 const list = { name: "Jobs", address: "/jobs" };
 

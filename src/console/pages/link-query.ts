@@ -78,10 +78,7 @@ export function writeFilter({ field, condition, value }: FilterInput): string {
   return `${field} ${condition} ${String(value)}`;
 }
 
-/**
- * Formats the query string without default values. Page 0 becomes `page=`, so that a number can be
- * appended.
- */
+/** Formats the query string without defaults. Page 0 becomes `page=`, to append a number. */
 export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
   const params = new URLSearchParams();
   if (search !== "") params.set("search", search);
@@ -136,10 +133,7 @@ export const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
 export const gone = { label: "link", list: linkList };
 
-/**
- * Renders the list's search and filters as hidden fields, for forms that apply to all matching
- * links.
- */
+/** Renders the list's search and filters as hidden fields, for forms that apply to all matches. */
 export function renderQuery({ search, filters }: Pick<LinkQuery, "search" | "filters">): Part {
   return [
     search !== "" && renderHidden("search", search),

@@ -70,9 +70,7 @@ function listParameters(query: string): readonly string[] {
   return query.split("&").filter((parameter) => parameter !== "");
 }
 
-/**
- * Decodes a parameter's name as servers do: `%69d` is `id`. An undecodable name stays as written.
- */
+/** Decodes a parameter's name as servers do: `%69d` is `id`. Keeps an undecodable name. */
 function readName(parameter: string): string {
   const [name = ""] = parameter.split("=", 1);
   try {

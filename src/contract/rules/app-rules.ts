@@ -125,10 +125,7 @@ function checkFingerprints(fingerprints: readonly string[]): FieldProblem[] {
   return faults.map((fault) => faultOf("fingerprints", fault));
 }
 
-/**
- * For an empty identifier, the API returns two errors, "invalid" and then "blank", and so does
- * this.
- */
+/** For an empty identifier, the API returns two errors: "invalid" and then "blank". */
 function checkIdentifier(field: string, value: string, pattern: RegExp): FieldProblem[] {
   const problems = isIdentifier(pattern)(value) ? [] : [faultOf(field, "is invalid")];
   if (isBlank(value)) problems.push(faultOf(field, "can't be blank"));

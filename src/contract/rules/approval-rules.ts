@@ -13,9 +13,7 @@ export type ApprovalRule = {
   readonly when: string;
   /** The tools whose approval requests may give this reason. */
   readonly tools: readonly string[];
-  /**
-   * Whether the rule applies to a write. Plans, undo and counted overwrites have their own checks.
-   */
+  /** Whether the rule applies to a write. Plans, undo and counted overwrites check separately. */
   readonly applies?: (write: PlannedWrite) => boolean;
 };
 

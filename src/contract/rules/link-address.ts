@@ -45,9 +45,7 @@ export function matchLinkHost(linkOrigin: string, hostname: string): string | un
   return /^[a-z0-9-]+$/.test(subdomain) ? subdomain : undefined;
 }
 
-/**
- * Returns the origin of a project's links: the custom domain if it is verified, else the subdomain.
- */
+/** Returns the origin of a project's links: its verified custom domain, or else its subdomain. */
 export function fillLinkOrigin(
   linkOrigin: string,
   project: Pick<Project, "subdomain" | "custom_domain" | "custom_domain_verified">,
@@ -89,10 +87,7 @@ export function haveCommonHosts(one: string, other: string): boolean {
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
 
-/**
- * Whether some subdomain makes two labels equal. It fills a label or a part of one, and is never
- * empty.
- */
+/** Whether some subdomain makes two labels equal. It may fill only a part of a label. */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);

@@ -68,10 +68,7 @@ export function findPathFault(path: string): string | undefined {
   return isReservedPath(path) ? "is reserved" : undefined;
 }
 
-/**
- * Whether a path is a complete URL. It would be a valid path, but the caller means the link at that
- * URL.
- */
+/** Whether a path is a complete URL. The caller then means the link at that URL. */
 export function isWholeAddress(path: string): boolean {
   return /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }
@@ -83,10 +80,7 @@ export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-/**
- * Paths that the link host itself serves, in any case: association files, QR codes and its own
- * files.
- */
+/** Paths that the link host itself serves, in any case: association files and its own files. */
 const reservedFiles = new Set([
   "robots.txt",
   "favicon.ico",

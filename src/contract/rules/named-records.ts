@@ -6,9 +6,7 @@ import { readUrl } from "./web-address.ts";
 /** Finds the links, apps or projects that a person's input refers to. */
 
 export type NamedLink = {
-  /**
-   * The input as written, and its path if it is a URL. The first path that belongs to a link wins.
-   */
+  /** The input, and its path if it is a URL. The first path that belongs to a link wins. */
   readonly exact: readonly string[];
   /** The path without its query, with and without a trailing slash. */
   readonly loose: readonly string[];
@@ -129,10 +127,7 @@ type NamingFields<Row> = {
   readonly name: (row: Row) => string;
 };
 
-/**
- * Finds apps or projects by the unique value, then by name, then by either ignoring case. The first
- * match wins.
- */
+/** Finds apps or projects by unique value, by name, or by either ignoring case, in this order. */
 export function pickNamed<Row>(
   rows: readonly Row[],
   given: string,

@@ -53,10 +53,7 @@ export function findAddressFault(field: string, address: string): string | undef
   return `must be an http or https address (${store.name} is for ${store.field})`;
 }
 
-/**
- * Returns the host and port of a redirect's destination. For a store scheme, this is the store's
- * web host.
- */
+/** Returns the host and port of a redirect's destination; for a store scheme, its web host. */
 export function readDestinationHost(address: string): string | undefined {
   return readPlainHost(address) ?? readStore(address)?.host ?? readUrl(address)?.host;
 }

@@ -30,9 +30,7 @@ export const noPublicHost = "the host has no public address";
 
 const mostHeaders_bytes = 16 * 1024;
 
-/**
- * Returns all IP addresses of the URL's host. Throws HostNotAllowed if one of them is not allowed.
- */
+/** Returns all IP addresses of the URL's host. Throws HostNotAllowed if one is not allowed. */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
@@ -104,10 +102,7 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
   return found.map(({ address }) => address);
 }
 
-/**
- * Explains why a request failed. Never uses the error's own message, which may come from the other
- * server.
- */
+/** Explains why a request failed, without the error's message, which may be the other server's. */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof HostNotAllowed) return error.message;
   if (signal.aborted) return "the server did not respond in time";
