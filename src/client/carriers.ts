@@ -2,15 +2,9 @@ import { Agent, buildConnector } from "undici";
 import type { AnswerApi } from "../contract/api-message.ts";
 import { toSignal } from "../contract/waiting.ts";
 import { requestIdHeader } from "../text/request-id.ts";
-import { NotSent, ReplyTooLarge, type BodyForm, type Send } from "./send-once.ts";
+import { NotSent, type Send } from "./send-once.ts";
 
 /** Sends API requests over HTTP to a remote server, or directly to the service in this process. */
-
-/** Reuses its connections between calls. */
-export type RemoteSender = {
-  readonly send: Send;
-  readonly close: () => Promise<void>;
-};
 
 const connectTimeout_ms = 10_000;
 /** Further calls wait, so that an assistant cannot overload the server. */
@@ -18,11 +12,8 @@ const mostConnections = 64;
 /** No response of the API is larger. */
 const replyBytes = 8 * 1024 * 1024;
 
-/**
- * Uses `request` and not `fetch`, because fetch repeats a call after a 421. Only the client decides
- * which calls may be repeated.
- */
-export function openRemoteSender(): RemoteSender {
+/** Uses `request` and not `fetch`, because fetch repeats a call after a 421 by itself. */
+export function openRemoteSender() {
   const dispatcher = new Agent({
     connect: connectOrMarkUnsent(buildConnector({ timeout: connectTimeout_ms })),
     connections: mostConnections,
@@ -38,12 +29,7 @@ export function openRemoteSender(): RemoteSender {
     return {
       status: reply.statusCode,
       headers: Object.fromEntries(named),
-      readBody: async (form) =>
-        readContent(await readStream(reply.body), form, reply.headers["content-type"]),
-      discard: () => {
-        // The body is discarded, so its errors do not matter.
-        reply.body.on("error", () => undefined).destroy();
-      },
+      readBody: async () => readContent(await readStream(reply.body)),
     };
   };
   return { send, close: () => dispatcher.destroy() };
@@ -58,29 +44,26 @@ function connectOrMarkUnsent(connect: buildConnector.connector): buildConnector.
     });
 }
 
-async function readStream(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** Returns undefined for a body that is too large. */
+async function readStream(body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > replyBytes) throw new ReplyTooLarge("an answer larger than 8 MiB");
+    if (size > replyBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/**
- * Returns null for an empty body, and undefined for a body in another form. The body of an error
- * may be text or JSON.
- */
-export function readContent(text: string, form: BodyForm, type: unknown): unknown {
-  if (form === "page") return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
-  if (text.trim() === "") return null;
+/** Returns null for an empty body, and the text of a body that is not JSON. */
+export function readContent(text: string | undefined): unknown {
+  if (text?.trim() === "") return null;
   try {
     // Some servers start with a byte order mark, which JSON does not allow.
-    return JSON.parse(text.replace(/^\ufeff/, ""));
+    return text && JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
-    return form === "words" ? text : undefined;
+    return text;
   }
 }
 
@@ -90,6 +73,6 @@ export function sendEmbedded(answer: AnswerApi): Send {
     const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });
     const reply = await answer({ ...request, onLeave, hasLeft: () => leaving.aborted });
     const { status, headers } = reply;
-    return { status, headers, readBody: () => Promise.resolve(reply.body), discard: () => {} };
+    return { status, headers, readBody: () => Promise.resolve(reply.body) };
   };
 }

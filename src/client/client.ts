@@ -1,23 +1,22 @@
-import type { Clock, Random } from "../contract/clock.ts";
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { pickFields, type CallAnswer, type Endpoint, type Input } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/waiting.ts";
-import { Problem } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
 import { noteUnread } from "../contract/server-answer.ts";
 import { findWritten, type WriteFinding, type WriteSearch } from "./find-written.ts";
+import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import {
   describeFailure,
   failCancelled,
-  failLimited,
   isRepeatable,
+  readProblem,
   type CallSoFar,
-  type TryOutcome,
   type FailedOutcome,
+  type TryOutcome,
 } from "./outcome.ts";
-import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import { buildRequest, type RequestOptions, type RequestTarget } from "./request.ts";
-import { sendOnce, type Send, type SetTimer } from "./send-once.ts";
+import { sendOnce, type Send } from "./send-once.ts";
 
 /** Makes API calls, and retries until the outcome is known or the time is up. */
 
@@ -45,45 +44,34 @@ export type ClientOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: Sleep;
+  /** Limits the time of each attempt. */
+  readonly setAlarm: SetAlarm;
   /** Cancels the calls that have no signal of their own. */
   readonly life?: Leaving;
   /** Shares rate limits with other processes. By default, this client counts only its own calls. */
   readonly ledger?: BudgetLedger | undefined;
-  /** The timeout of an attempt. Tests replace it. */
-  readonly setTimer?: SetTimer;
 };
 
 type ClientState = ClientOptions & {
-  /** Whether the server is the embedded service, with no network and the same clock. */
-  readonly isEmbedded: boolean;
   readonly ledger: BudgetLedger;
-  repeatsLeft: number;
   /** How far the server's clock is ahead, once a response has shown it. */
   skew_ms: number | undefined;
 };
 
-/** The limits of a call, including the calls that check what it has written. */
-type CallLimits = {
+type GivenCall = Omit<CallSoFar, "unknownOutcome"> & {
   readonly signal: Leaving;
-  /** When the whole call must end, on the monotonic clock. */
+  /** When the whole call must end, including its lookups, on the monotonic clock. */
   readonly deadline: number;
   readonly options?: CallOptions;
 };
 
-type RunningCall = CallSoFar & CallLimits & { readonly since_ms: number };
+type RunningCall = GivenCall & CallSoFar & { readonly since_ms: number };
 
 /** Timeouts of a whole call, of a probe, and of one attempt. */
 const callDeadline_ms = 45_000;
 const probeDeadline_ms = 10_000;
 const tryDeadline_ms = 15_000;
 const mostTries = 4;
-
-const firstBackoff_ms = 200;
-const limitedBackoff_ms = 2000;
-
-/** Allows one retry per ten calls in the long run, so that retries do not make an outage worse. */
-const mostRepeats = 100;
-const earnedPerCall = 0.1;
 
 /** A write may still be running on the server, so the client waits before it checks the result. */
 const checkAfter_ms = [500, 2000, 4000] as const;
@@ -92,67 +80,41 @@ const checkAfter_ms = [500, 2000, 4000] as const;
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
-  const { clock, life = nobodyLeaves, ledger = createBudgetLedger(clock), target } = options;
-  const isEmbedded = target.checksConditions === true;
-  const skew_ms = isEmbedded ? 0 : undefined;
-  const state: ClientState = { ...options, isEmbedded, ledger, repeatsLeft: mostRepeats, skew_ms };
+  const { target, clock, life = nobodyLeaves, ledger = createBudgetLedger(clock) } = options;
+  // The embedded service uses the same clock.
+  const skew_ms = target.isEmbedded === true ? 0 : undefined;
+  const state: ClientState = { ...options, ledger, skew_ms };
   return {
-    call: (endpoint, input, signal = life, asked = {}) => {
-      const most_ms = asked.isProbe === true ? probeDeadline_ms : callDeadline_ms;
+    call: (endpoint, input, signal = life, given = {}) => {
+      const most_ms = given.isProbe === true ? probeDeadline_ms : callDeadline_ms;
       const deadline = clock.monotonic() + most_ms;
-      return makeCall(state, endpoint, input, { signal, deadline, options: asked });
+      // The casts are safe: `Input` is always an object, and `sendOnce` validates the response.
+      const call = { endpoint, input: input as JsonObject, signal, deadline, options: given };
+      return perform(state, call) as Promise<CallAnswer<typeof endpoint>>;
     },
     requireBudget: (endpoint) => requireBudget(state, endpoint),
   };
 }
 
-async function makeCall<E extends Endpoint>(
-  state: ClientState,
-  endpoint: E,
-  input: Input<E>,
-  limits: CallLimits,
-): Promise<CallAnswer<E>> {
-  // The casts are safe: `Input` is always an object, and the endpoint's schema has validated the
-  // response.
-  const call = beginCall(state, endpoint, input as JsonObject, limits);
-  return (await perform(state, call)) as CallAnswer<E>;
-}
-
-function beginCall(
-  state: ClientState,
-  endpoint: Endpoint,
-  input: JsonObject,
-  limits: CallLimits,
-): RunningCall {
-  return { ...limits, endpoint, input, since_ms: state.clock.now(), unknownOutcome: undefined };
-}
-
-async function perform(state: ClientState, call: RunningCall): Promise<unknown> {
-  const { endpoint, input, options: { isProbe = false } = {} } = call;
-  state.repeatsLeft = Math.min(mostRepeats, state.repeatsLeft + earnedPerCall);
+async function perform(state: ClientState, given: GivenCall): Promise<unknown> {
+  const call: RunningCall = { ...given, since_ms: state.clock.now(), unknownOutcome: undefined };
+  const { endpoint, input, options, signal } = call;
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryWithinLimit(state, call);
     const { kind } = outcome;
     if (kind === "answered") return outcome.body;
     if (kind === "accepted") return describeAccepted(state, call, outcome.found);
-    if (isProbe) throw describeFailure(call, outcome);
+    if (options?.isProbe === true) throw describeFailure(call, outcome);
     if (kind === "doubtful" && endpoint.effect !== "read") call.unknownOutcome = outcome;
-    if ((kind === "doubtful" || kind === "unsent") && call.signal.aborted) {
-      throw failCancelled(call);
-    }
+    if (signal.aborted && kind !== "failed") throw failCancelled(call);
     const wait_ms = chooseWait(state, outcome, tries);
-    const isHarmless = isUndone(outcome) || (kind === "doubtful" && isRepeatable(endpoint, input));
-    const isLeft = kind === "limited" || state.repeatsLeft >= 1;
-    if (!isHarmless || !isLeft || tries === mostTries || !hasTime(state, call, wait_ms)) {
+    const isUndone = kind === "unsent" || kind === "limited";
+    const mayRepeat = isUndone || (kind === "doubtful" && isRepeatable(endpoint, input));
+    if (!mayRepeat || tries === mostTries || !hasTime(state, call, wait_ms)) {
       return settle(state, call, outcome);
     }
-    if (kind !== "limited") state.repeatsLeft -= 1;
     await pause(state, call, wait_ms);
   }
-}
-
-function isUndone({ kind }: TryOutcome): boolean {
-  return kind === "unsent" || kind === "limited";
 }
 
 /** A write with a 2xx status has succeeded, so it is never sent again. */
@@ -161,12 +123,10 @@ async function describeAccepted(
   call: RunningCall,
   found: string,
 ): Promise<unknown> {
-  const { endpoint, input, options } = call;
-  if (options?.isProbe !== true) {
-    const search = { ...describeSearch(state, call), isAccepted: true } as const;
-    const finding = await findWritten(endpoint, search).catch(() => undefined);
-    if (finding?.kind === "done") return finding.body;
-  }
+  const { endpoint, input } = call;
+  const search = { ...describeSearch(state, call), readSince: undefined };
+  const finding = await findWritten(endpoint, search).catch(() => undefined);
+  if (finding?.kind === "done") return finding.body;
   const message = `The server made the change, but its response could not be read: ${found}`;
   return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
@@ -177,9 +137,8 @@ async function settle(
   call: RunningCall,
   outcome: FailedOutcome,
 ): Promise<unknown> {
-  if (call.unknownOutcome === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
-  const error = outcome.kind === "failed" ? outcome.error : undefined;
-  const refusal = error instanceof Problem ? error : undefined;
+  if (call.unknownOutcome === undefined) throw describeFailure(call, outcome);
+  const refusal = readProblem(outcome);
   // An earlier attempt may have deleted the record.
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await checkWrite(state, call);
@@ -192,17 +151,15 @@ async function settle(
 /** Sends the request once the rate limit allows it. Throws if that would take too long. */
 async function tryWithinLimit(state: ClientState, call: RunningCall): Promise<TryOutcome> {
   const { budget } = call.endpoint;
-  const isFree = call.options?.isFree === true && state.isEmbedded;
+  const isFree = call.options?.isFree === true && state.target.isEmbedded === true;
   if (budget === undefined || isFree) return tryOnce(state, call);
   const place = state.ledger.queue(budget);
   let isSpent = false;
   try {
     for (;;) {
-      const read = place.readWait_ms();
-      // A call that need not wait continues synchronously.
-      const wait_ms = typeof read === "number" ? read : await read;
+      const wait_ms = await place.readWait_ms();
       if (wait_ms <= 0) break;
-      if (!hasTime(state, call, wait_ms)) throw failLimited(call, wait_ms);
+      if (!hasTime(state, call, wait_ms)) throw describeFailure(call, { kind: "limited", wait_ms });
       await pause(state, call, wait_ms);
     }
     isSpent = true;
@@ -213,41 +170,49 @@ async function tryWithinLimit(state: ClientState, call: RunningCall): Promise<Tr
 }
 
 async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcome> {
-  const { target, send, clock, isEmbedded, setTimer = setRealTimer } = state;
+  const { target, clock, setAlarm } = state;
   const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const request = buildRequest(endpoint, input, target, options);
-  const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());
-  const remoteHost = isEmbedded ? undefined : new URL(target.origin).host;
-  const noteDate = (date: string | undefined) => {
-    const sent = Date.parse(date ?? "");
-    if (!Number.isNaN(sent)) state.skew_ms = sent - clock.now();
+  const send: Send = async (...sent) => {
+    const reply = await state.send(...sent);
+    const date = Date.parse(reply.headers["date"] ?? "");
+    if (!Number.isNaN(date)) state.skew_ms = date - clock.now();
+    return reply;
   };
-  const sending = { send, signal, most_ms, setTimer, noteDate, secret: target.key, remoteHost };
-  return sendOnce({ endpoint, input, request, ...sending });
-}
-
-function setRealTimer(ring: () => void, milliseconds: number): () => void {
-  const timer = setTimeout(ring, milliseconds);
-  return () => clearTimeout(timer);
+  return sendOnce({
+    endpoint,
+    input,
+    request: buildRequest(endpoint, input, target, options),
+    send,
+    signal,
+    most_ms: Math.min(tryDeadline_ms, deadline - clock.monotonic()),
+    setAlarm,
+    secret: target.key,
+    remoteHost: target.isEmbedded === true ? undefined : new URL(target.origin).host,
+  });
 }
 
 /** Reserves a request within the rate limit, like a call would, and releases it at once. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
-  const deadline = state.clock.monotonic() + tryDeadline_ms;
+  const now = { deadline: state.clock.monotonic() + tryDeadline_ms, since_ms: state.clock.now() };
   const options = { onlyBudget: true };
-  const call = beginCall(state, endpoint, {}, { signal: nobodyLeaves, deadline, options });
+  const call = {
+    ...now,
+    endpoint,
+    input: {},
+    signal: nobodyLeaves,
+    options,
+    unknownOutcome: undefined,
+  };
   const place = state.ledger.queue(endpoint.budget);
-  try {
-    const wait_ms = await place.readWait_ms();
-    if (wait_ms >= callDeadline_ms) throw failLimited(call, wait_ms);
-  } finally {
-    await place.leave(false);
-  }
+  const wait_ms = await place.readWait_ms();
+  await place.leave(false);
+  if (wait_ms >= callDeadline_ms) throw describeFailure(call, { kind: "limited", wait_ms });
+  if (state.target.isEmbedded !== true) return;
   // The embedded service also counts calls of other clients with the same key.
-  const outcome = state.isEmbedded ? await tryOnce(state, call) : undefined;
-  if (outcome?.kind === "limited") throw describeFailure(call, outcome);
+  const outcome = await tryOnce(state, call);
+  if (outcome.kind === "limited") throw describeFailure(call, outcome);
 }
 
 /** Checks on the server whether a write with an unknown outcome happened. */
@@ -273,11 +238,14 @@ async function checkWrite(state: ClientState, call: RunningCall): Promise<WriteF
 function describeSearch(state: ClientState, call: RunningCall): WriteSearch {
   const { endpoint, input, signal, deadline } = call;
   return {
-    ask: (other, fields) => makeCall(state, other, fields, { signal, deadline }),
+    ask: (other, fields) => perform(state, { endpoint: other, input: fields, signal, deadline }),
     id: String(input["id"]),
     sent: pickFields(endpoint, input),
-    since: new Date(call.since_ms).toISOString(),
-    isSameTime: () => state.skew_ms !== undefined && Math.abs(state.skew_ms) <= toleratedSkew_ms,
+    readSince: () => {
+      const { skew_ms = Infinity } = state;
+      const isSameTime = Math.abs(skew_ms) <= toleratedSkew_ms;
+      return isSameTime ? new Date(call.since_ms).toISOString() : undefined;
+    },
   };
 }
 
@@ -294,8 +262,7 @@ async function pause(state: ClientState, call: RunningCall, wait_ms: number): Pr
 /** Exponential backoff with random jitter. */
 function chooseWait({ random }: ClientState, outcome: TryOutcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
-  const jitter = 0.75 + byte / 512;
-  if (outcome.kind === "limited") return limitedBackoff_ms * 2 ** (tries - 1) * jitter;
-  const backoff_ms = firstBackoff_ms * 4 ** (tries - 1) * jitter;
+  const [first_ms, factor] = outcome.kind === "limited" ? [2000, 2] : [200, 4];
+  const backoff_ms = first_ms * factor ** (tries - 1) * (0.75 + byte / 512);
   return Math.max(backoff_ms, outcome.kind === "doubtful" ? (outcome.wait_ms ?? 0) : 0);
 }

@@ -14,7 +14,8 @@ export type TryOutcome =
   | { readonly kind: "failed"; readonly error: Problem | CallFailure }
   /** The request was not sent, so it can be retried. */
   | { readonly kind: "unsent"; readonly error: CallFailure }
-  | { readonly kind: "limited" }
+  /** The key has reached its rate limit, and must wait so long. */
+  | { readonly kind: "limited"; readonly wait_ms: number }
   | UnknownOutcome;
 
 /** It is unknown whether the call had an effect. */
@@ -24,7 +25,7 @@ type UnknownOutcome = {
   /** The reason in words, as the end of a sentence. */
   readonly said: string;
   /** Set if the server asked to wait. */
-  readonly wait_ms?: number;
+  readonly wait_ms?: number | undefined;
 };
 
 export type FailedOutcome = Exclude<TryOutcome, { readonly kind: "answered" | "accepted" }>;
@@ -78,15 +79,17 @@ export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: Json
   return idempotent && tool !== projects.destroy.tool;
 }
 
-/** A 429 has no waiting time, so this is the window of the rate limits. */
-const limitedFor_ms = 60_000;
-
-/** `checked` describes the result of a check on the server. */
+/** Describes a failed call. `checked` describes the result of a check on the server. */
 export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
-  const { unknownOutcome } = call;
-  if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, checked, end);
-  if (end.kind === "limited") return failLimited(call, limitedFor_ms);
-  return end.kind === "doubtful" ? failRead(end) : end.error;
+  // An earlier attempt may have had an effect, which matters more than the last one's failure.
+  if (call.unknownOutcome !== undefined)
+    return failUnknown(call, call.unknownOutcome, end, checked);
+  if (end.kind === "failed" || end.kind === "unsent") return end.error;
+  if (end.kind === "limited") return failLimited(end.wait_ms);
+  // A failed read has no effect to report.
+  const message = endSentence(`The request failed: ${end.said}`);
+  if (end.reason === "overloaded") return failOverloaded(message, end.wait_ms);
+  return new CallFailure(end.reason, message, { effect: "none", retry: "later" });
 }
 
 export function failCancelled({ endpoint, input, unknownOutcome }: CallSoFar): CallFailure {
@@ -104,9 +107,7 @@ export function failCancelledUnsent(): CallFailure {
   return new CallFailure("cancelled", message, { effect: "none", retry: "now" });
 }
 
-/** If an earlier attempt had an unknown effect, reports that instead of the rate limit. */
-export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
-  if (call.unknownOutcome !== undefined) return failUnknown(call, call.unknownOutcome);
+function failLimited(wait_ms: number): CallFailure {
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
   const message = `The key has reached its rate limit. Try again in ${retry_after_s} seconds.`;
   const facts = { effect: "none", retry: "later", retry_after_s } as const;
@@ -118,17 +119,9 @@ export function failOverloaded(message: string, wait_ms?: number): CallFailure {
   return new CallFailure("overloaded", message, { effect: "none", retry: "later", ...wait });
 }
 
-export function failUnsent(cause: unknown): CallFailure {
-  const message = `The server cannot be reached${describeCode(cause)}.`;
-  const facts = { effect: "none", retry: "later" } as const;
-  return new CallFailure("unreachable", message, facts, { cause });
-}
-
-/** A failed read has no effect to report. */
-function failRead({ reason, said, wait_ms }: UnknownOutcome): CallFailure {
-  const message = endSentence(`The request failed: ${said}`);
-  if (reason === "overloaded") return failOverloaded(message, wait_ms);
-  return new CallFailure(reason, message, { effect: "none", retry: "later" });
+/** Returns the server's own rejection, if it answered with one. */
+export function readProblem(end: FailedOutcome): Problem | undefined {
+  return end.kind === "failed" && end.error instanceof Problem ? end.error : undefined;
 }
 
 /** Adds a period, unless the server's text already ends with punctuation. */
@@ -139,10 +132,10 @@ function endSentence(text: string): string {
 function failUnknown(
   { endpoint, input }: CallSoFar,
   { said }: UnknownOutcome,
-  checked?: string,
-  end?: FailedOutcome,
+  end: FailedOutcome,
+  checked: string | undefined,
 ): CallFailure {
-  const refusal = end?.kind === "failed" && end.error instanceof Problem ? end.error : undefined;
+  const refusal = readProblem(end);
   const message = [
     endSentence(`It is unknown whether the call took effect: ${said}`),
     ...(refusal ? [endSentence(`The server rejected a second attempt: ${refusal.message}`)] : []),

@@ -2,21 +2,13 @@ import type { Awaitable } from "../contract/waiting.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/limits.ts";
 import type { Clock } from "../contract/clock.ts";
 
-/**
- * Delays calls to stay within the key's rate limits. Counts the calls of this process, or of all
- * processes that use the key.
- */
+/** Delays calls to stay within the key's rate limits. May count the calls of other processes too. */
 export type BudgetLedger = {
   /** Reserves the next call within a rate limit. The caller must call `leave` afterwards. */
   readonly queue: (budget: BudgetName) => {
-    /**
-     * How long the call must still wait. Callers must check again afterwards, because earlier calls
-     * may take longer than expected.
-     */
+    /** How long the call must still wait. Check again afterwards: earlier calls may be slow. */
     readonly readWait_ms: () => Awaitable<number>;
-    /**
-     * A sent call counts from its response on, because the server counted it no later than that.
-     */
+    /** A sent call counts from its response on, because the server counted it before that. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };
@@ -29,19 +21,15 @@ export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): Bud
     queue: (budget) => {
       const span_ms = readSpan(budget);
       const place = { at: Infinity };
-      const known = (queues.get(budget) ?? []).filter(({ at }) => at > monotonic() - span_ms);
-      queues.set(budget, [...known, place]);
+      const recent = (queues.get(budget) ?? []).filter(({ at }) => at > monotonic() - span_ms);
+      queues.set(budget, [...recent, place]);
       return {
         readWait_ms: () => {
           const now = monotonic();
           const places = queues.get(budget) ?? [];
-          const earlier = places
-            .slice(0, places.indexOf(place))
-            .map(({ at }) => at)
-            .filter((at) => at > now - span_ms)
-            .toSorted((one, other) => one - other);
-          const freeing = earlier[earlier.length - budgets[budget].limit];
-          place.at = freeing === undefined ? now : freeing + span_ms;
+          const earlier = places.slice(0, places.indexOf(place)).map(({ at }) => at);
+          const freeing = earlier.toSorted((one, other) => other - one)[budgets[budget].limit - 1];
+          place.at = freeing === undefined ? now : Math.max(now, freeing + span_ms);
           return place.at - now;
         },
         leave: (isSpent) => {

@@ -13,8 +13,8 @@ export type RequestTarget = {
   /** The server's origin, without the versioned prefix. */
   readonly origin: string;
   readonly key: string | undefined;
-  /** Whether the server checks preconditions of writes. Only Waypost's own service does. */
-  readonly checksConditions?: boolean;
+  /** Whether the server is Waypost's own service in this process. */
+  readonly isEmbedded?: boolean;
   /** Only sent to Waypost's own service. */
   readonly via?: Via | undefined;
 };
@@ -42,18 +42,22 @@ export function buildRequest(
   target: RequestTarget,
   { condition, isPatient, requestId, isFree, onlyBudget }: RequestOptions = {},
 ): ApiRequest {
-  const query = writeQuery(endpoint, input);
-  const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
+  const { wrapper } = endpoint;
+  const fields = pickFields(endpoint, input);
+  const sent = wrapper === undefined ? fields : { [wrapper]: fields };
+  const body = endpoint.body && JSON.stringify(sent);
+  // Preview pages depend on the browser.
+  const browser = endpoint.type && input["user_agent"];
   const key = endpoint.auth === "none" ? undefined : target.key;
   return {
     method: endpoint.method,
-    url: target.origin + apiPrefix + fillPath(endpoint, input) + query,
+    url: target.origin + apiPrefix + fillPath(endpoint, input) + writeQuery(endpoint, input),
     headers: {
       accept: endpoint.type ?? "application/json",
-      ...(endpoint.type !== undefined && nameBrowser(input)),
+      ...(typeof browser === "string" && { "user-agent": browser }),
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
-      ...(isSent(condition, target) && writeCondition(condition)),
+      ...writeCondition(condition, target),
     },
     body,
     requestId,
@@ -64,38 +68,23 @@ export function buildRequest(
   };
 }
 
-/**
- * Only Waypost's own service computes the same tags. `If-Match: *` is safe for every server: others
- * ignore it, and a remote Waypost then creates nothing.
- */
-function isSent(
-  condition: WriteCondition | undefined,
-  target: RequestTarget,
-): condition is WriteCondition {
-  return condition !== undefined && (target.checksConditions === true || condition === "present");
-}
-
 /** The tag is a digest of the record that the caller has seen. */
-function writeCondition(condition: WriteCondition): Readonly<Record<string, string>> {
-  if (condition === "absent") return { "if-none-match": "*" };
+function writeCondition(
+  condition: WriteCondition | undefined,
+  { isEmbedded }: RequestTarget,
+): Readonly<Record<string, string>> {
+  // Safe for every server: others ignore it, and a remote Waypost then creates nothing.
   if (condition === "present") return { "if-match": "*" };
+  // Only Waypost's own service computes the same tags.
+  if (condition === undefined || isEmbedded !== true) return {};
+  if (condition === "absent") return { "if-none-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
-}
-
-/** Preview pages depend on the browser. */
-function nameBrowser({ user_agent }: JsonObject): Readonly<Record<string, string>> {
-  return typeof user_agent === "string" ? { "user-agent": user_agent } : {};
 }
 
 /** The error of an invalid header would contain its value, which is the key. */
 function checkKey(key: string): string {
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw unauthorized(messages.key_malformed);
-}
-
-function buildBody(endpoint: Endpoint, input: JsonObject): JsonObject {
-  const fields = pickFields(endpoint, input);
-  return endpoint.wrapper === undefined ? fields : { [endpoint.wrapper]: fields };
 }
 
 function fillPath({ path }: Endpoint, input: JsonObject): string {
@@ -106,30 +95,21 @@ function fillPath({ path }: Endpoint, input: JsonObject): string {
   return path.replace(idParameter, () => id);
 }
 
-function writeQuery(endpoint: Endpoint, input: JsonObject): string {
-  const { list, selects, query } = endpoint;
+function writeQuery({ list, selects, query }: Endpoint, input: JsonObject & ListInput): string {
   if (list === undefined && query === undefined) return "";
-  const built = buildQuery(list ?? selects, input);
-  for (const name of Object.keys(query?.shape ?? {})) {
-    const value = input[name];
-    if (typeof value === "string") built.set(name, value);
-  }
-  return `?${String(built)}`;
-}
-
-function buildQuery(list: Endpoint["list"] | Endpoint["selects"], input: ListInput) {
   const { page, limit, filters = [], sort, search, count_to } = input;
-  const query = new URLSearchParams();
-  if (page !== undefined) query.set("page", String(page));
-  if (limit !== undefined) query.set("limit", String(limit));
-  if (count_to !== undefined) query.set("count_to", String(count_to));
-  if (sort !== undefined) query.set("q[s]", `${sort.field} ${sort.direction}`);
-  if (search !== undefined) query.set(`f[${searchName}]`, search);
-  for (const { field, condition, value } of filters.map(toPlainFilter)) {
-    const letter = isOwnField(list, field) ? "f" : "q";
-    const name = `${letter}[${field}_${condition}]`;
-    if (Array.isArray(value)) for (const item of value) query.append(`${name}[]`, String(item));
-    else query.append(name, String(value));
+  const order = sort && `${sort.field} ${sort.direction}`;
+  const given = { page, limit, count_to, "q[s]": order, [`f[${searchName}]`]: search };
+  const named = Object.keys(query?.shape ?? {}).map((name) => [name, input[name]] as const);
+  const written = new URLSearchParams();
+  for (const [name, value] of [...Object.entries(given), ...named]) {
+    if (value !== undefined) written.set(name, String(value));
   }
-  return query;
+  for (const { field, condition, value } of filters.map(toPlainFilter)) {
+    const letter = isOwnField(list ?? selects, field) ? "f" : "q";
+    const name = `${letter}[${field}_${condition}]`;
+    if (Array.isArray(value)) for (const item of value) written.append(`${name}[]`, String(item));
+    else written.append(name, String(value));
+  }
+  return `?${String(written)}`;
 }

@@ -1,23 +1,24 @@
 import * as z from "zod";
-import {
-  CallFailure,
-  describeCode,
-  failOverloaded,
-  failUnsent,
-  type TryOutcome,
-} from "./outcome.ts";
-import { hideSecret, isPage, readRefusal, type ServerRefusal } from "./read-refusal.ts";
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
+import type { SetAlarm } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { normalizeId, storedId, unwrap, type ReceivedMeta } from "../contract/fields.ts";
+import { meta, normalizeId, storedId, unwrap, type ReceivedMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { createLeaving, type Leaving } from "../contract/waiting.ts";
 import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { Problem, notFound, saysNothingWritten } from "../contract/problem.ts";
+import {
+  Problem,
+  notFound,
+  saysNothingWritten,
+  toSentence,
+  type StatedProblem,
+} from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
 import { listUnread, noteUnread, type UnreadPart } from "../contract/server-answer.ts";
-import { quote } from "../text/show-hidden.ts";
+import { humanize } from "../contract/text.ts";
+import { createLeaving, type Leaving } from "../contract/waiting.ts";
+import { quote, showHidden } from "../text/show-hidden.ts";
+import { CallFailure, describeCode, failOverloaded, type TryOutcome } from "./outcome.ts";
 
 /** Sends a call once and determines its outcome. */
 
@@ -26,25 +27,17 @@ export type Send = (request: ApiRequest, leaving: Leaving) => Promise<ArrivingRe
 
 /** A response whose status has arrived. Its body may still be missing, or never arrive. */
 type ArrivingReply = Omit<ApiReply, "body"> & {
-  /** Returns undefined if the body has another form, and null if it is empty. */
-  readonly readBody: (form: BodyForm) => Promise<unknown>;
-  readonly discard: () => void;
+  /**
+   * Returns parsed JSON, the text of any other body, null for an empty body, or undefined for one
+   * that is too large.
+   */
+  readonly readBody: () => Promise<unknown>;
 };
-
-/** How to read a body: as JSON, as an HTML page, or as the text of an error. */
-export type BodyForm = "data" | "page" | "words";
-
-export class ReplyTooLarge extends Error {
-  override readonly name = "ReplyTooLarge";
-}
 
 /** Thrown if no byte of the request was sent. */
 export class NotSent extends Error {
   override readonly name = "NotSent";
 }
-
-/** Calls `ring` once after the given time. The returned function stops the timer. */
-export type SetTimer = (ring: () => void, milliseconds: number) => () => void;
 
 type Attempt = {
   readonly endpoint: Endpoint;
@@ -53,9 +46,7 @@ type Attempt = {
   readonly send: Send;
   readonly signal: Leaving;
   readonly most_ms: number;
-  readonly setTimer: SetTimer;
-  /** Receives the `Date` header of a response. */
-  readonly noteDate: (date: string | undefined) => void;
+  readonly setAlarm: SetAlarm;
   /** The API key, which is removed from messages, because assistants read them. */
   readonly secret: string | undefined;
   /** The host name of a remote server; undefined for Waypost's own service. */
@@ -63,109 +54,113 @@ type Attempt = {
 };
 
 export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
-  const { send, request } = attempt;
-  const deadline = startDeadline(attempt);
+  const { send, request, signal, most_ms, setAlarm } = attempt;
+  const { leaving, leave } = createLeaving();
+  const stopAlarm = setAlarm(most_ms, leave);
+  signal.addEventListener("abort", leave, { once: true });
+  // Some `Send` functions do not stop by themselves.
+  const ended = new Promise<never>((_, reject) => {
+    leaving.addEventListener("abort", () => reject(new Error("the attempt has ended")));
+  });
   try {
-    return await readReply(
-      attempt,
-      await Promise.race([send(request, deadline.leaving), deadline.ended]),
-    );
+    return await readReply(attempt, await Promise.race([send(request, leaving), ended]));
   } catch (error) {
-    return explainThrown(error, deadline);
+    return explainThrown(error, leaving.aborted);
   } finally {
-    deadline.stop();
+    stopAlarm();
+    signal.removeEventListener("abort", leave);
   }
 }
 
-type Deadline = ReturnType<typeof startDeadline>;
-
-/** Ends an attempt when its time is up or its caller disconnects. */
-function startDeadline({ signal, most_ms, setTimer }: Attempt) {
-  const { leaving, leave } = createLeaving();
-  const stopTimer = setTimer(leave, most_ms);
-  signal.addEventListener("abort", leave, { once: true });
-  return {
-    leaving,
-    /** Rejects at the deadline, because some `Send` functions do not stop by themselves. */
-    ended: new Promise<never>((_, reject) => {
-      leaving.addEventListener("abort", () => reject(new Error("the time of this try is up")));
-    }),
-    stop: () => {
-      stopTimer();
-      signal.removeEventListener("abort", leave);
-    },
-  };
+function explainThrown(error: unknown, isOver: boolean): TryOutcome {
+  if (error instanceof NotSent) {
+    const { cause } = error;
+    const message = `The server cannot be reached${describeCode(cause)}.`;
+    const facts = { effect: "none", retry: "later" } as const;
+    return { kind: "unsent", error: new CallFailure("unreachable", message, facts, { cause }) };
+  }
+  if (isOver) {
+    return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
+  }
+  // The error may contain untrusted bytes from the server, so only its code is shown.
+  const said = `the connection was lost${describeCode(error)}`;
+  return { kind: "doubtful", reason: "unreachable", said };
 }
 
 async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOutcome> {
-  const { status, headers } = reply;
-  attempt.noteDate(headers["date"]);
+  const { status } = reply;
   if (status >= 200 && status < 300) return readSuccess(attempt, reply);
-  if (status >= 400) return readFailure(attempt, reply, await reply.readBody("words"));
-  reply.discard();
+  if (status >= 400) return readFailure(attempt, reply, await reply.readBody());
+  // The connection can be used again once the body was read.
+  await reply.readBody().catch(() => undefined);
   const found = `a redirect (status ${status}), which Waypost does not follow`;
   return failForeign(attempt.endpoint, found);
 }
 
-async function readSuccess(
-  { endpoint, input, secret }: Attempt,
-  reply: ArrivingReply,
-): Promise<TryOutcome> {
+async function readSuccess(attempt: Attempt, reply: ArrivingReply): Promise<TryOutcome> {
+  const { endpoint, secret } = attempt;
+  const { headers } = reply;
   const isRead = endpoint.effect === "read";
-  let given: unknown;
-  try {
-    given = await reply.readBody(endpoint.type === "text/html" ? "page" : "data");
-  } catch (error) {
-    if (isRead && error instanceof ReplyTooLarge) return failForeign(endpoint, error.message);
+  const body = await reply.readBody().catch((error: unknown) => {
     if (isRead) throw error;
-  }
-  const answer = parseResponse(endpoint, input, given);
-  if (answer.kind === "unread") {
-    return isRead ? failForeign(endpoint, answer.found) : { ...answer, kind: "accepted" };
-  }
-  const { body } = answer;
-  noteWarnings(body, reply.headers["warning"], secret);
-  return { kind: "answered", body };
+  });
+  const isPage = /^text\/html\s*(;|$)/i.test(headers["content-type"] ?? "");
+  const isWrongType = endpoint.type !== undefined && !isPage;
+  const outcome = isWrongType ? unread("no page") : parseResponse(attempt, body);
+  if (outcome.kind === "answered") noteWarnings(outcome.body, headers["warning"], secret);
+  else if (isRead) return failForeign(endpoint, outcome.found);
+  return outcome;
 }
 
+/** A 429 has no waiting time, so this is the window of the rate limits. */
+const limitedFor_ms = 60_000;
+
 function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): TryOutcome {
-  const { endpoint, secret, remoteHost } = attempt;
+  const { endpoint, remoteHost } = attempt;
   const { status } = reply;
-  if (status === 429) return { kind: "limited" };
-  const refusal = readRefusal({ endpoint, body, secret });
-  if (status >= 500) return readOutage(reply, refusal, remoteHost);
+  if (status === 429) return { kind: "limited", wait_ms: limitedFor_ms };
+  const refusal = readRefusal(attempt, body);
+  if (status >= 500) return readOutage(reply, refusal?.message, remoteHost);
   if (isForeign(status, body, refusal)) {
     if (endpoint.documented === false && status === 404) {
       return { kind: "failed", error: notFound(messages.not_offered) };
     }
-    const data = typeof body === "string" ? undefined : body;
     const words = refusal === undefined ? "" : `: ${quote(refusal.message)}`;
-    return failForeign(endpoint, `the status ${status} and ${describeBody(data)}${words}`);
+    return failForeign(endpoint, `the status ${status} and ${describeBody(body)}${words}`);
   }
   if (refusal === undefined) {
     return { kind: "failed", error: new Problem(status, messages.unexplained(status)) };
   }
-  const { message, problems } = refusal;
-  const options = { ...(problems && { problems }), server: remoteHost };
-  return { kind: "failed", error: new Problem(status, message, options) };
+  const { message, ...problems } = refusal;
+  const error = new Problem(status, message, { ...problems, server: remoteHost });
+  return { kind: "failed", error };
 }
 
 /** The write may have happened despite a 5xx, even after the API's own 503. */
 function readOutage(
-  reply: ArrivingReply,
-  refusal: ServerRefusal | undefined,
+  { status, headers }: ArrivingReply,
+  message: string | undefined,
   host: string | undefined,
 ): TryOutcome {
-  const { status } = reply;
-  const wait = status === 503 ? { wait_ms: readRetryAfter(reply) } : {};
-  if (status === 503 && refusal !== undefined && saysNothingWritten(refusal.message)) {
-    return { kind: "failed", error: failOverloaded(refusal.message, wait.wait_ms) };
+  const wait_ms = status === 503 ? readRetryAfter(headers) : undefined;
+  if (wait_ms !== undefined && message !== undefined && saysNothingWritten(message)) {
+    return { kind: "failed", error: failOverloaded(message, wait_ms) };
   }
-  const message = refusal?.message;
-  const words = host === undefined ? message : message && quote(message, Infinity);
-  const who = host === undefined ? "Waypost" : `the server at ${host}`;
+  const [who, words] =
+    host === undefined
+      ? ["Waypost", message]
+      : [`the server at ${host}`, message && quote(message, Infinity)];
   const said = `${who} returned status ${status}${words === undefined ? "" : `: ${words}`}`;
-  return { kind: "doubtful", reason: "overloaded", said, ...wait };
+  return { kind: "doubtful", reason: "overloaded", said, wait_ms };
+}
+
+const leastWait_ms = 1000;
+const mostWait_ms = 30_000;
+
+/** A 503 means to wait, with or without `Retry-After`. */
+function readRetryAfter(headers: ArrivingReply["headers"]): number {
+  const wait_ms = Number(headers["retry-after"] ?? 0) * 1000 || leastWait_ms;
+  return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
 }
 
 /** Whether the response came from another server or a proxy instead of the API. */
@@ -181,24 +176,83 @@ function failForeign({ effect }: Endpoint, found: string): TryOutcome {
   return { kind: "failed", error: new CallFailure("bad_response", message, facts) };
 }
 
-const leastWait_ms = 1000;
-const mostWait_ms = 30_000;
+type ServerRefusal = {
+  readonly message: string;
+  /** The individual problems, if the server lists them. */
+  readonly problems?: readonly StatedProblem[];
+};
 
-/** A 503 means to wait, with or without `Retry-After`. */
-function readRetryAfter({ headers }: ArrivingReply): number {
-  const asked_ms = Number(headers["retry-after"] ?? 0) * 1000;
-  const wait_ms = Number.isNaN(asked_ms) ? leastWait_ms : asked_ms;
-  return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
+const messageLength = 4000;
+/** The maximum length of a problem's message and field. */
+const problemLength = 500;
+const mostProblems = 20;
+
+/** Reads an error response. Returns undefined if it contains no readable message. */
+function readRefusal({ endpoint, secret }: Attempt, body: unknown): ServerRefusal | undefined {
+  const clean = (text: string, most: number) =>
+    showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
+  const problems = listProblems(body).flatMap(({ field, line, column, message }) => {
+    if (typeof message !== "string") return [];
+    const place = {
+      ...(isFieldOf(endpoint, field) && { field: clean(field, problemLength) }),
+      ...(typeof line === "number" && { line }),
+      ...(typeof column === "number" && { column }),
+    };
+    return [{ ...place, message: clean(message, problemLength) }];
+  });
+  const joined = toSentence(problems.map(({ message }) => message.replace(/\.$/, "")));
+  const message = clean(findSentence(body) ?? joined, messageLength);
+  if (message.trim() === "") return undefined;
+  return { message, ...(problems.length > 0 && { problems }) };
 }
 
-function explainThrown(error: unknown, { leaving }: Deadline): TryOutcome {
-  if (error instanceof NotSent) return { kind: "unsent", error: failUnsent(error.cause) };
-  if (leaving.aborted) {
-    return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
+/** Unknown names are untrusted text from the server, and are not shown as fields. */
+function isFieldOf({ body }: Endpoint, field: unknown): field is string {
+  return typeof field === "string" && (field.split(".")[0] ?? "") in (body?.shape ?? {});
+}
+
+function findSentence(body: unknown): string | undefined {
+  if (typeof body === "string") return isPage(body) ? "" : body.replace(/\s+/g, " ").trim();
+  if (!isJsonObject(body)) return undefined;
+  const { error, errors, message } = body;
+  const inner = isJsonObject(error) ? error["message"] : undefined;
+  return [error, inner, errors, message].find((said) => typeof said === "string");
+}
+
+/** Whether a text is a page and not a sentence. */
+function isPage(text: string): boolean {
+  return /^\s*<[a-z!?]/i.test(text);
+}
+
+/** Waypost lists `problems`. Other servers list texts, or texts by field name. */
+function listProblems(body: unknown): readonly JsonObject[] {
+  if (!isJsonObject(body)) return [];
+  const said = body["problems"] ?? body["errors"] ?? body["error"];
+  if (Array.isArray(said)) {
+    return said
+      .slice(0, mostProblems)
+      .map((item) => (isJsonObject(item) ? item : { message: item }));
   }
-  // The error may contain untrusted bytes from the server, so only its code is shown.
-  const said = `the connection was lost${describeCode(error)}`;
-  return { kind: "doubtful", reason: "unreachable", said };
+  if (!isJsonObject(said) || typeof said["message"] === "string") return [];
+  const named = Object.entries(said).slice(0, mostProblems);
+  return named
+    .flatMap(([field, texts]) => [texts].flat().map((text) => nameProblem(field, text)))
+    .slice(0, mostProblems);
+}
+
+/**
+ * A lowercase message such as `is invalid` continues the field's name. Others are whole sentences.
+ */
+function nameProblem(field: string, text: unknown): JsonObject {
+  if (typeof text !== "string") return {};
+  const isClause = /^\p{Ll}/u.test(text) && !text.toLowerCase().startsWith(field);
+  const isNamed = isClause && field !== "base";
+  return { field, message: isNamed ? `${humanize(field)} ${text}` : text };
+}
+
+/** Removes the key, which some servers repeat in messages. */
+function hideSecret(text: string, secret: string | undefined): string {
+  return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }
 
 /**
@@ -206,31 +260,30 @@ function explainThrown(error: unknown, { leaving }: Deadline): TryOutcome {
  * are dropped and become unknown, not empty. Unknown fields are kept.
  */
 
-type ParsedResponse =
-  | { readonly kind: "read"; readonly body: unknown }
-  /** `found` describes the response, as the end of a sentence. */
-  | { readonly kind: "unread"; readonly found: string };
+type ReadOutcome = Extract<TryOutcome, { readonly kind: "answered" | "accepted" }>;
 
-function parseResponse(endpoint: Endpoint, input: JsonObject, body: unknown): ParsedResponse {
+function parseResponse({ endpoint, input }: Attempt, body: unknown): ReadOutcome {
   const { response } = endpoint;
-  if (response === null) return { kind: "read", body: null };
+  if (response === null) return { kind: "answered", body: null };
   if (response instanceof z.ZodObject) {
     const list = findList(response);
     if (list !== undefined) return readList(endpoint, list, input, body);
     if ("id" in response.shape) return readResource(endpoint, response, input, body);
   }
   const { success, data } = response.safeParse(body);
-  return success ? { kind: "read", body: data } : unread(describeBody(body));
+  return success ? { kind: "answered", body: data } : unread(describeBody(body));
 }
 
 /** Describes a body that is not the expected response. */
 function describeBody(body: unknown): string {
+  if (body === undefined) return "a response larger than 8 MiB";
   if (body === null) return "an empty body";
-  return body === undefined ? "no JSON" : "JSON that does not match this API";
+  return typeof body === "string" ? "no JSON" : "JSON that does not match this API";
 }
 
-function unread(found: string): ParsedResponse {
-  return { kind: "unread", found };
+/** Whether the response could not be read. `found` describes it, as the end of a sentence. */
+function unread(found: string): ReadOutcome {
+  return { kind: "accepted", found };
 }
 
 function readResource(
@@ -238,13 +291,13 @@ function readResource(
   schema: z.ZodObject,
   input: JsonObject,
   body: unknown,
-): ParsedResponse {
+): ReadOutcome {
   const read = readRecord(schema, body);
   if (read === undefined) return unread(describeBody(body));
   const { record, dropped } = read;
   if (answersTarget(endpoint)) {
     const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
-    if (isOther) return unread("with another id");
+    if (isOther) return unread("a record with another id");
   } else {
     // An object with an id and only unknown fields comes from another API.
     const [, ...others] = Object.keys(record);
@@ -252,7 +305,7 @@ function readResource(
     if (others.length > 0 && !isKnown) return unread(describeBody(body));
   }
   const parts = dropped.map((field) => ({ field, message: `The server's ${field} ${wrongType}` }));
-  return { kind: "read", body: noteUnread(record, parts) };
+  return { kind: "answered", body: noteUnread(record, parts) };
 }
 
 const wrongType = "has the wrong type";
@@ -273,7 +326,7 @@ function readList(
   { name, row }: ListShape,
   input: JsonObject,
   body: unknown,
-): ParsedResponse {
+): ReadOutcome {
   const given = isJsonObject(body) ? body[name] : undefined;
   if (!isJsonObject(body) || !Array.isArray(given)) return unread(describeBody(body));
   const parts: UnreadPart[] = [];
@@ -288,8 +341,8 @@ function readList(
     }
     return [read.record];
   });
-  const meta = endpoint.list && { meta: readMeta(body["meta"], input, given.length) };
-  return { kind: "read", body: noteUnread({ ...body, [name]: rows, ...meta }, parts) };
+  const page = endpoint.list && { meta: readMeta(body["meta"], input, given.length) };
+  return { kind: "answered", body: noteUnread({ ...body, [name]: rows, ...page }, parts) };
 }
 
 type RecordWithDrops = { readonly record: JsonObject; readonly dropped: readonly string[] };
@@ -323,32 +376,19 @@ function makeLenient(schema: z.ZodObject): z.ZodObject {
 /** Some servers use numbers as ids. Waypost uses strings. */
 const readableId = z.union([storedId, z.int().transform(String)]);
 
-const count = z.int().nonnegative().optional().catch(undefined);
-const pageMeta = z
-  .looseObject({
-    limit: z.int().positive().optional().catch(undefined),
-    count,
-    last: count,
-    from: count,
-    to: count,
-    previous: count,
-    next: count,
-  })
-  .catch({});
-
 /**
  * Determines whether a list has another page. Without that information in `meta`, a full page has a
  * next one. An empty page is always the last one, so that no reader loops forever.
  */
 function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMeta {
-  const { limit: said, next, ...rest } = pageMeta.parse(given);
+  const { limit: said, next, ...rest }: ReceivedMeta = readRecord(meta, given)?.record ?? {};
   const page = Number(input["page"] ?? 1);
   const asked = Number(input["limit"] ?? said ?? paging.default_limit);
-  const limit = said === undefined || said < shown ? undefined : Math.min(said, asked);
+  const limit = isCount(said) && said >= shown ? Math.min(said, asked) : undefined;
   const isMore = () => {
-    if (next !== undefined && next > page) return true;
-    if (rest.last !== undefined) return rest.last > page;
-    if (rest.count !== undefined) return rest.count > page * (limit ?? shown);
+    if (isCount(next) && next > page) return true;
+    if (isCount(rest.last)) return rest.last > page;
+    if (isCount(rest.count)) return rest.count > page * (limit ?? shown);
     return shown >= (limit ?? asked);
   };
   return {
@@ -359,8 +399,10 @@ function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMet
   };
 }
 
-/** A server can send a header of any length, so these limit how much is read. */
-const mostRead = 4000;
+function isCount(value: number | null | undefined): value is number {
+  return typeof value === "number" && value >= 0;
+}
+
 const mostWarnings = 5;
 const mostCharacters = 500;
 
@@ -370,14 +412,13 @@ const mostCharacters = 500;
  */
 function noteWarnings(body: unknown, header = "", secret?: string): void {
   if (typeof body !== "object" || body === null) return;
-  const quoted = /(?:^|,)\s*\d{3} [^\s",]+ "((?:[^"\\]|\\.)*)"/g;
-  const texts = [...header.slice(0, mostRead).matchAll(quoted)]
-    .map(([, text = ""]) => hideSecret(text.replace(/\\(.)/g, "$1"), secret).trim())
-    .filter((text) => text !== "");
-  const warnings = [...new Set(texts)].slice(0, mostWarnings).map((text) => {
-    return { message: describeWarning(text) };
-  });
-  noteUnread(body, [...listUnread(body), ...warnings]);
+  const quoted = /(?:^|,)\s*\d{3} [^\s",]+ "((?:[^"\\]|\\.)+)"/g;
+  const texts = [...header.matchAll(quoted)].map(([, text = ""]) =>
+    hideSecret(text.replace(/\\(.)/g, "$1"), secret),
+  );
+  const warnings = [...new Set(texts)].slice(0, mostWarnings);
+  const parts = warnings.map((text) => ({ message: describeWarning(text) }));
+  noteUnread(body, [...listUnread(body), ...parts]);
 }
 
 export function describeWarning(text: string): string {

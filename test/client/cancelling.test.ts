@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
+import { setAlarm } from "../../src/app/process/embedded.ts";
 import { sleep } from "../../src/app/process/open-client.ts";
 import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
@@ -164,6 +165,7 @@ test("finished and cancelled calls leave no timers or listeners behind", async (
       setImmediate(() => caller.abort());
       return sleep(milliseconds, signal);
     },
+    setAlarm,
   });
   await client.call(links.index, {}, caller.signal);
   expect(getEventListeners(caller.signal, "abort")).toEqual([]);

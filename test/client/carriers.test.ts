@@ -231,12 +231,11 @@ async function compare(ask: Ask) {
 
 async function read(send: Send, request: ApiRequest) {
   const { status, headers, readBody } = await send(request, signal);
-  const isPage = headers["content-type"]?.startsWith("text/html") === true;
   const told = Object.entries(headers).filter(([name]) => !ofHttp.has(name));
   return {
     status,
     headers: Object.fromEntries(told),
-    body: await readBody(isPage ? "page" : "data"),
+    body: await readBody(),
   };
 }
 

@@ -241,45 +241,6 @@ describe("a 429 caused by another client with the same key", () => {
     expect(statuses.at(-1)).toBe(201);
     expect(statuses).toContain(429);
   });
-
-  test("is retried even if the retry budget is used up", async () => {
-    const { client } = traveller;
-    let tries = 0;
-    onRequest = () => {
-      tries += 1;
-      return Promise.reject(new Error("the connection broke"));
-    };
-    const countTries = async () => {
-      tries = 0;
-      await client.call(links.index, {}).catch(() => {});
-      return tries;
-    };
-    for (let turn = 0; turn < 60; turn += 1) await countTries();
-    // Each call adds a fraction of a retry to the allowance. A retry empties the allowance again.
-    while ((await countTries()) < 2);
-    onRequest = () => Promise.resolve();
-    for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
-    traveller.advance(55_000);
-    expect(await client.call(links.create, { path: "x" })).toMatchObject({ path: "x" });
-    expect(statuses).toContain(429);
-  });
-
-  test("does not use up the retry budget", async () => {
-    for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
-    // Do not advance the clock, so that every try gets 429.
-    onSleep = () => undefined;
-    for (let turn = 0; turn < 40; turn += 1) {
-      await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(limitReached);
-    }
-    expect(statuses.filter((status) => status === 429)).toHaveLength(160);
-    let tries = 0;
-    onRequest = () => {
-      tries += 1;
-      return Promise.reject(new Error("the connection broke"));
-    };
-    await expect(traveller.client.call(links.index, {})).rejects.toThrow();
-    expect(tries).toBe(4);
-  });
 });
 
 test("clients with different keys do not wait for each other", async () => {

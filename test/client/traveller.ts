@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createClient, type Client, type Sleep } from "../../src/client/client.ts";
-import type { Send, SetTimer } from "../../src/client/send-once.ts";
+import type { SetAlarm } from "../../src/contract/clock.ts";
+import type { Send } from "../../src/client/send-once.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { sendByFetch, type Fetch } from "../support/stage.ts";
 import { openHostile, stallHeader, type Hostile } from "../support/hostile.ts";
@@ -45,7 +46,7 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
     now += milliseconds;
     monotonic += milliseconds;
   };
-  const setTimer: SetTimer = (ring, milliseconds) => {
+  const setAlarm: SetAlarm = (milliseconds, ring) => {
     timers.set(ring, milliseconds);
     return () => timers.delete(ring);
   };
@@ -53,7 +54,7 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
     target: {
       origin: wanted.origin ?? origin,
       key: "key" in wanted ? wanted.key : world.key,
-      checksConditions: wanted.isEmbedded === true,
+      isEmbedded: wanted.isEmbedded === true,
     },
     send,
     clock: { now: () => now, monotonic: () => monotonic },
@@ -64,7 +65,7 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
       advance(milliseconds);
       return Promise.resolve();
     },
-    setTimer,
+    setAlarm,
   });
   return {
     client,

@@ -64,6 +64,7 @@ async function list(
     clock: world.clock,
     random: { bytes: (count) => new Uint8Array(count) },
     sleep: () => Promise.resolve(),
+    setAlarm: world.setAlarm,
   });
   const lines: Finding[] = [];
   const look = { call, known, mayRead: () => true, signal: nobodyLeaves };

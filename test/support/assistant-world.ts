@@ -11,6 +11,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import { sendEmbedded } from "../../src/client/carriers.ts";
+import { setAlarm as setRealAlarm } from "../../src/app/process/embedded.ts";
 import { createClient } from "../../src/client/client.ts";
 import type { Send } from "../../src/client/send-once.ts";
 import { checkPin, openPin } from "../../src/app/data/pin-file.ts";
@@ -243,11 +244,12 @@ export async function createAssistantWorld(
     const known = (await lookUp()) ?? { ...nothing, hasSecondHost: false };
     const keyContext = createKeyContext({
       client: createClient({
-        target: { origin, key, checksConditions: !isRemote },
+        target: { origin, key, isEmbedded: !isRemote },
         send,
         clock,
         random,
         sleep: (milliseconds) => Promise.resolve(advance(milliseconds)),
+        setAlarm: setRealAlarm,
       }),
       bulk,
       origin,

@@ -7,9 +7,9 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBulk } from "../../src/bulk/bulk.ts";
 import { createClient, type Sleep } from "../../src/client/client.ts";
-import type { SetTimer, Send } from "../../src/client/send-once.ts";
+import type { Send } from "../../src/client/send-once.ts";
 import type { KeyFacts, KnownKey } from "../../src/contract/access.ts";
-import type { Clock } from "../../src/contract/clock.ts";
+import type { Clock, SetAlarm } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/rights.ts";
 import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-context.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
@@ -26,6 +26,7 @@ import { memoryFolder } from "./folders.ts";
 import { readResult, type ToolResult, validatorV1, validatorV2 } from "./mcp-clients.ts";
 import type { World } from "./world.ts";
 import { readContent } from "../../src/client/carriers.ts";
+import { setAlarm } from "../../src/app/process/embedded.ts";
 import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
 import { toSignal } from "../../src/contract/waiting.ts";
 
@@ -78,7 +79,7 @@ export type Staging = {
   readonly selection?: readonly string[];
   readonly era?: Era;
   /** Measures the timeout of a request. By default this is a real timer. */
-  readonly setTimer?: SetTimer;
+  readonly setAlarm?: SetAlarm;
   /** The client's clock. By default it is the real one. */
   readonly clock?: Clock;
   /** Whether requests are sent to find out what the key may do. */
@@ -148,7 +149,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
       clock,
       random: { bytes: (count) => randomBytes(count) },
       sleep: () => Promise.resolve(),
-      ...(staging.setTimer !== undefined && { setTimer: staging.setTimer }),
+      setAlarm: staging.setAlarm ?? setAlarm,
     }),
     bulk: createBulk({
       openState: openTheState,
@@ -261,8 +262,8 @@ async function describeRequest(request: Request): Promise<string> {
   return [request.method, path, ...(body === "" ? [] : [body])].join(" ");
 }
 
-/** A timer that rings at once. */
-export function ringAtOnce(ring: () => void): () => void {
+/** An alarm that rings at once. */
+export function ringAtOnce(_milliseconds: number, ring: () => void): () => void {
   const timer = setImmediate(ring);
   return () => clearImmediate(timer);
 }
@@ -330,9 +331,7 @@ export function sendByFetch(fetch: Fetch): Send {
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      readBody: async (form) =>
-        readContent(await response.text(), form, response.headers.get("content-type")),
-      discard: () => void response.body?.cancel(),
+      readBody: async () => readContent(await response.text()),
     };
   };
 }

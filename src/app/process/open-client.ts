@@ -1,7 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { createClient, type Client } from "../../client/client.ts";
 import { createBudgetLedger, type BudgetLedger } from "../../client/rate-limit.ts";
-import type { SetTimer } from "../../client/send-once.ts";
 import type { Via } from "../../contract/api-message.ts";
 import { budgets, readSpan } from "../../contract/limits.ts";
 import type { Clock } from "../../contract/clock.ts";
@@ -24,17 +23,15 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   // The embedded service counts requests itself, so its clients share no budget.
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
-  const target = { origin, key, checksConditions: own !== undefined, via };
-  return createClient({ target, send, clock, random, sleep, life, ledger, setTimer });
+  const target = { origin, key, isEmbedded: own !== undefined, via };
+  return createClient({ target, send, clock, random, sleep, setAlarm, life, ledger });
 }
 
 /** Opens a client that never waits for retries or rate limits, because a user waits for it. */
 export function openProbe({ origin, send, own }: Deployment, key: string | undefined): Client {
-  const target = { origin, key, checksConditions: own !== undefined };
-  return createClient({ target, send, clock, random, sleep: () => Promise.resolve() });
+  const target = { origin, key, isEmbedded: own !== undefined };
+  return createClient({ target, send, clock, random, setAlarm, sleep: () => Promise.resolve() });
 }
-
-const setTimer: SetTimer = (ring, milliseconds) => setAlarm(milliseconds, ring);
 
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal });

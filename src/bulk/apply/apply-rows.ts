@@ -196,8 +196,6 @@ async function findEarlierWrite(
       ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
       id: link_id ?? "",
       sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
-      since: "",
-      isSameTime: () => true,
     });
     if (finding.kind !== "done") return end;
     // These endpoints return a link, or nothing after a deletion.

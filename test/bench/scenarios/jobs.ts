@@ -90,7 +90,9 @@ function callInTurns(
 ): Client["call"] {
   const origin = "http://waypost.invalid";
   const nextClient = createRing(
-    keys.map((key) => createClient({ target: { origin, key }, send, clock, random, sleep })),
+    keys.map((key) =>
+      createClient({ target: { origin, key }, send, clock, random, sleep, setAlarm }),
+    ),
   );
   return (endpoint, input, signal) => nextClient().call(endpoint, input, signal);
 }

@@ -208,7 +208,6 @@ function toReply(seen: Seen, leaving: Leaving, noteRead: () => void): ReturnType
       noteRead();
       return body.data;
     },
-    discard: () => undefined,
   });
 }
 

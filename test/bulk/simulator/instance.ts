@@ -68,7 +68,7 @@ export function startInstance(machine: Machine, name: string): Instance {
         return { readWait_ms: () => readWait_ms(budgets[budget].limit), leave };
       },
     },
-    setTimer: fate.setTimer,
+    setAlarm: (milliseconds, ring) => fate.setTimer(ring, milliseconds),
   });
   const report = (error: unknown) => {
     note(`${name} reports ${String(error)}`);
@@ -167,7 +167,7 @@ function guardSend(send: Send, { through, countWrite }: Fate): Send {
       if (request.method !== "GET") countWrite();
       return sent;
     });
-    return { ...reply, readBody: (form) => through(() => reply.readBody(form)) };
+    return { ...reply, readBody: () => through(reply.readBody) };
   };
 }
 

@@ -1,4 +1,4 @@
-import { NotSent, ReplyTooLarge } from "../../../src/client/send-once.ts";
+import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
 
@@ -60,10 +60,7 @@ export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string
   html_404: () => noJson(404),
   html_502: () => noJson(502),
   redirect: () => json(307, null),
-  huge: ({ status }) => {
-    const error = new ReplyTooLarge("a response larger than 8 MiB");
-    return { kind: "reply", status, body: { kind: "broken", error } };
-  },
+  huge: ({ status }) => json(status, undefined),
   noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
   echo_noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),
   echo_401: (_, key) => json(401, { error: `Who are you, Token ${key}?` }),
@@ -86,7 +83,7 @@ function json(status: number, data: unknown, headers: Readonly<Record<string, st
 }
 
 function noJson(status: number): Seen {
-  return json(status, undefined);
+  return json(status, "<html>");
 }
 
 function breakOff(code: string, message: string): Seen {

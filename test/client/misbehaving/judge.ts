@@ -60,7 +60,7 @@ export async function openStand(): Promise<Stand> {
       random: { bytes: (count) => randomBytes(count) },
       // A wait advances only the test's clock.
       sleep: (milliseconds) => Promise.resolve(world.advance(milliseconds)),
-      setTimer: () => () => undefined,
+      setAlarm: () => () => undefined,
     });
     try {
       return { kind: "answered", body: await client.call(endpoint, input) };

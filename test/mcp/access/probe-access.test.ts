@@ -227,7 +227,7 @@ describe("a tool call", () => {
       if (isDown && !request.url.endsWith("limit=7")) return new Promise(() => {});
       return world.fetch(request);
     };
-    const given = { send: down, key: world.key, setTimer: ringAtOnce, clock };
+    const given = { send: down, key: world.key, setAlarm: ringAtOnce, clock };
     await using stage = await openStage(given);
     await stage.callTool("list_links", { limit: 7 });
     await stage.settle();

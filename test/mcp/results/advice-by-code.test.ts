@@ -117,7 +117,7 @@ const cases: readonly Case[] = [
   ],
   ["overloaded", refusing(503, messages.took_too_long), later, /Wait a moment/],
   ["unreachable", { send: unreachable }, later, /call delete_link again later/, ["delete_link"]],
-  ["timed_out", { send: silent, setTimer: ringAtOnce }, later, /call get_link again later/],
+  ["timed_out", { send: silent, setAlarm: ringAtOnce }, later, /call get_link again later/],
   [
     "outcome_unknown",
     { send: brokenWrite },
