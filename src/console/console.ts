@@ -11,8 +11,28 @@ import { removeBase } from "./base-path.ts";
 import { followHeader } from "./follow-header.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
-import type { Form, Reply, Visit } from "./page.ts";
-import { findPage, pages } from "./pages.ts";
+import { isAvailable, type Form, type Page, type Reply, type Visit } from "./page.ts";
+import { appPages } from "./pages/apps.ts";
+import { auditPage } from "./pages/audit.ts";
+import { deletedPage } from "./pages/deleted.ts";
+import { domainPage } from "./pages/domain.ts";
+import { helpPage } from "./pages/help.ts";
+import { historyPages } from "./pages/history.ts";
+import { importPage } from "./pages/import.ts";
+import { jobPages } from "./pages/jobs.ts";
+import { keyPages } from "./pages/keys.ts";
+import { linkDraftPage, linkFramePage } from "./pages/link-preview.ts";
+import { linkPages, linkQrPage } from "./pages/link.ts";
+import { linksPage } from "./pages/links.ts";
+import { planPage } from "./pages/plan.ts";
+import { projectPages } from "./pages/projects.ts";
+import { settingsPage } from "./pages/settings.ts";
+import { severalPage } from "./pages/several.ts";
+import { startPage } from "./pages/start.ts";
+import { statisticsPage } from "./pages/statistics.ts";
+import { templateFramePage } from "./pages/template-preview.ts";
+import { templatePage } from "./pages/template.ts";
+import { webhookPages } from "./pages/webhooks.ts";
 import { isFromHere, isLocal, readBrowserOrigin, type BrowserOrigin } from "./browser-origin.ts";
 import { isUpload, readForm, readUpload, type FormRejection } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage, respondText } from "./respond.ts";
@@ -44,6 +64,33 @@ export type ConsoleOptions = SignInOptions & {
   readonly explainStoreFault: (error: unknown) => Problem | undefined;
   readonly report: (error: unknown) => string;
 };
+
+/** Every page of the console, in the order of their entries in the menu. */
+export const pages: readonly Page[] = [
+  startPage,
+  linksPage,
+  severalPage,
+  importPage,
+  ...linkPages,
+  linkQrPage,
+  linkFramePage,
+  linkDraftPage,
+  statisticsPage,
+  ...appPages,
+  domainPage,
+  deletedPage,
+  templatePage,
+  templateFramePage,
+  ...projectPages,
+  ...keyPages,
+  ...webhookPages,
+  planPage,
+  ...jobPages,
+  ...historyPages,
+  auditPage,
+  settingsPage,
+  helpPage,
+];
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
@@ -221,6 +268,15 @@ async function findAccount(
   const account = await options.identify(secret, address);
   if (account === undefined) await sessions.end(token);
   return account;
+}
+
+function findPage(path: string, account: Account): readonly [Page | undefined, Visit["params"]] {
+  for (const page of pages) {
+    const found = page.path.exec(path);
+    if (found === null || !isAvailable(page, account)) continue;
+    return [page, { ...found.groups }];
+  }
+  return [undefined, {}];
 }
 
 type Session = { readonly token: string; readonly account: Account; readonly place: BrowserOrigin };

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { pages } from "../../src/console/pages.ts";
+import { pages } from "../../src/console/console.ts";
 import {
   browse,
   type Browsing,

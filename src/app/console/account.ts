@@ -1,4 +1,10 @@
+import { homedir } from "node:os";
+import { resolve, sep } from "node:path";
+import { findEncoding } from "../../bulk/files/csv.ts";
+import { isJsonFile, readJsonFile } from "../../bulk/files/json-file.ts";
 import { presentReceipt } from "../../bulk/present.ts";
+import { listItems } from "../../bulk/rows/read-rows.ts";
+import type { KnownKey } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract } from "../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
@@ -6,6 +12,7 @@ import { nobodyLeaves } from "../../contract/waiting.ts";
 import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
+import type { Mode } from "../../mcp/approval/mode.ts";
 import { noPerson } from "../../mcp/approval/person.ts";
 import { explainEnd, ToolFailure } from "../../mcp/results/tool-failure.ts";
 import { callTool } from "../../mcp/tools/call-tool.ts";
@@ -15,6 +22,7 @@ import { listVisible } from "../../mcp/tools/toolbox.ts";
 import { addScanMark } from "../../contract/rules/address-query.ts";
 import { drawPng, drawSvg } from "../../qr/draw-qr.ts";
 import { toProblem } from "../../service/pipeline.ts";
+import { describeKeyAccess } from "../../text/secrets.ts";
 import type {
   Account,
   ChangeResult,
@@ -25,12 +33,11 @@ import type {
 } from "../../console/account.ts";
 import type { JobRow, RecordKind, Records, ToolResults } from "../../console/records.ts";
 import { createAdministration, listRights } from "./admin.ts";
-import { describeConsole } from "./facts.ts";
-import { consoleName, type AccountContext } from "./parts.ts";
+import { consoleName, isOperator, isOwnKey, type AccountContext } from "./parts.ts";
+import { readDatabaseUrl } from "../data/secrets.ts";
 import { readPlan } from "./plans.ts";
 import { approve, listWaiting, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
-import { readLinksFile } from "./read-links-file.ts";
 
 /** The account of a signed-in user, who can call tools and approve requests. */
 export function createAccount(parts: AccountContext): Account {
@@ -100,6 +107,33 @@ async function planFile(
   if ("fault" in file) return fail("invalid_arguments", file.fault);
   const skips = skipsInvalid && { skip_invalid: true };
   return read(call("plan_links", { operation, ...file, ...skips }, parts));
+}
+
+/** Reads an uploaded file of links as arguments for a plan. */
+
+type ReadFile =
+  | { readonly rows: readonly unknown[] }
+  | { readonly csv: string }
+  /** Why the file cannot be read. */
+  | { readonly fault: string };
+
+function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
+  if (!isJsonFile(name, bytes.subarray(0, mostBlanks))) return readCsv(bytes);
+  const read = readJsonFile(bytes);
+  if ("fault" in read) return { fault: `The file ${read.fault}.` };
+  const rows = listItems(read.value);
+  return rows === undefined ? { fault: "The file contains no list of links." } : { rows };
+}
+
+const mostBlanks = 1000;
+
+/** Decodes CSV. Some spreadsheets start it with a byte order mark, which names the encoding. */
+function readCsv(bytes: Uint8Array): ReadFile {
+  try {
+    return { csv: new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes) };
+  } catch {
+    return { fault: "The file is not UTF-8 text. Save it as UTF-8." };
+  }
 }
 
 async function listRows(jobId: string, wanted: RowFilter, keyContext: KeyContext) {
@@ -205,4 +239,55 @@ async function readRecord<Kind extends RecordKind>(
     if (end instanceof ToolFailure) return { kind: "failed", failure: end.failure };
     throw error;
   }
+}
+
+/** What the console shows about its process. None of it is secret. */
+
+const modes: Readonly<Record<Mode, string>> = {
+  "read-only": "read-only: assistants cannot change anything",
+  guarded: "guarded: you approve risky changes",
+  full: "full: assistants need no approval",
+};
+
+function describeConsole(context: AccountContext): Pick<Account, "facts" | "connection"> {
+  const { config, deployment, addresses, program, version, keyContext } = context;
+  const { linkHost, otherLinkHosts = [], facts } = keyContext.known;
+  const isOwn = deployment.own !== undefined;
+  const others = otherLinkHosts.filter((host) => host !== linkHost);
+  const data = resolve(config.data);
+  const isInFolder = readDatabaseUrl(config) === undefined;
+  const engine = isInFolder ? "SQLite" : "PostgreSQL";
+  const store = isInFolder && isOperator(context) ? shortenHome(data) : engine;
+  const rows = [
+    ["Link host", linkHost],
+    ["Other hosts", others.length === 0 ? undefined : others.join(", ")],
+    [isOwn ? "Database" : "Remote server", isOwn ? store : config.base_url],
+    ["Mode", modes[config.mode]],
+    ["Plan", facts?.plan],
+    ["Your key", facts === undefined ? undefined : describeKey(facts)],
+    ["Version", version],
+  ] as const;
+  // With a database, a new process would need its address, which may contain a password. A new
+  // process uses the folder's key, even if another key signed in here.
+  const isByFolder = isOwn && isInFolder && isOwnKey(context);
+  const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
+  return {
+    facts: rows.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
+    connection: {
+      command: isByFolder ? words : undefined,
+      mcp: addresses.mcp,
+      secret: isOwn ? "your key" : "the gateway's token",
+    },
+  };
+}
+
+/** Shortens a path in the user's home folder, such as `~/.local/share/waypost`. */
+function shortenHome(path: string): string {
+  const home = homedir();
+  return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;
+}
+
+function describeKey({ role, scopes, kind }: NonNullable<KnownKey["facts"]>): string {
+  if (kind === "master") return "master key: manages projects only";
+  return describeKeyAccess(role, scopes);
 }
