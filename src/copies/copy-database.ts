@@ -1,7 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
-import { copyMark, type CopiedTable, type KnownDatabase } from "../sql/migrate.ts";
+import {
+  copyMark,
+  readKnown,
+  writeMovedMark,
+  type CopiedTable,
+  type KnownDatabase,
+} from "../sql/migrate.ts";
 import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
@@ -140,5 +146,53 @@ async function insertRows(
       .slice(start, start + each)
       .map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
     await sql`insert into ${sql.table(name)} (${names}) values ${sql.join(values)}`.execute(db);
+  }
+}
+
+/** Longer than a running write of another process takes. */
+const longestWait_ms = 5_000;
+
+/**
+ * Limits the wait for locks. Another copy of the same PostgreSQL database holds a lock until its
+ * end.
+ */
+export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
+  if (readEngine(db) === "sqlite") return;
+  await sql.raw(`set local lock_timeout = ${longestWait_ms}`).execute(db);
+}
+
+/**
+ * Marks a database as moved, so that Waypost no longer starts with it. On PostgreSQL, no process
+ * can write until this transaction ends. Afterwards, triggers reject writes of processes that are
+ * still running. A SQLite file is locked when it is opened (`lockSqlite`).
+ */
+export async function stopWrites(
+  db: Kysely<unknown>,
+  all: readonly KnownDatabase[],
+  place: string,
+): Promise<void> {
+  const mark = writeMovedMark(place);
+  for (const { migrations } of all) {
+    const done = await readKnown({ db, engine: readEngine(db) }, migrations);
+    if (done.length < migrations.list.length) {
+      throw new CopyFault("an older version wrote the data; start this version with it once");
+    }
+    await sql`insert into ${sql.table(migrations.table)} (name) values (${mark})`.execute(db);
+  }
+  if (readEngine(db) === "sqlite") return;
+  await limitLockWaits(db);
+  // This transaction is idle while the rows are written to the other database.
+  await sql.raw("set local idle_in_transaction_session_timeout = 0").execute(db);
+  await sql`
+    create function waypost_moved() returns trigger language plpgsql as
+    $$ begin raise exception 'this data was %', tg_argv[0]; end $$
+  `.execute(db);
+  for (const { tables, left = [] } of all) {
+    for (const name of [...tables.map((table) => table.name), ...left]) {
+      await sql`
+        create trigger waypost_moved before insert or update or delete or truncate
+        on ${sql.table(name)} for each statement execute function waypost_moved(${sql.lit(mark)})
+      `.execute(db);
+    }
   }
 }

@@ -2,9 +2,15 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { UsageFault } from "../../config.ts";
-import { copyDatabase, findCopy, hasTables, type CopiedCount } from "../../copies/copy-database.ts";
+import {
+  copyDatabase,
+  findCopy,
+  hasTables,
+  limitLockWaits,
+  stopWrites,
+  type CopiedCount,
+} from "../../copies/copy-database.ts";
 import { keyFiles, knownDatabases, listDatabases, withFile } from "../../copies/data-files.ts";
-import { limitLockWaits, stopWrites } from "../../copies/stop-writes.ts";
 import { describeDatabase } from "../../network/database-url.ts";
 import { openPostgres } from "../../sql/postgres.ts";
 import { connectionName } from "../../sql/postgres-pool.ts";
