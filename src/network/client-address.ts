@@ -112,7 +112,7 @@ export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   return matchNetworks(proxies.networks);
 }
 
-/** Worded as the end of "is trusted from". */
+/** Describes the proxies as the end of a sentence. */
 export function describeTrustedProxies(proxies: TrustedProxies): string {
   if ("hops" in proxies) return proxies.hops === 1 ? "one proxy" : `${proxies.hops} proxies`;
   return writeNetworks(proxies.networks);
