@@ -46,12 +46,13 @@ const rooms: Readonly<Record<string, string>> = {
   domain: `
     text contract contract/rules network network/hosts visit client bulk/select`,
 
-  "mcp/results": "text contract contract/rules client state",
+  "mcp/results": "contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
   "mcp/approval": "text look contract network state bulk/plan mcp/results",
-  "mcp/access":
-    "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
-  "mcp/previews": "mcp/access mcp/approval",
+  "mcp/access": `
+    contract contract/rules network/hosts client state template bulk/owner bulk mcp/results
+    mcp/previews`,
+  "mcp/previews": "state mcp/approval",
   "mcp/tools": `
     text look qr contract contract/rules client visit domain audit template state bulk/owner
     bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply bulk mcp/results mcp/schemas
@@ -72,11 +73,11 @@ const rooms: Readonly<Record<string, string>> = {
     text contract network contract/rules metrics service host help console config app/data`,
   "app/process": `
     text sql contract network network/hosts contract/rules client metrics copies state store
-    service host webhooks bulk/apply bulk mcp/schemas mcp/approval mcp/access mcp/previews
-    mcp/tools mcp/protocol mcp/transport admin config app/data app/http`,
+    service host webhooks bulk/apply bulk mcp/approval mcp/access mcp/previews mcp/tools
+    mcp/protocol mcp/transport admin config app/data app/http`,
   "app/console": `
     text qr contract network contract/rules state store service host webhooks bulk/files bulk/rows
-    bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/previews mcp/tools admin console
+    bulk mcp/results mcp/approval mcp/access mcp/previews mcp/tools admin console
     config app/data app/http app/process`,
   "app/listening": "text service config app/data app/http app/process",
   "commands/terminal": "text contract state config",

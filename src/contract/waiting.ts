@@ -14,6 +14,12 @@ export function andThen<Value, Result>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
+/** Computes a value lazily, only once. */
+export function once<Made>(make: () => Made): () => Made {
+  let made: { readonly value: Made } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
 /**
  * A lightweight AbortSignal for callers that may stop waiting. Creating a real one costs as much as
  * a whole read, and few calls need it.

@@ -1,4 +1,4 @@
-import type { Via } from "../contract/api-message.ts";
+import type { ApiRequest, Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/waiting.ts";
 import type { AddressBudgetName } from "../contract/limits.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
@@ -49,12 +49,11 @@ type CallerOf<Auth> = Auth extends "project"
 /** The properties that the calls of all endpoints share. */
 type CommonCall = {
   readonly services: Services;
-  /** The client's IP address. Undefined if an untrusted proxy hides it. */
+  /** The sender's IP address, which may be a proxy's (see `findOwnAddress`). */
   readonly address: string | undefined;
+  readonly headers: ApiRequest["headers"];
   /** Counts the call against a further rate limit of the client's IP address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
-  /** The `User-Agent` header, or an empty string. */
-  readonly agent: string;
   readonly precondition: Precondition;
   /** True for background writes, which let other writes go first. */
   readonly isPatient: boolean;

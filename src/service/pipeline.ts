@@ -27,10 +27,8 @@ import {
 } from "../contract/problem.ts";
 import { isStoreToken } from "../contract/rules/link-rules.ts";
 import type { Report } from "../contract/watch.ts";
-import { findOwnAddress } from "../network/client-address.ts";
 import { ProjectGone } from "../store/projects.ts";
 import { Duplicate, isFull, readOutage } from "../store/store.ts";
-import { readAgent } from "../visit/read-platform.ts";
 import { readPrecondition, type Services, type UntypedHandler } from "./handler.ts";
 import { authenticate, isApiKey, requireAccess, type KeyCache } from "./keys.ts";
 import { readBody } from "./read-body.ts";
@@ -88,9 +86,9 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
     list,
     query: named,
     body,
-    address: findOwnAddress(address, headers),
+    address,
+    headers,
     spend,
-    agent: readAgent(headers),
     precondition: readPrecondition(headers),
     isPatient: request.isPatient === true,
     via: request.via,

@@ -25,8 +25,12 @@ import {
   type PageOptions,
 } from "../../src/mcp/approval/approval-page.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
-import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
-import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
+import {
+  createPreviews,
+  createPreviewPages,
+  previewPath,
+} from "../../src/mcp/previews/preview-pages.ts";
+import { createClientMemory } from "../../src/mcp/protocol/calling-client.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "./api-description.ts";
@@ -43,7 +47,6 @@ import { self, speakRaw, type RawCall, type RawResult } from "./mcp-http.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { createWorld, readLinkOrigin, readListening, type World } from "./world.ts";
 import type { ApiRequest } from "../../src/contract/api-message.ts";
-import { createPreviewPages, previewPath } from "../../src/mcp/previews/preview-pages.ts";
 
 /** Use this for what an assistant sees of a local service, without processes and sockets. */
 

@@ -15,8 +15,8 @@ import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-contex
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import type { ApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
-import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
-import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
+import { createPreviews } from "../../src/mcp/previews/preview-pages.ts";
+import { createClientMemory } from "../../src/mcp/protocol/calling-client.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { AccessStorage } from "../../src/mcp/access/remote-access.ts";

@@ -13,7 +13,7 @@ import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
 import type { Mode } from "../../mcp/approval/mode.ts";
-import { noPerson } from "../../mcp/approval/person.ts";
+import { noPerson } from "../../mcp/approval/require-approval.ts";
 import { explainEnd, ToolFailure } from "../../mcp/results/tool-failure.ts";
 import { callTool } from "../../mcp/tools/call-tool.ts";
 import { chooseZone } from "../../mcp/tools/stats.ts";

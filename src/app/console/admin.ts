@@ -31,7 +31,7 @@ import { paging } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, unauthorized, validationFailed } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
-import { noPerson } from "../../mcp/approval/person.ts";
+import { noPerson } from "../../mcp/approval/require-approval.ts";
 import { hashToken } from "../../service/keys.ts";
 import { toProblem } from "../../service/pipeline.ts";
 import { checkPages } from "../../service/write-project.ts";

@@ -5,7 +5,7 @@ import { noListeners, printKey, type KeyContext } from "../../mcp/access/key-con
 import { approvalPath, type ApprovalPages } from "../../mcp/approval/approval-page.ts";
 import { createRequireApproval } from "../../mcp/approval/require-approval.ts";
 import { previewPath } from "../../mcp/previews/preview-pages.ts";
-import { once } from "../../mcp/schemas/once.ts";
+import { once } from "../../contract/waiting.ts";
 import type { TrustedProxies } from "../../network/client-address.ts";
 import { isLoopbackHost } from "../../network/ip-address.ts";
 import { findConsolePathFile, keepText, prepareDataFolder } from "../data/data-folder.ts";

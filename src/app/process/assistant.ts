@@ -15,7 +15,11 @@ import {
   type VisibleListeners,
 } from "../../mcp/access/key-context.ts";
 import type { AccessStorage } from "../../mcp/access/remote-access.ts";
-import { createPreviews } from "../../mcp/access/saved-previews.ts";
+import {
+  createPreviews,
+  createPreviewPages,
+  type PreviewPages,
+} from "../../mcp/previews/preview-pages.ts";
 import {
   approvalPath,
   createApprovalPages,
@@ -29,10 +33,9 @@ import {
   createRequireApproval,
   type Decisions,
 } from "../../mcp/approval/require-approval.ts";
-import { createPreviewPages, type PreviewPages } from "../../mcp/previews/preview-pages.ts";
-import { createClientMemory } from "../../mcp/protocol/client-memory.ts";
+import { createClientMemory } from "../../mcp/protocol/calling-client.ts";
 import { createServer, type OnCall } from "../../mcp/protocol/server.ts";
-import { once } from "../../mcp/schemas/once.ts";
+import { once } from "../../contract/waiting.ts";
 import { summarizePlan } from "../../mcp/tools/bulk/summarize-plan.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../../mcp/tools/toolbox.ts";
 import { createFastCalls, type FastCalls } from "../../mcp/transport/fast-path/fast-calls.ts";

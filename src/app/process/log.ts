@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { destination, pino } from "pino";
 import type { Config } from "../../config.ts";
 import type { Report } from "../../contract/watch.ts";
-import { once } from "../../mcp/schemas/once.ts";
+import { once } from "../../contract/waiting.ts";
 import { readTraceparent } from "../../text/request-id.ts";
 
 type Write = (facts: object, message: string) => void;

@@ -10,7 +10,7 @@ import { Problem } from "../../contract/problem.ts";
 import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/rights.ts";
-import type { Previews } from "./saved-previews.ts";
+import type { Previews } from "../previews/preview-pages.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
 import {

@@ -8,13 +8,13 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Leaving } from "../../contract/waiting.ts";
 import type { ReceivedCall } from "../../contract/watch.ts";
-import { noPerson, PendingQuestion, type Person } from "../approval/person.ts";
+import { noPerson, PendingQuestion, type Person } from "../approval/require-approval.ts";
 import { canTakeTasks, type JobTask } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/run-template.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { openDialogue } from "./ask-person.ts";
-import { nameClient, type CallingClient } from "./caller.ts";
+import { nameClient, type CallingClient } from "./calling-client.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**

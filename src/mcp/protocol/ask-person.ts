@@ -9,10 +9,9 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { limits } from "../../contract/limits.ts";
-import type { PersonAnswer, Person, PendingQuestion } from "../approval/person.ts";
+import type { PersonAnswer, Person, PendingQuestion } from "../approval/require-approval.ts";
 import { writeQuestion } from "../approval/question-text.ts";
-import { nameClient, type CallingClient } from "./caller.ts";
-import type { QuestionReply } from "./client-memory.ts";
+import { nameClient, type CallingClient, type QuestionReply } from "./calling-client.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**

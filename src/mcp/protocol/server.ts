@@ -12,13 +12,12 @@ import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Job } from "../../state/jobs.ts";
 import { canTakeTasks, describeTask, tasksExtension } from "../results/job-task.ts";
-import { toCallResult } from "../results/tool-result.ts";
 import { showJobPage } from "../tools/bulk/jobs.ts";
-import { answerFailure } from "../tools/call-tool.ts";
+import { answerFailure, toCallResult } from "../tools/call-tool.ts";
 import type { Tool } from "../tools/tool.ts";
 import { listVisible, type Toolbox } from "../tools/toolbox.ts";
 import { answerCall } from "./answer-call.ts";
-import { readCaller } from "./caller.ts";
+import { readCaller } from "./calling-client.ts";
 import { servePrompts } from "./prompts.ts";
 import {
   createErrorHider,

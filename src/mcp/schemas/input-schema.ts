@@ -6,7 +6,7 @@ import { paging } from "../../contract/limits.ts";
 import { findSearchFault } from "../../contract/rules/read-search.ts";
 import { decodeFilter, filterValue, findFilterFault, findRepeated } from "./check-filters.ts";
 import { createWriter, mapObjects } from "./json-schema.ts";
-import { once } from "./once.ts";
+import { once } from "../../contract/waiting.ts";
 
 /**
  * Builds the schema of a tool's arguments: one flat object of the endpoint's path, query and body

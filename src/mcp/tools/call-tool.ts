@@ -10,8 +10,12 @@ import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/key-access.ts";
 import type { ApprovalRequest } from "../approval/question.ts";
 import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
-import { PendingQuestion, type Person } from "../approval/person.ts";
-import type { RequireApproval } from "../approval/require-approval.ts";
+import {
+  PendingQuestion,
+  type Person,
+  type RequireApproval,
+} from "../approval/require-approval.ts";
+import { showHiddenIn } from "../../text/show-hidden.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import {
@@ -22,11 +26,11 @@ import {
   type CallEffect,
   type Failure,
 } from "../results/tool-failure.ts";
-import { toCallResult } from "../results/tool-result.ts";
 import { addRecent } from "./history/show-change.ts";
 import { nameChangedApps } from "./apps.ts";
 import { explainBulkError } from "./bulk/bulk-tool.ts";
-import type { ToolCall, Tool } from "./tool.ts";
+import { viewData } from "./templates/run-template.ts";
+import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
 
 /** The key, the person and the client of a tool call. */
 export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
@@ -177,4 +181,27 @@ function explainInternal({ name, annotations }: Tool, message: string): Failure 
 
 export function answerFailure(error: Failure): CallToolResult {
   return { ...toCallResult({ error }), isError: true };
+}
+
+/**
+ * Includes a result both as text and as structured content, because some clients pass only one of
+ * them to the model.
+ */
+export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToolResult {
+  const { pictures, views } = extras ?? { pictures: [], views: [] };
+  // The cast is safe, because an object stays an object.
+  const structuredContent = showHiddenIn(result) as Record<string, unknown>;
+  const [view] = views;
+  // Uses the SDK's order of properties, so that results of the fast path are identical.
+  return {
+    // Only the view reads this data, not the model.
+    ...(view !== undefined && { _meta: { [viewData]: view } }),
+    content: [
+      { type: "text", text: JSON.stringify(structuredContent) },
+      ...pictures.map(({ data, mimeType }) => {
+        return { type: "image" as const, data: Buffer.from(data).toString("base64"), mimeType };
+      }),
+    ],
+    structuredContent,
+  };
 }

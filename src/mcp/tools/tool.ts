@@ -2,7 +2,7 @@ import type { ProjectApps } from "../../bulk/select/project-apps.ts";
 import type { WriteCondition } from "../../contract/condition.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Leaving } from "../../contract/waiting.ts";
+import { type Leaving, once } from "../../contract/waiting.ts";
 import type { ToolGroup } from "../../contract/resource-kind.ts";
 import type { Report } from "../../contract/watch.ts";
 import type { ChangeAuthor } from "../../state/history.ts";
@@ -12,10 +12,8 @@ import type { ApprovalRequest } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { JobTask } from "../results/job-task.ts";
 import type { CallEffect } from "../results/tool-failure.ts";
-import type { ResultExtras } from "../results/tool-result.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas, buildInput, type ToolFields } from "../schemas/input-schema.ts";
-import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 
 /** A tool: derived from an endpoint, or defined separately. */
@@ -50,6 +48,12 @@ type Annotations = {
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;
   readonly openWorldHint: boolean;
+};
+
+/** Images and views in addition to a result. */
+export type ResultExtras = {
+  readonly pictures: { readonly data: Uint8Array; readonly mimeType: "image/png" }[];
+  readonly views: JsonObject[];
 };
 
 /** The progress of a long call, for clients that request it. */

@@ -7,7 +7,7 @@ import { refuseUnchosen, refuseWriting, type Access } from "../access/key-access
 import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
 import type { Mode } from "../approval/mode.ts";
 import type { ToolFailure } from "../results/tool-failure.ts";
-import { once } from "../schemas/once.ts";
+import { once } from "../../contract/waiting.ts";
 import { createExplainAccess } from "./access.ts";
 import { createAuditLinks } from "./audit.ts";
 import { listActs, type PlanActs } from "./bulk/bulk-tool.ts";

@@ -16,7 +16,11 @@ import type { Link } from "../../contract/links.ts";
 import { addQuery, keepShared, readPasteMark } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { writeForStrictReader } from "../../contract/rules/web-address.ts";
-import { findClientNetwork, type ClientNetwork } from "../../network/client-address.ts";
+import {
+  findClientNetwork,
+  findOwnAddress,
+  type ClientNetwork,
+} from "../../network/client-address.ts";
 import type { CountedVisit } from "../../stats/visit.ts";
 import {
   findEarlierAnswer,
@@ -76,10 +80,11 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     };
   },
 
-  match: async ({ services, caller, body, address, signal }) => {
+  match: async ({ services, caller, body, address: sender, headers, signal }) => {
     const { project } = caller;
     if (project.plan !== "pro") return { body: noMatch };
     const tenant = { db: services.store.db, projectId: project.id };
+    const address = findOwnAddress(sender, headers);
     const install = { fingerprint: body.fingerprint ?? {}, address };
     return describeMatch(services, project, await matchInstall(services, tenant, install, signal));
   },

@@ -1,3 +1,4 @@
+import type { ApiRequest } from "../../contract/api-message.ts";
 import type { AndroidApp, IosApp } from "../../contract/apps.ts";
 import { describeTemplateState } from "../../contract/condition.ts";
 import type { Body } from "../../contract/endpoint.ts";
@@ -50,7 +51,7 @@ import {
   listPhoneStores,
   type PageButtonOptions,
 } from "../../visit/page-buttons.ts";
-import { readPlatform } from "../../visit/read-platform.ts";
+import { readAgent, readPlatform } from "../../visit/read-platform.ts";
 import {
   readTenant,
   writeTenant,
@@ -123,7 +124,7 @@ async function readVersion(tenant: Tenant, id: string) {
 
 type PagePreviewCall = WriteCall & {
   readonly body: Body<typeof pageTemplate.preview>;
-  readonly agent: string;
+  readonly headers: ApiRequest["headers"];
 };
 
 type PreviewReply = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
@@ -138,7 +139,7 @@ async function previewPage(call: PagePreviewCall): Promise<PreviewReply> {
   const text = fillFromDraft(fields, await findTemplate(tenant), starter);
 
   const { link, apps } = subject;
-  const platform = choosePlatform(call.agent);
+  const platform = choosePlatform(readAgent(call.headers));
   const { project } = caller;
   const address = writeAddress(fillLinkOrigin(services.readLinkOrigin(), project), link.path);
   const secondOrigin = services.secondOrigin && fillSubdomain(services.secondOrigin, project);

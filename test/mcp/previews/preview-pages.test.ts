@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
+import { createPreviews } from "../../../src/mcp/previews/preview-pages.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, saveShot, sizes } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";

@@ -44,6 +44,8 @@ const [usual] = platforms;
 /** Views are HTML that some clients show in a frame (MCP Apps, SEP-1865). */
 export const viewExtension = "io.modelcontextprotocol/ui";
 export const viewType = "text/html;profile=mcp-app";
+/** The property of `_meta` that only views read. */
+export const viewData = "waypost/view";
 
 export const templateView = {
   uri: "ui://waypost/page-template",

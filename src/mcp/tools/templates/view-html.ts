@@ -1,6 +1,6 @@
 import { base, controls } from "../../../look/styles.ts";
 import { tokens, themedTokens } from "../../../look/tokens.ts";
-import { viewData } from "../../results/tool-result.ts";
+import { viewData } from "./run-template.ts";
 
 /**
  * The view of `preview_template`: an HTML document without external resources. It exchanges

@@ -13,10 +13,10 @@ import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { Leaving } from "../../../contract/waiting.ts";
 import { readRequestId, requestIdHeader } from "../../../text/request-id.ts";
 import { answerCall } from "../../protocol/answer-call.ts";
-import { readCaller, type CallingClient } from "../../protocol/caller.ts";
+import { readCaller, type CallingClient } from "../../protocol/calling-client.ts";
 import { describeServer, type ServerOptions } from "../../protocol/server-options.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { isId, type RpcId } from "../messages.ts";
+import type { RpcId } from "../messages.ts";
 
 /**
  * Answers calls to read-only tools without the SDK, which validates each message eight times and so
@@ -118,7 +118,7 @@ function hasOnly(record: JsonObject, members: ReadonlySet<string>): boolean {
 }
 
 function isPlainId(value: unknown): value is RpcId {
-  return isId(value) && (typeof value === "string" || Number.isSafeInteger(value));
+  return typeof value === "string" || Number.isSafeInteger(value);
 }
 
 const envelopeMembers = [

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
+import { createPreviews } from "../../../src/mcp/previews/preview-pages.ts";
 import { openStateForEach } from "../../support/store-place.ts";
 
 /** Tests how rendered previews are stored. */

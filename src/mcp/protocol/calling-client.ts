@@ -1,8 +1,55 @@
-import type { Implementation } from "@modelcontextprotocol/server";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type Implementation,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { limits } from "../../contract/limits.ts";
+import { isBlank } from "../../contract/text.ts";
 import type { State } from "../../state/state.ts";
 import { digestOf } from "../../text/digest.ts";
+
+/** The client of a call, as it describes itself. */
+export type CallingClient = {
+  readonly capabilities: ClientCapabilities;
+  /** The client's name and version, its only identification without sessions. */
+  readonly info: Implementation | undefined;
+  /** Whether the client uses revision 2026-07-28 instead of an earlier one. */
+  readonly isModern: boolean;
+};
+
+type RequestEnvelope = {
+  readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities;
+  readonly [CLIENT_INFO_META_KEY]?: Implementation;
+};
+
+export function readCaller(
+  server: Server,
+  // The SDK has validated the envelope, but its types lack these properties.
+  envelope: (ServerContext["mcpReq"]["envelope"] & RequestEnvelope) | undefined,
+): CallingClient {
+  if (envelope === undefined) {
+    const capabilities = server.getClientCapabilities() ?? {};
+    return { capabilities, info: server.getClientVersion(), isModern: false };
+  }
+  const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY] ?? {};
+  return { capabilities, info: envelope[CLIENT_INFO_META_KEY], isModern: true };
+}
+
+/** Longer names are cut. */
+const mostNamed = 80;
+
+/**
+ * The name that the client declares. It is untrusted, so it is quoted when shown. It is stored with
+ * each change, so characters that cannot be stored are removed.
+ */
+export function nameClient({ info }: CallingClient): string | undefined {
+  const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);
+  return isBlank(name) ? undefined : name?.toWellFormed();
+}
 
 /**
  * Remembers between calls, also without sessions, which clients answer questions without showing
