@@ -22,12 +22,10 @@ export type PresentationContext = {
   readonly sent?: readonly string[];
 };
 
-const nothingMore: PresentationContext = { linkHost: undefined, apps: new Map() };
-
 export function presentBody(
   endpoint: Endpoint,
   body: JsonObject,
-  reading: PresentationContext = nothingMore,
+  reading: PresentationContext = { linkHost: undefined, apps: new Map() },
 ): JsonObject {
   const problems = listProblems(body);
   return {
@@ -91,7 +89,8 @@ function presentPage(
   const counted = pickMeta(body["meta"] as ReceivedMeta);
   const next = describeNextPage(endpoint.tool, counted);
   return {
-    ...(isOfLinks && linkHost !== undefined && { address: describeAddress(linkHost) }),
+    // The pattern of all URLs, once per list.
+    ...(isOfLinks && linkHost !== undefined && { address: `${linkHost}/{path}` }),
     [endpoint.list?.name ?? ""]: shown,
     meta: counted,
     ...(next !== undefined && { next }),
@@ -196,11 +195,6 @@ function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext):
   // spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
-}
-
-/** Describes the pattern of all URLs once per list. */
-function describeAddress(linkHost: string): string {
-  return `${linkHost}/{path}`;
 }
 
 /** Whether the URL is exactly host and path, without percent-encoding. */

@@ -29,7 +29,7 @@ export type ToolFields = Readonly<Record<string, z.ZodType>>;
 export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): ToolFields {
   const { params, list, required = [] } = endpoint;
   const fields: Record<string, z.ZodType> = {};
-  if (params !== undefined) fields["id"] = describeId(options.idText);
+  if (params !== undefined) fields["id"] = z.string().describe(options.idText);
   if (list !== undefined) Object.assign(fields, buildListFields(list, isTerse));
   for (const name of listBodyFields(endpoint)) {
     // zod declares a more general type, but every schema here is a ZodType.
@@ -49,15 +49,6 @@ export function buildInput(fields: ToolFields): z.ZodObject {
   const members = Object.entries(fields).map(([name, field]) => [name, makeStrict(field)]);
   return z.strictObject(Object.fromEntries(members));
 }
-
-/** Reuses the schema for equal texts, so that its JSON Schema is generated only once. */
-function describeId(text: string): z.ZodType {
-  const schema = ids.get(text) ?? z.string().describe(text);
-  ids.set(text, schema);
-  return schema;
-}
-
-const ids = new Map<string, z.ZodType>();
 
 function buildListFields(
   { filters: sortable, own }: NonNullable<Endpoint["list"]>,
@@ -172,27 +163,26 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
 
-type SchemaOptions = {
+/** The published arguments of a tool. */
+export type PublishedFields = {
+  /** They are short if another listed tool describes the same fields. */
+  readonly fields: (isTerse: boolean) => ToolFields;
+  /** Fields that another tool may describe. */
+  readonly sharedFields?: readonly string[];
   /** Fields that are published as required, although only the API enforces that. */
-  readonly needed: readonly string[] | undefined;
-  /**
-   * Whether to publish the `shortened` fields without descriptions even if no other tool describes
-   * them.
-   */
-  readonly isWordless: boolean | undefined;
+  readonly needed?: readonly string[] | undefined;
+  /** Whether the `sharedFields` have no descriptions even if no other tool describes them. */
+  readonly isWordless?: boolean;
 };
 
 /**
  * Lazily builds the full schema and the short one. The short one omits descriptions and nested
- * fields of `shortened`, and is listed if another tool describes these fields.
+ * fields of `sharedFields`, and is listed if another tool describes these fields.
  */
-export function buildBothSchemas(
-  fields: (isTerse: boolean) => ToolFields,
-  shortened: readonly string[],
-  { needed = [], isWordless = false }: SchemaOptions,
-): (isTerse: boolean) => JsonObject {
+export function buildBothSchemas(tool: PublishedFields): (isTerse: boolean) => JsonObject {
+  const { fields, sharedFields = [], needed = [], isWordless = false } = tool;
   const build = (isTerse: boolean, shorten?: Shorten) =>
-    declareNeeded(buildInputSchema(fields(isTerse), shortened, shorten), needed);
+    declareNeeded(buildInputSchema(fields(isTerse), sharedFields, shorten), needed);
   const full = once(() => build(false, isWordless ? dropText : undefined));
   const terse = once(() => build(true, dropInside));
   return (isTerse) => (isTerse ? terse() : full());

@@ -146,13 +146,14 @@ export async function listAtPaths(
   exact: readonly string[],
   call: Pick<ToolCall, "ask" | "keyContext">,
 ): Promise<readonly JsonObject[]> {
-  const read = (field: string) => {
+  const read = async (field: string) => {
     const [only = "", ...more] = paths;
     const test =
       more.length === 0
         ? ({ condition: "eq", value: only } as const)
         : ({ condition: "in", value: paths } as const);
-    return listRows(links.index, { filters: [{ field, ...test }], limit: mostNamed }, call);
+    const filters = [{ field, ...test }];
+    return (await listPage(links.index, { filters, limit: mostNamed }, call)).rows;
   };
   if (call.keyContext.checksConditions) return read("path_or_shortened_path");
   const atPath = await read("path");
@@ -183,7 +184,7 @@ async function listContaining(
 ): Promise<readonly JsonObject[]> {
   if (value.trim() === "" || !isStorable(value)) return [];
   const filters = [{ field, condition: "cont", value } as const];
-  const rows = await listRows(links.index, { filters, limit: mostCandidates }, call);
+  const { rows } = await listPage(links.index, { filters, limit: mostCandidates }, call);
   return rows.filter((row) => fold(readText(row, field)).includes(fold(value)));
 }
 
@@ -209,13 +210,7 @@ export async function listProjects(call: Pick<ToolCall, "ask">): Promise<readonl
   }
 }
 
-type ListedPage = { readonly rows: readonly JsonObject[]; readonly hasMore: boolean };
-
-async function listPage(
-  index: Endpoint,
-  wanted: ListInput,
-  { ask }: Pick<ToolCall, "ask">,
-): Promise<ListedPage> {
+async function listPage(index: Endpoint, wanted: ListInput, { ask }: Pick<ToolCall, "ask">) {
   try {
     // The client has validated the body, which holds the rows under the list's name.
     const page = (await ask(index, wanted)) as unknown as JsonObject;
@@ -224,14 +219,6 @@ async function listPage(
   } catch (error) {
     throw refuseSearch(index, error);
   }
-}
-
-async function listRows(
-  index: Endpoint,
-  wanted: ListInput,
-  call: Pick<ToolCall, "ask">,
-): Promise<readonly JsonObject[]> {
-  return (await listPage(index, wanted, call)).rows;
 }
 
 /** Explains that a key without permission to list can still read by id. */

@@ -13,7 +13,12 @@ import type { CallProblem } from "../results/call-problem.ts";
 import type { JobTask } from "../results/job-task.ts";
 import type { CallEffect } from "../results/tool-failure.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
-import { buildBothSchemas, buildInput, type ToolFields } from "../schemas/input-schema.ts";
+import {
+  buildBothSchemas,
+  buildInput,
+  type PublishedFields,
+  type ToolFields,
+} from "../schemas/input-schema.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 
 /** A tool: derived from an endpoint, or defined separately. */
@@ -114,23 +119,13 @@ type ToolDefinition = Pick<
   Tool,
   "name" | "title" | "description" | "group" | "effect" | "readAccess" | "run"
 > &
-  Pick<Partial<Tool>, "preparesWriting" | "like" | "view"> & {
+  Pick<Partial<Tool>, "preparesWriting" | "like" | "view"> &
+  PublishedFields & {
     /** Whether repeating the call has no further effect. True by default. */
     readonly idempotent?: boolean;
     readonly overwrites?: boolean;
-    /** The published arguments. They are short if another listed tool describes the same fields. */
-    readonly fields: (isTerse: boolean) => ToolFields;
     /** The schemas that check the arguments, if they differ from the published ones. */
     readonly checkedFields?: () => ToolFields;
-    /** Fields that another tool may describe. */
-    readonly sharedFields?: readonly string[];
-    /** Fields that are published as required, although only the API enforces that. */
-    readonly needed?: readonly string[] | undefined;
-    /**
-     * Whether to publish the `sharedFields` without descriptions even if no other tool describes
-     * them.
-     */
-    readonly isWordless?: boolean;
     /** Arguments for which null is a valid value of the API. */
     readonly nullable?: readonly string[];
     readonly result: () => ToolFields;
@@ -142,9 +137,6 @@ export function makeTool(making: ToolDefinition): Tool {
     fields,
     checkedFields = () => fields(false),
     result,
-    sharedFields = [],
-    needed,
-    isWordless,
     nullable,
     idempotent = true,
     overwrites,
@@ -160,7 +152,7 @@ export function makeTool(making: ToolDefinition): Tool {
       // Tools only call the server that the operator configured.
       openWorldHint: false,
     },
-    inputSchema: buildBothSchemas(fields, sharedFields, { needed, isWordless }),
+    inputSchema: buildBothSchemas(making),
     outputSchema: once(() => buildOutputSchema(result())),
     check: (given) => checkArguments(tool.name, schema(), given, nullable),
   };

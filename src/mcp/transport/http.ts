@@ -74,7 +74,10 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   return {
     fetch: async (request, _address, incoming) => {
       try {
-        return dropConnectionHeader(await admit(request, incoming));
+        const response = await admit(request, incoming);
+        // The HTTP server itself decides this, because it closes connections when it stops.
+        response.headers.delete("connection");
+        return response;
       } catch (error) {
         if (error instanceof Problem) return refuseForNow(error.message);
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
@@ -142,7 +145,9 @@ async function answer(
   { sessions, connections }: HttpParts,
 ): Promise<Response> {
   // The SDK keeps this message as long as the session or stream.
-  if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) return refuseLongOpening();
+  if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) {
+    return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
+  }
   if (await isLegacyRequest(request, body)) {
     return sessions.fetch({ owner: key, request, body, call });
   }
@@ -188,27 +193,14 @@ function refuseTooLong(message: string): Response {
   return respondWithError(413, INVALID_REQUEST, message);
 }
 
-function refuseLongOpening(): Response {
-  return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
-}
-
 function refuseToken(token: string | undefined): Response {
-  const challenge = token === undefined ? "Bearer" : 'Bearer error="invalid_token"';
-  return respondWithError(401, REFUSED, explainRefusal(token), { "www-authenticate": challenge });
-}
-
-function explainRefusal(token: string | undefined): string {
   if (token === undefined) {
-    return "A token is missing. Send it in the header Authorization: Bearer <token>.";
+    const missing = "A token is missing. Send it in the header Authorization: Bearer <token>.";
+    return respondWithError(401, REFUSED, missing, { "www-authenticate": "Bearer" });
   }
-  return isClientToken(token) ? messages.client_key_here : "This server does not accept the token.";
-}
-
-/**
- * The HTTP server itself decides whether a connection stays open, because it closes connections
- * when it stops.
- */
-function dropConnectionHeader(response: Response): Response {
-  response.headers.delete("connection");
-  return response;
+  const challenge = { "www-authenticate": 'Bearer error="invalid_token"' };
+  const refused = isClientToken(token)
+    ? messages.client_key_here
+    : "This server does not accept the token.";
+  return respondWithError(401, REFUSED, refused, challenge);
 }
