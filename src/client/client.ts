@@ -195,16 +195,9 @@ async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcom
 /** Reserves a request within the rate limit, like a call would, and releases it at once. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
-  const now = { deadline: state.clock.monotonic() + tryDeadline_ms, since_ms: state.clock.now() };
-  const options = { onlyBudget: true };
-  const call = {
-    ...now,
-    endpoint,
-    input: {},
-    signal: nobodyLeaves,
-    options,
-    unknownOutcome: undefined,
-  };
+  const deadline = state.clock.monotonic() + tryDeadline_ms;
+  const asked = { endpoint, input: {}, signal: nobodyLeaves, options: { onlyBudget: true } };
+  const call = { ...asked, deadline, since_ms: 0, unknownOutcome: undefined };
   const place = state.ledger.queue(endpoint.budget);
   const wait_ms = await place.readWait_ms();
   await place.leave(false);

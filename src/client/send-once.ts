@@ -103,6 +103,7 @@ async function readSuccess(attempt: Attempt, reply: ArrivingReply): Promise<TryO
   const isRead = endpoint.effect === "read";
   const body = await reply.readBody().catch((error: unknown) => {
     if (isRead) throw error;
+    return "";
   });
   const isPage = /^text\/html\s*(;|$)/i.test(headers["content-type"] ?? "");
   const isWrongType = endpoint.type !== undefined && !isPage;
@@ -146,10 +147,8 @@ function readOutage(
   if (wait_ms !== undefined && message !== undefined && saysNothingWritten(message)) {
     return { kind: "failed", error: failOverloaded(message, wait_ms) };
   }
-  const [who, words] =
-    host === undefined
-      ? ["Waypost", message]
-      : [`the server at ${host}`, message && quote(message, Infinity)];
+  const who = host === undefined ? "Waypost" : `the server at ${host}`;
+  const words = host === undefined ? message : message && quote(message, Infinity);
   const said = `${who} returned status ${status}${words === undefined ? "" : `: ${words}`}`;
   return { kind: "doubtful", reason: "overloaded", said, wait_ms };
 }
