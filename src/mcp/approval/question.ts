@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Approval } from "../../state/approvals.ts";
-import { digestOf } from "../../text/digest.ts";
 import type { Hunk } from "../../text/differences.ts";
 
 /** A tool call for approval: the tool, its arguments, and the current target. */
@@ -13,9 +12,6 @@ export type ApprovalRequest = {
   readonly state: unknown;
   readonly question: Question;
 };
-
-/** The requesting key, identified by a hash. The realm is its project, or else the server. */
-export type AskingKey = { readonly key_print: string; readonly realm: string };
 
 /**
  * The question that a person answers. The tool writes it once. Forms, `error.approval.preview`, the
@@ -96,20 +92,6 @@ export type Fact = {
 
 export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
-/**
- * Identifies a request: two calls with the same digest are the same request of the same key. A
- * request in the console never has the digest of an assistant's.
- */
-export function digestRequest(
-  request: ApprovalRequest,
-  { key_print, realm }: AskingKey,
-  isByHand = false,
-): string {
-  const { tool, args, target, state } = request;
-  const door = isByHand ? ["by hand"] : [];
-  return digestOf([key_print, realm, tool, args, target, state, ...door]);
-}
-
 /** The requesting client and key, in words for the person. */
 export type Asker = {
   /** The name that the client declares. */
@@ -121,21 +103,10 @@ export type Asker = {
 };
 
 /** The part of a request that an approval stores, as JSON. */
-type StoredQuestion = Question & {
+export type StoredQuestion = Question & {
   readonly asker: Asker;
   readonly isByHand: boolean;
 };
-
-export function storeQuestion(
-  question: Question,
-  { client, place, key }: Asker,
-  isByHand: boolean,
-): string {
-  // Rows are not stored, because the page reads them from the plan.
-  const facts = question.facts.filter(({ isRow }) => isRow !== true);
-  const stored: StoredQuestion = { ...question, facts, asker: { client, place, key }, isByHand };
-  return JSON.stringify(stored);
-}
 
 export function readStored({ preview }: Pick<Approval, "preview">): StoredQuestion {
   return JSON.parse(preview) as StoredQuestion;

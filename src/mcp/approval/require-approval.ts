@@ -1,17 +1,11 @@
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
+import { digestOf } from "../../text/digest.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import type { Mode } from "./mode.ts";
 import { fitsText, writeQuestion } from "./question-text.ts";
-import {
-  digestRequest,
-  storeQuestion,
-  type ApprovalRequest,
-  type Asker,
-  type AskingKey,
-  type Question,
-} from "./question.ts";
+import type { ApprovalRequest, Asker, Question, StoredQuestion } from "./question.ts";
 
 /** Throws unless a person has approved the request. See docs/approval.md. */
 export type RequireApproval = (
@@ -19,6 +13,9 @@ export type RequireApproval = (
   key: AskingKey,
   person: Person,
 ) => Promise<void>;
+
+/** The requesting key, identified by a hash. The realm is its project, or else the server. */
+type AskingKey = { readonly key_print: string; readonly realm: string };
 
 /** How a call can reach a person, and what they answered. */
 export type Person = Asker & {
@@ -165,6 +162,31 @@ async function askByPage(pending: PendingRequest): Promise<void> {
   if (asked.said === "used") {
     throw refuseDeclined(request, "This approval was already used for the same call.");
   }
+}
+
+/**
+ * Identifies a request: two calls with the same digest are the same request of the same key. A
+ * request in the console never has the digest of an assistant's.
+ */
+export function digestRequest(
+  request: ApprovalRequest,
+  { key_print, realm }: AskingKey,
+  isByHand = false,
+): string {
+  const { tool, args, target, state } = request;
+  const door = isByHand ? ["by hand"] : [];
+  return digestOf([key_print, realm, tool, args, target, state, ...door]);
+}
+
+function storeQuestion(
+  question: Question,
+  { client, place, key }: Asker,
+  isByHand: boolean,
+): string {
+  // Rows are not stored, because the page reads them from the plan.
+  const facts = question.facts.filter(({ isRow }) => isRow !== true);
+  const stored: StoredQuestion = { ...question, facts, asker: { client, place, key }, isByHand };
+  return JSON.stringify(stored);
 }
 
 /**

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { digestRequest, type ApprovalRequest } from "../../../src/mcp/approval/question.ts";
+import type { ApprovalRequest } from "../../../src/mcp/approval/question.ts";
+import { digestRequest } from "../../../src/mcp/approval/require-approval.ts";
 import { canonize } from "../../../src/text/digest.ts";
 import {
   createAssistantWorld,
