@@ -159,9 +159,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     ...limits,
     ...createExploration({ ...options, learned, access, probes, onChange: notify }),
     access,
-    call: limitCalls(client.call, limits.requireAllowed, (endpoint, calling) =>
-      access.canLearn() ? learnFrom(endpoint, calling, learned, notify) : calling,
-    ),
+    call: createCall({ ...limits, send: client.call, access, learned, onChange: notify }),
     requireBudget: client.requireBudget,
     noteListed: () => {
       isListed = true;
@@ -201,39 +199,40 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   };
 }
 
-/** Sends only allowed writes, and learns from all responses. */
-function limitCalls(
-  send: Client["call"],
-  requireAllowed: DestinationLimits["requireAllowed"],
-  learn: <Answer>(endpoint: Endpoint, calling: Promise<Answer>) => Promise<Answer>,
-): Client["call"] {
+type CallParts = Pick<DestinationLimits, "requireAllowed"> & {
+  readonly send: Client["call"];
+  readonly access: Access;
+  readonly learned: LearnedAccess;
+  /** Called if the known access has changed. */
+  readonly onChange: () => void;
+};
+
+/** Sends only allowed writes, and records what responses of a remote server reveal about the key. */
+function createCall({
+  send,
+  requireAllowed,
+  access,
+  learned,
+  onChange,
+}: CallParts): Client["call"] {
   return async (endpoint, input, signal, asked) => {
     // The cast is safe, because `Input` is always an object.
     if (endpoint.effect !== "read") requireAllowed(endpoint, input as JsonObject, asked?.condition);
-    return learn(endpoint, send(endpoint, input, signal, asked));
+    if (!access.canLearn()) return send(endpoint, input, signal, asked);
+    const before = learned.find(endpoint)?.state;
+    try {
+      const answer = await send(endpoint, input, signal, asked);
+      learned.noteGranted(endpoint);
+      return answer;
+    } catch (error) {
+      const isRefusal = error instanceof Problem && error.status === 401;
+      if (isRefusal) learned.noteRefused(endpoint, error.message);
+      throw error;
+    } finally {
+      void learned.write();
+      if (learned.find(endpoint)?.state !== before) onChange();
+    }
   };
-}
-
-/** Records what the response of a remote server reveals about the key. */
-async function learnFrom<Answer>(
-  endpoint: Endpoint,
-  calling: Promise<Answer>,
-  learned: LearnedAccess,
-  onChange: () => void,
-): Promise<Answer> {
-  const before = learned.find(endpoint)?.state;
-  try {
-    const answer = await calling;
-    learned.noteGranted(endpoint);
-    return answer;
-  } catch (error) {
-    const isRefusal = error instanceof Problem && error.status === 401;
-    if (isRefusal) learned.noteRefused(endpoint, error.message);
-    throw error;
-  } finally {
-    void learned.write();
-    if (learned.find(endpoint)?.state !== before) onChange();
-  }
 }
 
 /** Does not repeat the same text twice in a row. */

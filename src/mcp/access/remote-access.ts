@@ -309,14 +309,9 @@ export function createExploration(options: ExplorationOptions): Exploration {
 
   return {
     explore: async (age_ms) => {
-      if (!access.canLearn()) return;
-      try {
-        await running;
-        await start(age_ms);
-        await learned.write();
-      } catch (error) {
-        report(error);
-      }
+      await running;
+      await start(age_ms);
+      await learned.write();
     },
     exploreForList: async () => {
       void start();
