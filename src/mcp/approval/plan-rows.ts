@@ -9,7 +9,7 @@ import { quote } from "../../text/show-hidden.ts";
 import type { Question } from "./question.ts";
 import { writeLabel } from "../../text/write-label.ts";
 import { renderChange, renderWarnings } from "./question-html.ts";
-import { writeValue, type AppNames } from "./write-value.ts";
+import { writeValue, type AppNames } from "./question-text.ts";
 
 /** Shows the rows of a plan page by page, so that the approving person can read every row. */
 

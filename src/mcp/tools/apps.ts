@@ -15,7 +15,7 @@ import type { ResourceKind } from "../../contract/resource-kind.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import { fold, isBlank } from "../../contract/text.ts";
 import { adviseUnregistered, describeUnregistered } from "../../text/unregistered-app.ts";
-import { writeApp } from "../approval/write-value.ts";
+import { writeApp } from "../approval/question-text.ts";
 import type { KnownApps } from "../results/present-body.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 import { mapObjects } from "../schemas/json-schema.ts";

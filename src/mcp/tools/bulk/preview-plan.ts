@@ -11,7 +11,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { writeLabel, writeWords } from "../../../text/write-label.ts";
 import type { Fact, Question } from "../../approval/question.ts";
-import { writeApp, writeValue, type AppNames } from "../../approval/write-value.ts";
+import { writeApp, writeValue, type AppNames } from "../../approval/question-text.ts";
 import { describeAssociation } from "../endpoints/preview-act.ts";
 import { writePlanUri } from "./show-plan.ts";
 import type { PlanSummary } from "./summarize-plan.ts";

@@ -9,7 +9,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { describeAndroidEntry, describeIosEntry } from "../../../visit/association-files.ts";
 import type { Fact, Question } from "../../approval/question.ts";
-import { writeValue } from "../../approval/write-value.ts";
+import { writeValue } from "../../approval/question-text.ts";
 import { readIfPossible } from "../../results/tool-failure.ts";
 import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
 import type { ToolCall } from "../tool.ts";

@@ -9,7 +9,7 @@ import { showHidden } from "../../../text/show-hidden.ts";
 import { writeWords } from "../../../text/write-label.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import type { ApprovalRequest, Question } from "../../approval/question.ts";
-import { writeValue } from "../../approval/write-value.ts";
+import { writeValue } from "../../approval/question-text.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
 /** The short schema for other tools, because list_changes describes the properties. */

@@ -12,7 +12,7 @@ import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { requireAct, requireRight } from "../../access/key-access.ts";
 import type { Fact, Question } from "../../approval/question.ts";
-import { writeValue } from "../../approval/write-value.ts";
+import { writeValue } from "../../approval/question-text.ts";
 import { appFields } from "../../results/present-body.ts";
 import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { readAppName, settleApps } from "../apps.ts";
