@@ -241,14 +241,13 @@ async function readRecord<Kind extends RecordKind>(
   }
 }
 
-/** What the console shows about its process. None of it is secret. */
-
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants cannot change anything",
   guarded: "guarded: you approve risky changes",
   full: "full: assistants need no approval",
 };
 
+/** Describes the process. Nothing that the console shows of it is secret. */
 function describeConsole(context: AccountContext): Pick<Account, "facts" | "connection"> {
   const { config, deployment, addresses, program, version, keyContext } = context;
   const { linkHost, otherLinkHosts = [], facts } = keyContext.known;

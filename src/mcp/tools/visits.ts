@@ -1,3 +1,4 @@
+import type { KnownKey } from "../../contract/access.ts";
 import { contract } from "../../contract/index.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -11,7 +12,6 @@ import { quote } from "../../text/show-hidden.ts";
 import type { VisitedApps, VisitedLink, VisitOptions } from "../../visit/decide-visit.ts";
 import { explainVisits } from "../../visit/explain-link.ts";
 import { readExplainedLink, findLinkProblems } from "../../visit/find-link-problems.ts";
-import type { KeyContext } from "../access/key-context.ts";
 import type { Fact } from "../approval/question.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { KnownApps } from "../results/present-body.ts";
@@ -19,12 +19,10 @@ import type { LinkApps } from "./apps.ts";
 
 /** Describes what visitors of a link see, before and after the link is written. */
 
-type LinkHostFacts = KeyContext["known"];
-
 /** The settings of the project and the link host that affect what visitors see. */
 export function readVisitOptions(
   { path }: Pick<VisitedLink, "path">,
-  { linkHost, hasSecondHost, linkInReferrer }: LinkHostFacts,
+  { linkHost, hasSecondHost, linkInReferrer }: KnownKey,
   query = "",
 ): VisitOptions {
   const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path ?? ""));
@@ -41,7 +39,7 @@ export function listVisits(
   record: JsonObject,
   changes: JsonObject,
   apps: LinkApps,
-  known: LinkHostFacts,
+  known: KnownKey,
 ): readonly Fact[] {
   const { ios_app: _ios, android_app: _android, ...fields } = changes;
   // The server validates the record and the new fields.
@@ -93,16 +91,14 @@ export function findWrittenProblems(
   before: JsonObject,
   sent: JsonObject,
   written: JsonObject,
-  { apps, known }: { readonly apps: KnownApps; readonly known: LinkHostFacts },
+  { apps, known }: { readonly apps: KnownApps; readonly known: KnownKey },
 ): readonly CallProblem[] {
   const { links, iosApps, androidApps } = contract;
   if (fields === iosApps.create.body) {
-    const fix = "Ask the user for the Team ID, then update the app.";
-    return listWarning("team_id", findTeamIdWarning(written), fix);
+    return listWarning("team_id", "the Team ID", findTeamIdWarning(written));
   }
   if (fields === androidApps.create.body) {
-    const fix = "Ask the user for all SHA-256 fingerprints, then update the app.";
-    return listWarning("fingerprints", findFingerprintWarning(written), fix);
+    return listWarning("fingerprints", "all SHA-256 fingerprints", findFingerprintWarning(written));
   }
   if (fields !== links.create.body || typeof written["id"] !== "string") return [];
   const { ios_app: _ios, android_app: _android, ...plain } = sent;
@@ -121,8 +117,9 @@ export function findWrittenProblems(
 
 function listWarning(
   field: string,
+  needed: string,
   warning: string | undefined,
-  fix: string,
 ): readonly CallProblem[] {
+  const fix = `Ask the user for ${needed}, then update the app.`;
   return warning === undefined ? [] : [{ field, message: `${warning}.`, fix }];
 }
