@@ -20,7 +20,7 @@ import type { ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/local-time.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { listFields, shownFilters, type ToolFields } from "../schemas/input-schema.ts";
-import { makeTool, type Tool } from "./tool.ts";
+import { makeTool, type Tool, type ToolCall } from "./tool.ts";
 
 /** The tool that audits a project's links. It lists problems, worst first, with their fixes. */
 
@@ -63,15 +63,15 @@ export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): 
     run: async (args, call) => {
       // The schema has checked the arguments.
       const { filters = [], page = 1 } = args as AuditArguments;
-      const { keyContext, signal } = call;
+      const { keyContext } = call;
       const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
-      const begun = keyContext.clock.monotonic();
-      const { stop, ...limited } = limitTime({ ...keyContext, signal }, keyContext.sleep);
-      const isLate = () => keyContext.clock.monotonic() - begun >= mostReading_ms;
+      const inTime = limitTime(call);
       try {
-        return await runAudit({ filters, page, takesFixes }, keyContext, { ...limited, isLate });
+        return await runAudit({ filters, page, takesFixes }, keyContext, inTime);
+      } catch (error) {
+        throw inTime.isTimeUp(error) ? failLate() : error;
       } finally {
-        stop();
+        inTime.stop();
       }
     },
   });
@@ -211,7 +211,8 @@ async function findNeverClicked(
   if (isTaken) return undefined;
   const filters = [...given, ...own];
   const sort = { field: "created_at", direction: "asc" } as const;
-  const found = await untilTimeIsUp(listLinks(inTime, { filters, sort, page, limit: idsPerPage }));
+  const reading = listLinks(inTime, { filters, sort, page, limit: idsPerPage });
+  const found = await untilTimeIsUp(reading, inTime);
   if (found === undefined) return "Links never visited: the server did not answer in time.";
   const { links: rows, meta } = found;
   const count = meta.count ?? rows.length;
@@ -235,10 +236,7 @@ type LinkReading = {
   readonly reached: string | undefined;
 };
 
-type LimitedAccess = ServerAccess & {
-  /** Whether reading must stop, to leave time to find where to continue. */
-  readonly isLate: () => boolean;
-};
+type LimitedAccess = ReturnType<typeof limitTime>;
 
 const most_ms = 20_000;
 const mostReading_ms = 12_000;
@@ -247,26 +245,27 @@ async function readWithin(
   filters: readonly FilterInput[],
   take: (links: readonly ReadLink[]) => void,
   { bulk, ...owner }: KeyContext,
-  { isLate, ...asking }: LimitedAccess,
+  inTime: LimitedAccess,
 ): Promise<LinkReading> {
   let count = 0;
   let unread = 0;
-  const reading = bulk.runQueued(owner, asking.signal, async (signal) => {
-    for await (const { rows, unread: lost } of selectParts({ ...asking, signal }, filters)) {
+  const reading = bulk.runQueued(owner, inTime.signal, async (signal) => {
+    for await (const { rows, unread: lost } of selectParts({ ...inTime, signal }, filters)) {
       take(rows);
       unread += lost;
       count += rows.length + lost;
-      if (isLate()) return false;
+      if (inTime.isLate()) return false;
     }
     return true;
   });
   // If nothing was read, the failure is thrown, because there is no partial result.
   const isWhole = await reading.catch((error: unknown) => {
-    if (count === 0 || !isTimeUp(error)) throw error;
+    if (count === 0 || !inTime.isTimeUp(error)) throw error;
     return false;
   });
   if (isWhole) return { unread, isWhole, reached: undefined };
-  return { unread, isWhole, reached: await untilTimeIsUp(findMoment(asking, filters, count)) };
+  const reached = await untilTimeIsUp(findMoment(inTime, filters, count), inTime);
+  return { unread, isWhole, reached };
 }
 
 /** The initial bounds of the binary search in `findMoment`. */
@@ -307,7 +306,9 @@ function isBound({ field, condition }: FilterInput, wanted: string): boolean {
 }
 
 /** Cancels all calls when the time is up. `stop` ends the timer. */
-function limitTime({ call, signal }: ServerAccess, sleep: KeyContext["sleep"]) {
+function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" | "signal">) {
+  const { call, clock, sleep } = keyContext;
+  const begun = clock.monotonic();
   const over = new AbortController();
   const stopped = new AbortController();
   sleep(most_ms, stopped.signal).then(
@@ -315,19 +316,18 @@ function limitTime({ call, signal }: ServerAccess, sleep: KeyContext["sleep"]) {
     // The work finished before the timeout.
     () => undefined,
   );
-  const limited: ServerAccess = {
-    signal,
-    call: async (endpoint, input, caller = signal, options) => {
-      try {
-        const either = AbortSignal.any([toSignal(caller), over.signal]);
-        return await call(endpoint, input, either, options);
-      } catch (error) {
-        const isCut = error instanceof CallFailure && error.code === "cancelled";
-        throw isCut && !caller.aborted ? failLate() : error;
-      }
-    },
+  return {
+    call,
+    signal: AbortSignal.any([toSignal(caller), over.signal]),
+    /** Whether reading must stop, to leave time to find where to continue. */
+    isLate: () => clock.monotonic() - begun >= mostReading_ms,
+    isTimeUp: (error: unknown) =>
+      over.signal.aborted &&
+      !caller.aborted &&
+      error instanceof CallFailure &&
+      error.code === "cancelled",
+    stop: () => stopped.abort(),
   };
-  return { ...limited, stop: () => stopped.abort() };
 }
 
 function failLate(): CallFailure {
@@ -337,16 +337,13 @@ function failLate(): CallFailure {
   return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
 }
 
-function isTimeUp(error: unknown): boolean {
-  return error instanceof CallFailure && error.code === "timed_out";
-}
-
 /** Returns undefined if the time was up first. */
-async function untilTimeIsUp<Result>(work: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await work;
-  } catch (error) {
+async function untilTimeIsUp<Result>(
+  work: Promise<Result>,
+  { isTimeUp }: LimitedAccess,
+): Promise<Result | undefined> {
+  return work.catch((error: unknown) => {
     if (isTimeUp(error)) return undefined;
     throw error;
-  }
+  });
 }
