@@ -438,7 +438,6 @@ const notThere = {
   status: 404,
   headers: {},
   readBody: () => Promise.resolve(undefined),
-  discard: () => {},
 };
 
 function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarrier {
