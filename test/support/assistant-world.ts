@@ -437,7 +437,7 @@ type Edit = () => Promise<unknown>;
 const notThere = {
   status: 404,
   headers: {},
-  readBody: () => Promise.resolve(undefined),
+  readBody: () => Promise.resolve("<!doctype html>"),
 };
 
 function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarrier {
