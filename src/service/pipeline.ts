@@ -31,7 +31,7 @@ import { ProjectGone } from "../store/projects.ts";
 import { Duplicate, isFull, readOutage } from "../store/store.ts";
 import { readPrecondition, type Services, type UntypedHandler } from "./handler.ts";
 import { authenticate, isApiKey, requireAccess, type KeyCache } from "./keys.ts";
-import { readBody } from "./read-body.ts";
+import { readBody, type ReadBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
 /** Answers API requests: finds the endpoint, checks the request and calls the handler. */
@@ -74,8 +74,10 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   if (request.onlyBudget === true) return respondWith(204, null);
 
   const { list, named, ignored: filters } = readQuery(parameters, endpoint);
-  const { body, ignored: fields, faults } = await readBody(request, endpoint);
-  // A set, because a retried transaction repeats its warnings.
+  const { body: schema } = endpoint;
+  const sent = schema === undefined ? noBody : await readBody(request, endpoint, schema);
+  const { body, ignored: fields, faults } = sent;
+  // A set removes the duplicates of a retried transaction.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -122,7 +124,8 @@ async function spendOfKey(
   else await budgets.spend(keyId, budget);
 }
 
-/** Shared by requests without a query, because it is never changed. */
+const noBody: ReadBody = { body: {}, ignored: [], faults: [] };
+/** Shared, because it is never changed. */
 const noParameters = new URLSearchParams();
 
 function readParameters(url: string): URLSearchParams {

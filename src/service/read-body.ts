@@ -32,9 +32,12 @@ export type ReadBody = {
  * Reads the body and checks its content type, size, JSON, wrapper, field names, required parameters
  * and types. Handlers validate the values later.
  */
-export async function readBody(request: CarriedRequest, endpoint: Endpoint): Promise<ReadBody> {
-  const { body: schema, body_optional, required = [], validation_key } = endpoint;
-  if (schema === undefined) return { body: {}, ignored: [], faults: [] };
+export async function readBody(
+  request: CarriedRequest,
+  endpoint: Endpoint,
+  schema: z.ZodObject,
+): Promise<ReadBody> {
+  const { body_optional, required = [], validation_key } = endpoint;
   const text = await readText(request, endpoint);
   const sent = unwrapFields(text === "" && body_optional ? {} : parseJson(text), endpoint);
   const fields = chooseAppsById(sent.fields, endpoint);
