@@ -170,20 +170,15 @@ async function tryWithinLimit(state: ClientState, call: RunningCall): Promise<Tr
 }
 
 async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcome> {
-  const { target, clock, setAlarm } = state;
+  const { target, send, clock, setAlarm } = state;
   const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const send: Send = async (...sent) => {
-    const reply = await state.send(...sent);
-    const date = Date.parse(reply.headers["date"] ?? "");
-    if (!Number.isNaN(date)) state.skew_ms = date - clock.now();
-    return reply;
-  };
   return sendOnce({
     endpoint,
     input,
     request: buildRequest(endpoint, input, target, options),
     send,
+    noteTime: (time) => (state.skew_ms = time - clock.now()),
     signal,
     most_ms: Math.min(tryDeadline_ms, deadline - clock.monotonic()),
     setAlarm,

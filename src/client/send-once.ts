@@ -44,6 +44,8 @@ type Attempt = {
   readonly input: JsonObject;
   readonly request: ApiRequest;
   readonly send: Send;
+  /** Receives the time of the server's clock. */
+  readonly noteTime: (time: number) => unknown;
   readonly signal: Leaving;
   readonly most_ms: number;
   readonly setAlarm: SetAlarm;
@@ -88,7 +90,9 @@ function explainThrown(error: unknown, isOver: boolean): TryOutcome {
 }
 
 async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOutcome> {
-  const { status } = reply;
+  const { status, headers } = reply;
+  const time = Date.parse(headers["date"] ?? "");
+  if (!Number.isNaN(time)) attempt.noteTime(time);
   if (status >= 200 && status < 300) return readSuccess(attempt, reply);
   if (status >= 400) return readFailure(attempt, reply, await reply.readBody());
   // The connection can be used again once the body was read.

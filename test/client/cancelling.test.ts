@@ -147,6 +147,7 @@ test("cancelling ends a call even if the transport ignores the signal", async ()
     send: () => new Promise(() => undefined),
   });
   const call = client.call(links.create, { path: "spring" }, caller.signal);
+  await new Promise(setImmediate);
   caller.abort();
   await expect(call).rejects.toMatchObject(withUnknownEffect);
   expect(countTimers()).toBe(0);

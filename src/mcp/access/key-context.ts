@@ -207,7 +207,7 @@ type CallParts = Pick<DestinationLimits, "requireAllowed"> & {
   readonly onChange: () => void;
 };
 
-/** Sends only allowed writes, and records what responses of a remote server reveal about the key. */
+/** Sends only allowed writes, and records what the responses of a remote server reveal. */
 function createCall({
   send,
   requireAllowed,
