@@ -2,7 +2,7 @@ import type { Awaitable } from "../contract/waiting.ts";
 import { budgets, readSpan, type BudgetName } from "../contract/limits.ts";
 import type { Clock } from "../contract/clock.ts";
 
-/** Delays calls to stay within the key's rate limits. May count the calls of other processes too. */
+/** Delays calls to stay within the key's rate limits, which other processes may share. */
 export type BudgetLedger = {
   /** Reserves the next call within a rate limit. The caller must call `leave` afterwards. */
   readonly queue: (budget: BudgetName) => {
