@@ -73,16 +73,16 @@ type CookiePlace = {
   readonly host: string;
   readonly isSecure: boolean;
   /**
-   * Limits the session cookie to the console's path. Browsers would send it to other ports of the
-   * machine otherwise.
+   * Limits the session cookie to the console's path, so that browsers do not send it to other ports
+   * of this machine.
    */
   readonly base: string;
 };
 
-/** The cookie's name contains the port, because browsers send cookies to all ports of a machine. */
+/** The name contains the port, because all ports of a machine share their cookies. */
 function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
-  // The sign-in page is outside of the base path.
+  // The sign-in page is outside the base path.
   const readPath = (cookie: CookieName) => (cookie === "session" ? base || "/" : "/");
   const name = (cookie: CookieName) => {
     if (!isSecure) return `waypost_${cookie}_${port}`;

@@ -65,7 +65,7 @@ export type ConsoleOptions = SignInOptions & {
   readonly report: (error: unknown) => string;
 };
 
-/** Every page of the console, in the order of their entries in the menu. */
+/** Every page of the console, in the order of the menu. */
 export const pages: readonly Page[] = [
   startPage,
   linksPage,

@@ -149,12 +149,12 @@ async function insertRows(
   }
 }
 
-/** Longer than a running write of another process takes. */
+/** Longer than any pending write of another process takes. */
 const longestWait_ms = 5_000;
 
 /**
- * Limits the wait for locks. Another copy of the same PostgreSQL database holds a lock until its
- * end.
+ * Limits the wait for locks, because a concurrent copy of the same PostgreSQL database would hold
+ * them until its end.
  */
 export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
   if (readEngine(db) === "sqlite") return;
@@ -163,8 +163,8 @@ export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
 
 /**
  * Marks a database as moved, so that Waypost no longer starts with it. On PostgreSQL, no process
- * can write until this transaction ends. Afterwards, triggers reject writes of processes that are
- * still running. A SQLite file is locked when it is opened (`lockSqlite`).
+ * can write during this transaction. Afterwards, triggers reject writes of processes that still
+ * run. A SQLite file is locked when it is opened (`lockSqlite`).
  */
 export async function stopWrites(
   db: Kysely<unknown>,

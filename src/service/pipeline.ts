@@ -77,7 +77,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const { body: schema } = endpoint;
   const sent = schema === undefined ? noBody : await readBody(request, endpoint, schema);
   const { body, ignored: fields, faults } = sent;
-  // A set removes the duplicates of a retried transaction.
+  // A set, because a retried transaction repeats its warnings.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -125,7 +125,7 @@ async function spendOfKey(
 }
 
 const noBody: ReadBody = { body: {}, ignored: [], faults: [] };
-/** Shared, because it is never changed. */
+/** Shared by requests without a query, because it is never changed. */
 const noParameters = new URLSearchParams();
 
 function readParameters(url: string): URLSearchParams {

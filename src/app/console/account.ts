@@ -127,7 +127,7 @@ function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
 
 const mostBlanks = 1000;
 
-/** Decodes CSV. Some spreadsheets start it with a byte order mark, which names the encoding. */
+/** Decodes CSV. Spreadsheets may start it with a byte order mark that names the encoding. */
 function readCsv(bytes: Uint8Array): ReadFile {
   try {
     return { csv: new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes) };
@@ -266,8 +266,8 @@ function describeConsole(context: AccountContext): Pick<Account, "facts" | "conn
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  // With a database, a new process would need its address, which may contain a password. A new
-  // process uses the folder's key, even if another key signed in here.
+  // A command that starts a new MCP process is shown only if it would use the same data and key. It
+  // must not contain a database URL, which may include a password.
   const isByFolder = isOwn && isInFolder && isOwnKey(context);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
@@ -280,7 +280,7 @@ function describeConsole(context: AccountContext): Pick<Account, "facts" | "conn
   };
 }
 
-/** Shortens a path in the user's home folder, such as `~/.local/share/waypost`. */
+/** Shortens a path in the home folder to `~/…`. */
 function shortenHome(path: string): string {
   const home = homedir();
   return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;

@@ -61,10 +61,13 @@ export function createBrowserHandlers(parts: BrowserParts) {
   } satisfies Partial<RequestHandlers>;
 }
 
-/** The number of keys whose contexts are cached between requests. */
+/** The maximum number of keys whose contexts are cached between requests. */
 const mostKeys = 50;
 
-/** Returns undefined if the operator turned the console off. The first request loads its code. */
+/**
+ * Returns undefined if the operator turned the console off. Its code is loaded on the first
+ * request.
+ */
 function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
   const { config } = parts;
   if (!config.console) return undefined;
@@ -98,7 +101,10 @@ async function openConsole(parts: ConsoleParts) {
   });
 }
 
-/** Other programs on this machine cannot guess a random path, so they never get its cookie. */
+/**
+ * A random path keeps the console's cookie from other programs on this machine: cookies are bound
+ * to paths, not to ports.
+ */
 function openBasePath({ console_path, public_url, data }: Config): string {
   if (console_path !== undefined) return console_path;
   if (public_url !== undefined && !isLoopbackHost(new URL(public_url).hostname)) return "";
@@ -115,12 +121,12 @@ function createIdentify(
   readPin: () => Promise<string | undefined>,
 ): SignInOptions["identify"] {
   const { assistant, deployment } = parts;
-  // The console asks for approval of risky changes even if assistants are in full mode.
+  // The console asks for approval of risky changes, even if assistants need none in full mode.
   const requireApproval = createRequireApproval({
     mode: "guarded",
     readPin,
     openState: deployment.state.open,
-    // The console shows the question on its own page, so the ID takes the place of an address.
+    // The console shows the question on its own page, so the ID replaces the URL.
     openPage: (id) => Promise.resolve(id),
     isByHand: true,
   });
@@ -137,7 +143,7 @@ function createIdentify(
     if (oldest !== undefined) contexts.delete(oldest);
     await keyContext.readListening();
     await keyContext.renew();
-    // A remote server is first asked what the key may do, as before a list of tools.
+    // For a remote server, this finds out what the key may do.
     await keyContext.exploreForList();
     return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
   };
