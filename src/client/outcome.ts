@@ -82,8 +82,8 @@ export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: Json
 /** Describes a failed call. `checked` describes the result of a check on the server. */
 export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
   // An earlier attempt may have had an effect, which matters more than the last one's failure.
-  if (call.unknownOutcome !== undefined)
-    return failUnknown(call, call.unknownOutcome, end, checked);
+  const { unknownOutcome } = call;
+  if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, end, checked);
   if (end.kind === "failed" || end.kind === "unsent") return end.error;
   if (end.kind === "limited") return failLimited(end.wait_ms);
   // A failed read has no effect to report.
