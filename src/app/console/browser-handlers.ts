@@ -64,10 +64,7 @@ export function createBrowserHandlers(parts: BrowserParts) {
 /** The maximum number of keys whose contexts are cached between requests. */
 const mostKeys = 50;
 
-/**
- * Returns undefined if the operator turned the console off. Its code is loaded on the first
- * request.
- */
+/** Returns undefined if the console is off. The first request loads its code. */
 function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
   const { config } = parts;
   if (!config.console) return undefined;
