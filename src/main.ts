@@ -4,7 +4,7 @@ import { runCommand } from "./commands/run-command.ts";
 
 /** Set by the build, from package.json. */
 declare const WAYPOST_VERSION: string;
-/** Passed by `start/compiled-program.ts`. */
+/** Saves the code cache. Passed by `start/compiled-program.ts`. */
 declare const keepCompiled: () => void;
 
 void runCommand(process.argv.slice(2), {

@@ -120,7 +120,6 @@ type Removal = {
   readonly preview: () => Promise<AdminPreview> | AdminPreview;
   /** Returns false if the record no longer exists. */
   readonly remove: (db: Db) => Promise<boolean>;
-  /** The error if the record no longer exists. */
   readonly missing: () => Error;
 };
 

@@ -22,7 +22,7 @@ export type AuditFinding = {
 type Detail = {
   /** The message of the violated rule. */
   readonly rule?: string;
-  /** The number of groups of duplicates. */
+  /** The number of groups of duplicate links. */
   readonly sets?: number;
 };
 

@@ -154,7 +154,7 @@ export type Connection = {
   readonly command: readonly string[] | undefined;
   /** The URL for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;
-  /** A description of the bearer token for MCP clients. */
+  /** What the bearer token for MCP clients is, such as "your key". */
   readonly secret: string;
 };
 
@@ -222,7 +222,6 @@ export type PlanPosition = {
 };
 
 export type ShownPlan = {
-  /** The number of rows per action. */
   readonly counts: Readonly<Record<string, number>>;
   /** Undefined if nothing is left to apply. */
   readonly question: ConsoleQuestion | undefined;

@@ -105,7 +105,6 @@ type QuestionView = {
   readonly no: { readonly to: string } | "leave";
   readonly noLabel?: string;
   readonly fault?: string | undefined;
-  /** Whether leaving the page discards input. */
   readonly isTyped?: boolean;
 };
 

@@ -102,7 +102,6 @@ export const appKinds: readonly AppKind[] = [
 export type AppChoices = {
   readonly kind: AppKind;
   readonly choices: readonly Choice[];
-  /** The number of apps that are not among the choices. */
   readonly more: number;
 };
 
@@ -132,7 +131,7 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/** Names the input for the ID of an app that is not among the choices, which it overrides. */
+/** Names the input for any other app's ID, which overrides the choice. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

@@ -13,7 +13,6 @@ export type BrowserOrigin = {
 
 type ConsolePlace = {
   readonly publicUrl: string | undefined;
-  /** The console's base path, without a trailing slash. */
   readonly base: string;
 };
 

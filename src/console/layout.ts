@@ -129,7 +129,7 @@ function renderNote({ searchParams }: URL): Part {
 
 const notSent = "again";
 
-/** Marks the next page's URL after a form from an earlier session, which was not sent. */
+/** Marks the next page's URL if a form from an earlier session had no effect. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }

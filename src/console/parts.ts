@@ -109,7 +109,6 @@ export type RowColumn<Row> = {
   readonly name: string;
   readonly look?: string;
   readonly head?: Html;
-  /** Whether the column's cells are row headers. */
   readonly isRowName?: boolean;
   readonly cell: (row: Row) => Part;
 };

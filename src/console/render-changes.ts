@@ -53,7 +53,7 @@ function renderChange(change: ListedChange, visit: Visit): Html {
   const { target, at, client, by, note, end } = change;
   const name = nameTarget(change);
   const address = findAddress(change, visit);
-  // A job's name is a sentence about what it did.
+  // A job's name is a sentence, so it starts with a capital letter.
   const isJob = target.kind === "job";
   const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
   const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;

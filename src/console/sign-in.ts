@@ -150,7 +150,7 @@ async function begin(
 /** Returns the requested page, or the start page if the URL is outside this console. */
 function readNext(next: string, { origin, base }: BrowserOrigin): URL {
   const url = readOwnAddress(next, origin);
-  // The URL may lack the base path.
+  // If the base path is missing, the URL stays unchanged.
   if (url !== undefined) url.pathname = removeBase(url.pathname, base) ?? url.pathname;
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }

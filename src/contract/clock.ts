@@ -26,7 +26,6 @@ export type Waiter = {
 };
 
 export type Random = {
-  /** Cryptographically secure random bytes. */
   readonly bytes: (count: number) => Uint8Array;
 };
 

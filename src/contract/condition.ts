@@ -7,9 +7,8 @@ import type { JsonObject } from "./json.ts";
 export type WriteCondition =
   /** The target must be unchanged since the approver saw it. */
   | { readonly shown: JsonObject }
-  /** The target must not exist. */
   | "absent"
-  /** The target must exist, in any state. */
+  /** The target must exist, but may have changed. */
   | "present";
 
 /** Drops the fields that may change while a person decides, such as clicks. */

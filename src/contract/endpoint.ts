@@ -61,7 +61,7 @@ export type Endpoint = {
   readonly wrapper?: string;
   /** An object that may wrap the body's fields, as Rails clients send it. */
   readonly optional_wrapper?: string;
-  /** Body parameters that the tool omits. */
+  /** Body parameters that the tool leaves out. */
   readonly not_in_tool?: readonly string[];
   /** Body parameters whose absence causes a 400 instead of a 422. */
   readonly required?: readonly string[];

@@ -79,7 +79,7 @@ export type ListInput = {
   readonly limit?: number | undefined;
   readonly filters?: readonly FilterInput[] | undefined;
   readonly sort?: Sort | undefined;
-  /** Only for lists with filters in `f[…]`. */
+  /** Supported only by lists with filters in `f[…]`. */
   readonly search?: string | undefined;
   /** Stops counting after this many rows. The service accepts it only from the console. */
   readonly count_to?: number | undefined;
@@ -121,7 +121,6 @@ export function isOwnField(
 /** The name in `f[search]`, which holds the search text. No field has this name. */
 export const searchName = "search";
 
-/** Fields with a fixed set of values. */
 export const fieldValues: Readonly<Record<string, readonly string[]>> = {
   created_via: ["api", "console"],
 };

@@ -1,7 +1,6 @@
 /** Time zones: converts between timestamps and local times, including daylight saving time. */
 
 export type TimeZone = {
-  /** The displayed name. */
   readonly name: string;
   /** The milliseconds by which local time is ahead of UTC at the given time. */
   readonly readOffset: (time: number) => number;
@@ -100,7 +99,7 @@ export function parseTime(text: string): number | null {
   const parts = [year, month, day, hour, minute, second].map(Number);
   const [years = 0, months = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts;
   const time = Date.UTC(years, months - 1, days, hours, minutes, seconds);
-  // Date.UTC accepts overflow: April 31 becomes May 1.
+  // Date.UTC accepts overflow (April 31 becomes May 1), so the result is compared with the input.
   const given = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   if (!new Date(time).toISOString().startsWith(given)) return null;
   return time + Math.floor(Number(`0.${fraction}`) * 1000) - readZone(zone);

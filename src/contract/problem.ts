@@ -81,7 +81,6 @@ export function rateLimited(): Problem {
   return new Problem(429, messages.rate_limited);
 }
 
-/** The record has changed since it was read. */
 export function changedSince(): Problem {
   return new Problem(412, messages.changed_since);
 }

@@ -134,7 +134,7 @@ async function listVerifiedDomains({
   return [...new Set(origins)];
 }
 
-/** The domain comes from another server and may be any text. */
+/** Checks the domain, because another server sent it and it may be any text. */
 function readOrigin(domain: string): string | undefined {
   const host = readHost(domain);
   return host === undefined || host.port !== "" ? undefined : host.origin;

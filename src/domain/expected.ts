@@ -207,7 +207,6 @@ function describeAppsLeftOut(
 
 const most_KB = mostFile_bytes / 1024;
 
-/** The number of paths in each platform's file. */
 type ListedPathCounts = readonly (readonly [AssociationSystem, number])[];
 
 /** Reports the paths of links without an app that do not fit into the files. */

@@ -141,7 +141,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const found = written === "" ? "missing" : quote(written);
   return [
     describe(
-      // Apple usually reads the file anyway.
+      // Only a warning for Apple, which usually reads the file anyway.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,
@@ -199,7 +199,7 @@ export function judgeAppleCache({
   return missing?.length || isOther ? [describeStale("ios", missing ?? [])] : [];
 }
 
-/** Apple's response has a header with the reason. */
+/** Apple's cache explains a missing file in a response header. */
 function describeMissing({ headers }: FileAnswer): DomainFinding {
   const reason = headers.get("apple-failure-reason");
   const because = reason === undefined ? "" : ` Apple's reason: ${quote(reason)}.`;

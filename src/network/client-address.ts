@@ -19,7 +19,6 @@ type ArrivedRequest = {
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
 
-/** Headers that proxies add. */
 const forwarding = [
   "forwarded",
   "via",
@@ -59,9 +58,9 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address only if it is the client's own. Behind an untrusted proxy, it belongs to the
- * proxy, whose clients all share it. An untrusted proxy shows: it adds a header, but no
- * `X-Forwarded-For` entry with its own address.
+ * Returns the address only if it is the client's own. Behind an untrusted proxy, it is the proxy's,
+ * which all of its clients share. Such a proxy adds a header, but no `X-Forwarded-For` entry with
+ * its own address.
  */
 export function findOwnAddress(
   address: string | undefined,
@@ -89,7 +88,7 @@ function readNode(text: string): string | undefined {
 
 /** The proxies whose `X-Forwarded-For` header is trusted. */
 export type TrustedProxies =
-  /** This many proxies in a row. */
+  /** The number of trusted proxies in a row. */
   { readonly hops: number } | { readonly networks: readonly Network[] };
 
 /** Whether the machine at this IP address is trusted. Hop 0 is this process's direct peer. */

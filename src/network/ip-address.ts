@@ -10,7 +10,7 @@ export function normalizeAddress(text: string): string | undefined {
   const version = isIP(plain);
   if (version === 0) return undefined;
   if (version === 4) return plain;
-  // A zone is meaningful only on its own machine.
+  // Drops an IPv6 zone such as `%eth0`, which is meaningful only on its own machine.
   const [address = ""] = plain.split("%");
   const written = new SocketAddress({ address, family: "ipv6" }).address;
   return mapped.exec(written)?.[1] ?? written;

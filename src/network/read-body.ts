@@ -71,7 +71,6 @@ type Unfinished = { readonly since: number; readonly sender: string; readonly en
  * unfinished bodies loses one, so slow uploads from one IP address do not block others.
  */
 export function createKeylessReader(monotonic: () => number): ReadKeyless {
-  // In order of arrival.
   const unfinished = new Set<Unfinished>();
 
   function makeRoom(newcomer: Unfinished): void {

@@ -93,7 +93,7 @@ function removeOldest(folder: string): void {
   for (const { path } of kept.slice(mostKept)) rmSync(path, { force: true });
 }
 
-/** Uses node:crypto, which every start loads anyway. */
+/** Uses node:crypto, because every start loads it anyway. */
 function digest(data: Buffer): Buffer {
   return createHash("sha256").update(data).digest();
 }

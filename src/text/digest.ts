@@ -5,7 +5,7 @@ export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonize(value)).digest("base64url");
 }
 
-/** Serializes to JSON with sorted members. */
+/** Serializes to JSON with sorted members, so that equal objects give equal text. */
 export function canonize(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonize).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

@@ -48,7 +48,7 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** An untrusted name may be a megabyte long. */
+/** Limits the work, because an untrusted name may be a megabyte long. */
 const mostCharacters = 64;
 
 /** Makes `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` equal. */

@@ -11,7 +11,7 @@ export type ReadableAddress = {
   readonly warnings: readonly string[];
 };
 
-/** Longer host names are invalid and slow to parse. */
+/** The maximum length of a host name. Longer ones are invalid and slow to parse. */
 const mostHost = 255;
 
 /** Returns undefined if the text is not an http or https URL. */

@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
   destinations: "allowed destinations",
 };
 
-/** The name within a sentence. */
+/** Returns a field's name for use within a sentence. */
 export function writeWords(name: string): string {
   if (Object.hasOwn(words, name)) return words[name] ?? name;
   return name
@@ -42,7 +42,7 @@ export function writeFieldsInWords(sentence: string): string {
   );
 }
 
-/** The name as a label, with a capital letter. */
+/** Returns a field's name as a label, with a capital letter. */
 export function writeLabel(name: string): string {
   const label = writeWords(name);
   return label.startsWith("iOS") ? label : label.charAt(0).toUpperCase() + label.slice(1);

@@ -316,7 +316,7 @@ function mayRestore(kind: BinKind, context: AccountContext): boolean {
   return mayChange(context) && isActAllowed(create) && access.read(restore).state === "granted";
 }
 
-/** More than a page of the list holds. */
+/** The maximum number of items to restore at once; a page of the list holds fewer. */
 const mostAtOnce = 100;
 
 /** Continues with the other items if one cannot be restored. */

@@ -67,7 +67,7 @@ function listGroups(config: Config): ServerSettings["groups"] {
     name,
     rows: entries
       .filter(([, { group }]) => group === name)
-      // `Object.entries` loses the key type.
+      // `Object.entries` widens the keys to strings.
       .map(([key, setting]) => describeSetting(key as SettingName, setting, config)),
   }));
 }

@@ -35,7 +35,7 @@ async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
-    // The file system may not support hard links.
+    // Without support for hard links, checks for the file first and then renames the draft.
     const isThere = await lstat(file).then(
       () => true,
       () => false,

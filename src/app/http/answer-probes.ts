@@ -50,7 +50,7 @@ function isProbePath(path: string | undefined): boolean {
 
 type Readiness = {
   readonly readUnready: ReadUnready;
-  /** Reports the process as not ready from now on. */
+  /** Makes all later probes fail, because the process is stopping. */
   readonly stop: () => void;
 };
 

@@ -82,7 +82,6 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   throw refuse(path, `(${kind}) has no countries; use a country or city database`);
 }
 
-/** Formats a number as an IPv4 address. */
 function writeAddress(at: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(at / 2 ** shift) % 256).join(".");
 }

@@ -77,7 +77,7 @@ export type RequestHandlers = {
   readonly api: AnswerHttp | undefined;
   /** Undefined in a process that uses MCP over stdio. */
   readonly mcp: { readonly fetch: HttpFetch } | undefined;
-  /** Observes requests of MCP clients, except for streams that only listen. */
+  /** Observes requests of MCP clients, except long-lived streams. */
   readonly watchMcp?: WatchHttp | undefined;
   /** The pages for users, by path prefix, such as `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
@@ -96,7 +96,7 @@ export type RequestHandlers = {
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
   /** The proxies whose headers with client IP addresses are trusted. */
   readonly trustedProxies: TrustedProxies | undefined;
-  /** Inspects the first request of each connection. */
+  /** Inspects the first request of each connection, to detect untrusted proxies. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
   readonly answerProcess?: AnswerProcess | undefined;
 };

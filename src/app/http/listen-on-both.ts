@@ -12,7 +12,7 @@ const covered: Readonly<Record<string, readonly string[]>> = {
   "::": loopbacks,
 };
 
-/** A port that is free on one address may be taken on the other. */
+/** The maximum number of attempts to find a port that is free on both addresses. */
 const mostTries = 20;
 
 export type ListenPlace = {
@@ -49,5 +49,5 @@ export async function listenOnBoth(
   }
 }
 
-/** Some machines have only one of the loopback addresses. */
+/** The error codes if the machine lacks one of the loopback addresses. */
 const noSuchAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);

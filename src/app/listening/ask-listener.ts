@@ -52,7 +52,7 @@ type PortHolder = Statement | "changing" | "foreign";
 const noteFile = "listener.json";
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
-/** Prevents replays by a program that used the port earlier. */
+/** Limits the age of a request, so that another program on the port cannot replay it later. */
 const validFor_ms = 10_000;
 /** Waypost responds quickly unless the machine is very busy. Other programs may never respond. */
 const answerWithin_ms = 3000;

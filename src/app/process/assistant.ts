@@ -129,7 +129,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await bulk.loadUnfinished().catch((error: unknown) => {
         // Only the operator can fix this. Without the error, later changes would not be recorded.
         if (isUnusable(error)) throw error;
-        // The server is usable without old jobs.
+        // The server works without old jobs, so it only logs the error.
         report(error);
       });
     },
@@ -334,7 +334,7 @@ function createFindOwner(
     // The ID of the request that applied the plan was not saved.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
-    // The job itself reports a key that no longer exists.
+    // If the key no longer exists, the job itself reports it.
     if (own !== undefined && known.facts === undefined) return owner;
     const summary = await summarizePlan(bulk, plan, owner, { job });
     return toolbox.mayApply(summary, access) ? owner : undefined;

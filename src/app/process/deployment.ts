@@ -149,7 +149,7 @@ async function watchDatabase(
   const fault = await findWriteFault(db);
   const place = describeDatabase(readDatabaseUrl(config) ?? "");
   if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
-  // The query uses no table.
+  // The query uses no table, so the cast is safe.
   return watchClock(db as unknown as Kysely<unknown>, options);
 }
 

@@ -19,7 +19,7 @@ export function writeDomainRecord(projectId: string, domain: string): DomainReco
 export async function findRecordFault({ name, value }: DomainRecord): Promise<string | undefined> {
   try {
     const records = await createResolver().resolveTxt(name);
-    // DNS splits long text into several strings.
+    // DNS splits long text into several strings, so they are joined.
     if (records.some((strings) => strings.join("").trim() === value)) return undefined;
     return "has a different value";
   } catch (error) {

@@ -157,7 +157,7 @@ export async function noteStore(
 /** SQLite has no clock of its own, so only PostgreSQL is checked. */
 async function noteClock(db: Store["db"], note: Note): Promise<void> {
   if (readEngine(db) === "sqlite") return;
-  // The query uses no table.
+  // The query uses no table, so the cast is safe.
   const fault = await findClockFault(db as unknown as Kysely<unknown>);
   note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }

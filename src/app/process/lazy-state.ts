@@ -21,7 +21,7 @@ export type LazyState = {
   readonly open: () => Promise<State>;
   /** Whether the state's tables have this program's version. True if the state is not open. */
   readonly isCurrent: () => Promise<boolean>;
-  /** Returns the state only if it is open. */
+  /** Returns the state if it is open, without opening it. */
   readonly peek: () => State | undefined;
   readonly close: () => Promise<void>;
 };
@@ -76,7 +76,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     exists: () => readDatabaseUrl(place) !== undefined || existsSync(file),
     open: () => {
       opening ??= open().catch((error: unknown) => {
-        // The next call retries.
+        // Lets the next call retry.
         opening = undefined;
         throw error;
       });

@@ -43,7 +43,7 @@ function preview(form: HTMLFormElement, stage: HTMLElement): void {
       }
       replaceStage(stage, next);
     } catch {
-      // The next keystroke retries.
+      // A failed preview is ignored. The next keystroke retries.
     }
   };
   const updateSoon = ({ target }: Event) => {
@@ -55,7 +55,7 @@ function preview(form: HTMLFormElement, stage: HTMLElement): void {
     clearTimeout(timer);
     timer = window.setTimeout(update, Math.max(pause, last + shortest - Date.now()));
   };
-  // Some of the fields are outside of the form.
+  // Includes fields outside of the form element that belong to it.
   for (const field of form.elements) field.addEventListener("input", updateSoon);
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);

@@ -156,7 +156,7 @@ function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
 }
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-/** An empty list of scopes would mean full access. */
+/** Rejects a form without scopes, because an empty list would mean full access. */
 const noScopes =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 

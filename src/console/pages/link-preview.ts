@@ -187,7 +187,7 @@ async function drawDraft(account: Account, id: string, platform: DevicePlatform,
   const typed = readTyped(linkFields, form);
   const text = await readShownText(account);
   if (text === undefined) return unknownText;
-  // Only the changed fields, as when saving.
+  // Sends only the changed fields, as when saving.
   const fields = writeChanges(typed, listChanged(linkFields, was, typed));
   const link = isNew ? {} : { link_id: id };
   const args = { ...text, ...link, platform };

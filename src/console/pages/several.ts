@@ -39,7 +39,7 @@ type Selection = {
   readonly filters: readonly FilterInput[];
 };
 
-/** More than a page of the list holds. */
+/** The maximum number of ticked links; a page of the list has fewer. */
 const mostPaths = 200;
 
 function readSelection(form: Form): Selection {

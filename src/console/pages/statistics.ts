@@ -51,7 +51,6 @@ type Span = {
   readonly from: string;
   readonly to: string;
   readonly by: StatsBy;
-  /** The number of days, unless the user chose dates. */
   readonly days?: number;
 };
 

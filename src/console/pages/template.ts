@@ -60,7 +60,6 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
 
 const title = "Page template";
 
-/** Why a form was not saved. */
 type Refusal = {
   readonly failure: CallError;
   /** The hash of the current draft, which the next save may overwrite. */
@@ -383,7 +382,7 @@ function renderFindings(heading: string, problems: readonly ShownProblem[], isRe
 function renderFinding({ field = "", line, message }: ShownProblem): Html {
   const isPlaced = line !== undefined && Object.hasOwn(fields, field);
   if (!isPlaced) return html`<li>${message}</li>`;
-  // `isPlaced` implies that `field` is one of the fields.
+  // `isPlaced` implies that `field` names one of the fields, so the cast is safe.
   const { label } = fields[field as EditorField];
   const place = html` data-field="${field}" data-line="${line}"`;
   return html`<li>

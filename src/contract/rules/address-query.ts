@@ -16,7 +16,7 @@ export function readQuery(address: string): string {
   return readUrl(address)?.search.slice(1) ?? "";
 }
 
-/** Removes the query of a URL without a fragment. */
+/** Returns a URL without its query. The URL must have no fragment. */
 export function dropQuery(address: string): string {
   const start = address.indexOf("?");
   return start < 0 ? address : address.slice(0, start);
@@ -45,7 +45,7 @@ export function keepShared(query: string, other: string): string {
     .join("&");
 }
 
-/** Cuts the query to the given length, between parameters. */
+/** Cuts the query to the given length, at the end of a parameter. */
 export function cutQuery(query: string, mostCharacters: number): string {
   if (query.length <= mostCharacters) return query;
   return query.slice(0, Math.max(0, query.lastIndexOf("&", mostCharacters)));

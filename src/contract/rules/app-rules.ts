@@ -30,7 +30,7 @@ export function bringsNewApp(choice: Readonly<Record<string, unknown>>): boolean
 }
 
 const teamIdLength = 10;
-/** Apple's format. The API accepts any ten characters. */
+/** Apple's format for Team IDs. The API accepts any ten characters. */
 const teamIdPattern = /^[A-Z0-9]{10}$/;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
@@ -155,7 +155,6 @@ function isName(value: string): boolean {
   return value.length <= limits.name_characters && isStorable(value);
 }
 
-/** Whether an app may use this custom scheme. */
 export function isAppScheme(scheme: string): boolean {
   const folded = scheme.toLowerCase();
   return (

@@ -23,7 +23,7 @@ export type PlannedWrite = {
   readonly input: JsonObject;
   /** The target's record; null if it will be created, undefined if the key may not read it. */
   readonly before: JsonObject | null | undefined;
-  /** The changes to the target, as far as they are known. */
+  /** The changes to the target, if known. */
   readonly changes: JsonObject;
   /** The apps that the call would register. */
   readonly registered: readonly unknown[];
@@ -91,7 +91,7 @@ export const approvalRules = {
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;
 
-// `Object.entries` loses the key type.
+// `Object.entries` widens the keys to strings.
 const rules = Object.entries(approvalRules) as readonly [ApprovalReason, ApprovalRule][];
 
 /** Lists why a write needs approval; empty if it needs none. */

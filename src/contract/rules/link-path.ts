@@ -55,7 +55,7 @@ export function findPathFault(path: string): string | undefined {
   if (path.startsWith("/")) return "can't begin with more than one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";
-  // In a visited URL, they start the query or the fragment.
+  // In a URL, these characters start the query or the fragment.
   if (/[?#]/.test(path)) {
     return "can't contain a question mark or a hash sign: add parameters to the link's address";
   }

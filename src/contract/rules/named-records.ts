@@ -116,7 +116,7 @@ function toggleSlash(path: string): string {
   return path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
 }
 
-/** A blank filter would be ignored and match every link. */
+/** Drops blank paths, because a filter with a blank value would match every link. */
 function dropBlanks(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].filter((path) => path.replaceAll("/", "").trim() !== "");
 }

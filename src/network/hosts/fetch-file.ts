@@ -31,7 +31,6 @@ export type FileAnswer = {
   readonly status: number;
   /** Names are lowercase. Of repeated headers, only the first value is kept. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The content, up to the requested size. */
   readonly body: Buffer;
   /** Whether the file is larger than the requested size. */
   readonly isCut: boolean;
@@ -49,7 +48,6 @@ export type FileRequest = {
 
 export type FetchFile = (file: FileRequest, signal: AbortSignal) => Promise<FetchedFile>;
 
-/** What host checks depend on. */
 export type PublicFiles = {
   readonly fetchFile: FetchFile;
   /** False if the key has reached its hourly limit of host checks. */
@@ -95,7 +93,7 @@ async function readBeginning(
 ): Promise<Pick<FileAnswer, "body" | "isCut">> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop ends the connection.
+  // Breaking out of the loop closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;

@@ -12,7 +12,6 @@ import type { SetAlarm } from "../../contract/clock.ts";
 
 /** How host names are resolved, and which IP addresses are allowed. */
 export type Reach = {
-  /** Returns every IP address of a host name. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
   /** Whether connections to an IP address are allowed: usually, whether it is public. */
   readonly isPublic: (address: string) => boolean;
@@ -137,7 +136,7 @@ const otherFaults: ReadonlySet<string> = new Set([
   "PATH_LENGTH_EXCEEDED",
   "HOSTNAME_MISMATCH",
   "UNSPECIFIED",
-  // The other side does not use TLS.
+  // The code if the other side does not use TLS.
   "EPROTO",
 ]);
 
