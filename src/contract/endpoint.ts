@@ -187,7 +187,7 @@ export const asUpdate = {
   overwrites: true,
 } as const;
 
-/** No other server is known to have an endpoint for restoring. */
+/** Only Waypost is known to have endpoints for restoring. */
 export const asRestore = {
   method: "POST",
   documented: false,

@@ -7,7 +7,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether JSON is nested deeper than the API allows. Iterative, to not overflow the stack. */
+/** Whether JSON is nested deeper than the API allows. Iterative, to avoid a stack overflow. */
 export function isNestedTooDeep(value: unknown): boolean {
   let level = listInner([value]);
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -134,7 +134,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
       });
     },
     resumeRecent: () => {
-      // Without state there are no jobs, and the search must not create the state.
+      // Without the state's file there are no jobs, and the search must not create the file.
       if (state.exists()) bulk.resumeRecent(createFindOwner(options, bulk, createContext));
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
