@@ -14,7 +14,7 @@ export function andThen<Value, Result>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Computes a value lazily, only once. */
+/** Wraps a function so that it runs only once, when its value is first needed. */
 export function once<Made>(make: () => Made): () => Made {
   let made: { readonly value: Made } | undefined;
   return () => (made ??= { value: make() }).value;

@@ -7,15 +7,18 @@ import type { Scope } from "../../contract/rights.ts";
 import type { KnownTool, LearnedAccess } from "./remote-access.ts";
 import { ToolFailure, explainEnd, type FailedCall } from "../results/tool-failure.ts";
 
-/** Decides whether a key may use an endpoint, as far as is known. */
+/** Decides whether a key may use an endpoint, as far as Waypost knows. */
 
-/** What is known about a key's access. `since` is the time of the remote server's response. */
+/**
+ * What Waypost knows about a key's access to an endpoint. `since` is the time of the remote
+ * server's response.
+ */
 export type AccessState =
   | { readonly state: "granted"; readonly since?: string }
   | {
       readonly state: "denied";
       readonly reason: string;
-      /** Set if the operator's settings, and not the server, deny access. */
+      /** Set if the operator's settings deny access, rather than the server. */
       readonly isDeclared?: true;
       readonly since?: string;
     }
@@ -23,12 +26,14 @@ export type AccessState =
   | { readonly state: "unknown"; readonly reason?: string; readonly since?: string };
 
 export type Access = {
-  /** The kind of key, `project` until more is known. */
+  /** The kind of key; `project` until the server reveals it. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => AccessState;
   /** Whether a request to a remote server could reveal more about the access. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
-  /** Whether the key belongs to a remote server, whose responses are the only information. */
+  /**
+   * Whether the key belongs to a remote server, so its access can be learned only from responses.
+   */
   readonly canLearn: () => boolean;
   /** Sets the key's properties in the embedded service. */
   readonly setFacts: (facts: KeyFacts) => void;
@@ -38,9 +43,9 @@ export type Access = {
 
 export type AccessOptions = {
   readonly hasKey: boolean;
-  /** The scopes from the operator's settings. They take precedence over everything learned. */
+  /** The scopes from the operator's settings. They override everything learned from responses. */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether this list is probed. Otherwise a learned denial would never be checked again. */
+  /** Whether this list is probed. Otherwise, a denial would never be rechecked. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   /** Why the embedded service rejects every call with the key. */
@@ -49,7 +54,7 @@ export type AccessOptions = {
   readonly onChange: () => void;
 };
 
-/** Lists that every valid key can read: a project key the first, and a master key the second. */
+/** Every valid project key can read the first list, and every master key the second. */
 const keyLists: readonly Endpoint[] = [contract.links.index, contract.projects.index];
 
 export function createAccess({ hasKey, scopes, learned, ...options }: AccessOptions): Access {
@@ -70,7 +75,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     if (known?.state === "granted") return describe(known);
     const implied = learned.findImplied(endpoint);
     if (implied !== undefined) return describe(implied);
-    // Other servers lack Waypost's own endpoints, so these need a successful response first.
+    // Other servers lack Waypost's own endpoints, so access stays denied until a call succeeds.
     if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
     if (scopes !== undefined && endpoint.scope) return { state: "granted" };
     return known === undefined ? { state: "unknown" } : describe(known);
@@ -95,8 +100,8 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     },
     isWorthAsking: (endpoint) => {
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
-      // Declared scopes decide the access to endpoints with a scope. Whether a server has Waypost's
-      // own endpoints, and whether the key is valid, still has to be learned.
+      // Declared scopes settle the access to endpoints with a scope. The key's validity and support
+      // for Waypost's own endpoints must still be learned.
       const isSettled = scopes !== undefined && endpoint.scope && !endpoint.ours;
       return !(isSettled && !keyLists.includes(endpoint)) && !isForOtherKind(endpoint);
     },
@@ -135,7 +140,7 @@ function denyUndeclared(
   scopes: readonly Scope[] | undefined,
 ): AccessState | undefined {
   if (scopes === undefined) return undefined;
-  // Only project keys have scopes, so declared scopes exclude a master key.
+  // Only project keys have scopes, so declared scopes rule out a master key.
   if (auth === "master") return { state: "denied", reason: messages.master_required };
   if (scope === undefined || hasScope({ scopes }, scope)) return undefined;
   const reason = `The operator's WAYPOST_SCOPES excludes ${scope}.`;
@@ -149,7 +154,6 @@ function denyOtherKind({ auth }: Endpoint): AccessState {
 
 type AccessRights = {
   readonly access: Access;
-  /** Whether the operator allows the endpoint's action in any tool. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
 };
 
@@ -173,7 +177,7 @@ export function refuseWriting(tool: string): ToolFailure {
   );
 }
 
-/** Throws without sending a request if the key is known to lack the permission. */
+/** Throws, without sending a request, if the key is known to lack the permission. */
 export function requireRight(
   asked: Required<FailedCall>,
   { access }: Pick<AccessRights, "access">,
@@ -185,7 +189,8 @@ export function requireRight(
 type DeniedState = AccessState & { readonly state: "denied" };
 
 /**
- * The error for a call that is not sent: the server's expected response, or the operator's setting.
+ * Builds the error of a call that is not sent: the server's expected error, or a reference to the
+ * operator's setting.
  */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));

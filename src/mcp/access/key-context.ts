@@ -22,15 +22,15 @@ import {
   type LearnedAccess,
 } from "./remote-access.ts";
 
-/** Shared by all keys of one server. */
+/** State that all keys of one server share. */
 type SharedContext = {
   /** Plans and jobs. Each key can access only its own. */
   readonly bulk: Bulk;
-  /** The server's address. */
+  /** The server's URL. */
   readonly origin: string;
   /** Whether the server checks preconditions, and so rejects a write if its target has changed. */
   readonly checksConditions: boolean;
-  /** The user's time zone. UTC by default. */
+  /** The user's time zone; UTC by default. */
   readonly timeZone?: TimeZone | undefined;
   readonly clock: Clock;
   readonly sleep: Sleep;
@@ -38,37 +38,39 @@ type SharedContext = {
   readonly publicFiles: PublicFiles;
   /** The history of changes by all keys. */
   readonly openHistory: () => Promise<History>;
-  /** Previews for the browser, under the URL from `readListening`. */
+  /** Stores previews that a browser opens under the URL from `readListening`. */
   readonly openPreviews: () => Promise<Previews>;
   /** Writes a file for a client on the same machine. Returns undefined on failure. */
   readonly saveFile?: SaveFile | undefined;
-  /** Whether the operator allows the endpoint's action in any tool. */
+  /** Whether the operator allows the endpoint's action. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /**
-   * Returns the current URL of links and pages, or undefined if no process listens. The next
+   * Returns the current base URL of links and pages, or undefined if no process listens. The next
    * `renew` updates `known` accordingly.
    */
   readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
 
-/** The access of one key, and how to send its calls. All calls with the key share it. */
+/** The access of one API key, shared by all its connections. */
 export type KeyContext = SharedContext &
   DestinationLimits &
   Exploration & {
     readonly access: Access;
     /**
-     * Calls the API, and learns from each response what the key may do. Throws for a destination
-     * that the operator does not allow.
+     * Calls the API, and learns from each response what the key may do. Throws if the operator does
+     * not allow the destination.
      */
     readonly call: Client["call"];
     readonly requireBudget: Client["requireBudget"];
-    /** The project's id, or else the server. Keys of one realm may see each other's changes. */
+    /**
+     * The project's id or, without one, the server. Keys of one realm may see each other's changes.
+     */
     readonly realm: string;
-    /** Which changes the key may read: its own, or all changes in the realm. */
+    /** Which changes the key may read: its own, or all in the realm. */
     readonly readers: Readers;
-    /** Whether ids other than UUIDs are valid, as on a remote server. */
+    /** Whether ids need not be UUIDs, as on a remote server. */
     readonly takesAnyId: boolean;
-    /** Whether deleted links and apps can be restored from a bin. */
+    /** Whether deleted links and apps can be restored. */
     readonly keepsBin: boolean;
     /** The host of the project's links, if known. */
     readonly linkHost: string | undefined;
@@ -78,7 +80,7 @@ export type KeyContext = SharedContext &
     readonly key_id: string;
     /** The key's properties as of the last `renew`. */
     readonly known: KnownKey;
-    /** Whether the operator and the key allow the endpoint's tool, as far as is known. */
+    /** Whether the operator and the key allow the endpoint's tool, as far as Waypost knows. */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /**
      * Records that a client has read the list of tools. From then on, clients are notified of
@@ -86,8 +88,7 @@ export type KeyContext = SharedContext &
      */
     readonly noteListed: () => void;
     /**
-     * Returns a note about link URLs for a result that contains some, unless it repeats the last
-     * note.
+     * Returns a note about link URLs if the result contains any, unless the last note was the same.
      */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
     /** Updates the key's properties from the embedded service. */
@@ -104,17 +105,17 @@ export type KeyContextOptions = SharedContext &
     readonly client: Client;
     readonly key: string | undefined;
     readonly scopes: readonly Scope[] | undefined;
-    /** The hosts that the operator allows as destinations. By default, any host. */
+    /** The hosts that the operator allows as destinations; any host by default. */
     readonly destinations?: readonly string[] | undefined;
     /** Whether the configuration offers the endpoint's tool. */
     readonly isOffered: (endpoint: Endpoint) => boolean;
-    /** Describes a problem with link URLs, if one exists. */
+    /** Describes a problem with link URLs, if any. */
     readonly describeAddresses?: (() => string | undefined) | undefined;
-    /** Reads the key again. Returns undefined for a deleted key. */
+    /** Reads the key again. Returns undefined if it was deleted. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
     /** Whether to send requests only to learn what the key may do on a remote server. */
     readonly probe: "on" | "off";
-    /** Where learned access is stored; undefined if nothing is stored. */
+    /** Opens the store of learned access; undefined if nothing is stored. */
     readonly openMemory?: (() => Promise<AccessStorage>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
@@ -123,11 +124,14 @@ export type KeyContextOptions = SharedContext &
 export type VisibleListeners = {
   /** Called after the key's known access has changed. */
   readonly onChange: () => void;
-  /** Called if a client has read the current list, or if no client has read any list. */
+  /**
+   * Called when a client has read the current list, or a change occurs before any client has read
+   * it.
+   */
   readonly onListed: () => void;
 };
 
-/** For a key that has no clients in this process. */
+/** For a key without clients in this process. */
 export const noListeners: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
@@ -216,7 +220,6 @@ function createCall({
   onChange,
 }: CallParts): Client["call"] {
   return async (endpoint, input, signal, asked) => {
-    // The cast is safe, because `Input` is always an object.
     if (endpoint.effect !== "read") requireAllowed(endpoint, input as JsonObject, asked?.condition);
     if (!access.canLearn()) return send(endpoint, input, signal, asked);
     const before = learned.find(endpoint)?.state;
@@ -235,7 +238,7 @@ function createCall({
   };
 }
 
-/** Does not repeat the same text twice in a row. */
+/** Omits a text that equals the last one. */
 function describeOnce(describe: () => string | undefined = () => undefined) {
   let said: string | undefined;
   return (isNeeded: () => boolean): string | undefined => {

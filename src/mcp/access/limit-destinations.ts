@@ -19,11 +19,11 @@ import {
 import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
 
 /**
- * The hosts to which an assistant's links may redirect: those from the operator
- * (WAYPOST_DESTINATIONS) and, in the embedded service, those from the project.
+ * The hosts to which an assistant's links may redirect, as set by the operator
+ * (WAYPOST_DESTINATIONS) and, in the embedded service, by the project.
  */
 export type DestinationLimits = {
-  /** Finds forbidden URLs in the fields of a link. Existing URLs are allowed. */
+  /** Finds forbidden URLs in a link's fields. URLs that the link already has are allowed. */
   readonly checkDestinations: CheckDestinations;
   /** Finds forbidden URLs in the text of a page template. */
   readonly checkPage: (body: unknown) => Promise<readonly TextProblem[]>;
@@ -37,7 +37,9 @@ export type DestinationLimits = {
 
 const { links, shortLinks } = contract;
 const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
-/** A longer text is not searched, because that takes long and the API rejects it anyway. */
+/**
+ * A longer text is not searched, because the search is slow and the API rejects such a text anyway.
+ */
 const longestBody = 2 ** 17;
 
 export function limitDestinations(
@@ -57,14 +59,14 @@ export function limitDestinations(
       return rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
     },
     requireAllowed: (endpoint, input, condition) => {
-      // Existing URLs of the link may stay.
+      // URLs that the link already has are allowed.
       const before = typeof condition === "object" ? condition.shown : {};
       refuseForeign(checkFields(pickAddresses(endpoint, input, readKnown()), before));
     },
   };
 }
 
-/** The fields of a write that contain destinations. */
+/** Returns the fields of a write that contain destinations. */
 function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: KnownKey): LinkFields {
   // The fields were validated by the tool's schema or by the plan.
   const fields = input as LinkFields;
@@ -80,7 +82,7 @@ export function refuseForeign(problems: readonly TextProblem[]): void {
   throw new Problem(422, toSentence(messages), { problems });
 }
 
-/** Reports a field that violates both lists only once. */
+/** Keeps only the first problem of each field, because a URL may violate both lists. */
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);

@@ -11,21 +11,20 @@ import { readAnswer } from "../../contract/server-answer.ts";
 import type { ExpiringValues } from "../../state/expiring-values.ts";
 
 /**
- * Remembers for a day what responses of a remote server revealed about a key. Stores it for later
+ * Remembers for a day what a remote server's responses reveal about a key. Shares it with later
  * processes if the data folder is available.
  */
 export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
   /** Finds a denial of another endpoint that also applies to this endpoint. */
   readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
-  /** The kinds of endpoint that work with the key. */
   readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
   readonly noteGranted: (endpoint: Endpoint) => void;
-  /** Records a response that decides nothing and would not change if repeated. */
+  /** Records that a response revealed nothing, and that repeating the request would not help. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
-   * Learns from the message of a 401. With `isPlain`, the request had no special fields, so every
-   * call would be rejected.
+   * Learns from the message of a 401. `isPlain` means that the request had no unusual fields, so
+   * every call would be rejected.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
   /** Resets all other denials to unknown, because the key has changed. */
@@ -39,8 +38,8 @@ export type LearnedAccess = {
 export type KnownTool = {
   readonly tool: string;
   /**
-   * `settled`: the response decided nothing, and the endpoint is not probed again for a day.
-   * `open`: the key itself was rejected, or only one of several calls.
+   * `settled` means that the response revealed nothing, and the endpoint is not probed again for a
+   * day. `open` means that the key itself or a single call was rejected.
    */
   readonly state: "granted" | "denied" | "settled" | "open";
   /** The server's message. */
@@ -48,7 +47,7 @@ export type KnownTool = {
   readonly at: number;
 };
 
-/** The storage. Read-only processes pass a `save` that does nothing. */
+/** Read-only processes pass a `save` that does nothing. */
 export type AccessStorage = Pick<ExpiringValues, "find" | "save">;
 
 export type LearnedOptions = {
@@ -93,7 +92,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
   function learn({ tool }: Endpoint, state: KnownTool["state"], reason: string | null): void {
     const before = learned.get(tool);
     const isSame = before?.state === state && before.reason === reason;
-    // An unchanged result is saved only once an hour, and stays valid for a day after that.
+    // An unchanged result is saved at most once an hour.
     if (isSame && Math.abs(now() - before.at) < noted_ms) return;
     learned.set(tool, { tool, state, reason, at: now() });
     if (state !== "open") memory.noteUnsaved();
@@ -147,7 +146,6 @@ function openMemory(
       const kept = isUsable ? await open?.() : undefined;
       if (kept === undefined) return;
       const saved = await kept.find("known_access", owner);
-      // Only `save` below writes this value.
       for (const known of Object.values(saved?.value ?? {}) as readonly KnownTool[]) {
         const { at = -Infinity } = learned.get(known.tool) ?? {};
         if (at < known.at) learned.set(known.tool, known);
@@ -173,8 +171,8 @@ function openMemory(
 }
 
 /**
- * Finds a denial that applies to the endpoint. If another endpoint with the same requirement works,
- * the server deviates from the contract, and the denial does not apply.
+ * Finds a denial that applies to the endpoint. The denial is ignored if another endpoint with the
+ * same requirement works, because the server then deviates from the contract.
  */
 function findImpliedIn(
   denials: readonly LearnedEndpoint[],
@@ -195,7 +193,7 @@ const rightsCauses: ReadonlySet<Cause> = new Set([
   "plan_required",
 ]);
 
-/** Whether the other endpoint needs the same permission that the key lacks. */
+/** Whether the other endpoint needs the permission that the key lacks. */
 function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   const { scope, role, plan } = denied;
   // The specification defines no scope for upserts, so servers may differ.
@@ -220,8 +218,8 @@ function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean 
 }
 
 /**
- * The specification defines no role for links, so a missing role for apps must not hide the tools
- * for links.
+ * The specification defines no role for links, so a missing role for apps must not hide the link
+ * tools.
  */
 function writesLinks({ role, path }: Endpoint): boolean {
   return role !== undefined && /^\/(short_)?links\b/.test(path);
@@ -230,18 +228,17 @@ function writesLinks({ role, path }: Endpoint): boolean {
 /** Learns what a key may do on a remote server, with requests that change nothing. */
 export type Exploration = {
   /**
-   * Loads what was learned within a day, and probes the rest in parallel. With `age_ms`, also
-   * repeats probes that are at least this old. Reports errors instead of throwing them, because
-   * most callers do not wait.
+   * Loads what was learned within a day, and probes the rest in parallel. With `age_ms`, it also
+   * repeats probes that are at least this old. Errors are reported and not thrown, because most
+   * callers do not wait.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
-  /** Like `explore` before listing tools, but waits for at most 1.5 seconds. */
+  /** Runs `explore` before tools are listed, but waits for at most 1.5 seconds. */
   readonly exploreForList: () => Promise<void>;
 };
 
 type ExplorationOptions = {
   readonly learned: LearnedAccess;
-  /** Decides which endpoints to probe. */
   readonly access: {
     readonly canLearn: () => boolean;
     readonly isWorthAsking: (endpoint: Endpoint) => boolean;
@@ -258,7 +255,7 @@ type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
 
 /** Limits the delay of a client's first list of tools. */
 const longestWait_ms = 1500;
-/** A later call repeats a probe without a result after this time. */
+/** An inconclusive probe is repeated by a later call after this time. */
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
@@ -321,8 +318,8 @@ export function createExploration(options: ExplorationOptions): Exploration {
 }
 
 /**
- * Probes read lists with one row, and an id that does not exist. Endpoints that write get a `PATCH`
- * without fields for this id.
+ * Lists the probes: endpoints that read get a list of one row or an unknown id, and endpoints that
+ * write get a `PATCH` without fields for an unknown id.
  */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
   // The id starts with a letter, because a server with numeric ids may parse 3f… as 3.
@@ -370,7 +367,6 @@ function noteRefusal(
   return learned.noteSettled(endpoint, reason);
 }
 
-/** Explains why a probe decided nothing. */
 function describeProbe(sentence: string): string {
   return `When Waypost checked, ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
 }

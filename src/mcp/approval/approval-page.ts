@@ -21,7 +21,7 @@ import { answerFrame, renderFacts, renderFrames, renderRecent } from "./question
 import { readStored } from "./question.ts";
 import { approvalScope, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
 
-/** Serves the page on which a person approves or declines. It works with every client. */
+/** Serves the web page where a user approves or declines a request. It works with every client. */
 export type ApprovalPages = {
   /** `address` is the visitor's IP address, if known. */
   readonly fetch: (request: Request, address?: string) => Promise<Response>;
@@ -64,12 +64,11 @@ type PageRequest = {
   readonly options: PageOptions;
 };
 
-/** Reports a rejected answer. Opening the page is not an answer. */
+/** Reports a rejected form submission. Merely opening the page reports nothing. */
 function noteRefused({ request, address, options }: PageRequest, reason: string): void {
   if (request.method === "POST") options.onRefused(reason, address);
 }
 
-/** Neither opening the page nor a rejected answer uses up the approval. */
 async function serve(visit: PageRequest): Promise<Response> {
   const { request, options } = visit;
   const { pathname, searchParams } = new URL(request.url);
@@ -93,11 +92,11 @@ async function serve(visit: PageRequest): Promise<Response> {
   return request.method === "POST" ? answer(open) : ask(open);
 }
 
-/** A request for the page of a waiting approval, and the part of the plan to show. */
+/** A request for the page of a pending approval, and the part of the plan to show. */
 type OpenPageRequest = PageRequest & {
   readonly state: State;
   readonly approval: Approval;
-  /** The secret that the form's token proves. */
+  /** The key that signs the form's token. */
   readonly secret: Buffer;
   readonly part: PlanPart;
 };
@@ -113,7 +112,7 @@ async function ask(visit: OpenPageRequest, fault?: string): Promise<Response> {
 type QuestionPage = OpenQuestion & {
   readonly approval: Approval;
   readonly token: string;
-  /** The error of the last attempt. */
+  /** The error of the last attempt, if any. */
   readonly fault: string | undefined;
   readonly now: number;
 };
@@ -151,7 +150,7 @@ function renderApprove({ question: { button = "Approve", destroys = false } }: Q
   return `<button name="decision" value="approve" class="${look}">${escapeText(button)}</button>`;
 }
 
-/** The fields that a person fills in to approve. */
+/** The PIN and row count that a user types to approve. */
 function renderFields({ question: { count }, tries }: QuestionPage): string {
   const number =
     count === undefined
@@ -173,7 +172,7 @@ function renderFields({ question: { count }, tries }: QuestionPage): string {
 async function answer(visit: OpenPageRequest): Promise<Response> {
   const { state, approval, secret, address, options } = visit;
   const form = await readForm(visit.request);
-  // The visitor disconnected while sending the form, so nothing was answered.
+  // The visitor disconnected while submitting the form, so no decision was made.
   if (form === undefined) return ask(visit);
   const isFromPage = isMasked(form.get("token") ?? "", secret);
   const decision = decisions.get(form.get("decision") ?? "");
@@ -186,19 +185,19 @@ async function answer(visit: OpenPageRequest): Promise<Response> {
   const { isFirst, fault } = await decide(approval, decision, typed, { ...options, address });
   if (fault !== undefined) return ask(visit, fault);
   if (isFirst) return showPage(200, renderEnd({ ...approval, status: decision }));
-  // If two people answer at once, both see the first decision.
+  // If two people submit at once, both see the first decision.
   const decided = await state.approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return showPage(404, over);
   return showPage(200, renderEnd(decided));
 }
 
-/** The decisions by the values of the page's buttons. */
+/** Maps the values of the page's buttons to decisions. */
 const decisions: ReadonlyMap<string, Decision> = new Map([
   ["approve", "approved"],
   ["decline", "declined"],
 ]);
 
-/** Derives the secret of this approval's form, so that no other page can submit it. */
+/** Derives the key that signs this approval's form, so no other page can submit it. */
 async function signPage({ id }: Approval, { readSecret }: State): Promise<Buffer> {
   return createHmac("sha256", await readSecret(secretName))
     .update(id)
@@ -213,7 +212,7 @@ const over = renderNotice(
 
 type EndStatus = Exclude<Approval["status"], "waiting">;
 
-/** What the page shows after the decision, by the approval's status. */
+/** The title and text of the page after the decision, by the approval's status. */
 const ends: Readonly<Record<EndStatus, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
@@ -232,14 +231,13 @@ const ends: Readonly<Record<EndStatus, readonly [title: "Approved" | "Declined",
 };
 
 function renderEnd(approval: Approval): string {
-  // Only called for a decided approval.
   const [title, text] = ends[approval.status as EndStatus];
   const look = title === "Approved" ? "approved" : "declined";
   return renderNotice(title, text, { act: readStored(approval).title, look });
 }
 
 /**
- * Returns no fields if the body is not a form or is too large, and undefined if the sender
+ * Returns empty form data if the body is not a form or is too large, and undefined if the sender
  * disconnected.
  */
 async function readForm(request: Request): Promise<URLSearchParams | undefined> {
@@ -247,7 +245,7 @@ async function readForm(request: Request): Promise<URLSearchParams | undefined> 
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   try {
     const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
-    // If the sender disconnects, the body ends early, so it may be incomplete.
+    // If the sender disconnects, the body ends early and may be incomplete.
     if (request.signal.aborted) return undefined;
     return new URLSearchParams(body?.toString());
   } catch {

@@ -5,8 +5,8 @@ import type { ApprovalRequest, Fact } from "./question.ts";
 import type { Mode } from "./mode.ts";
 
 /**
- * Allows a key a few overwrites without approval, then asks. Otherwise many single calls could
- * bypass the approval of a plan. See docs/approval.md.
+ * Allows a key a few overwrites without approval, then requires one. Otherwise, many single calls
+ * could bypass the approval of a bulk plan. See docs/approval.md.
  */
 export type ApproveOverwrite = <Result>(
   keyPrint: string,
@@ -34,8 +34,7 @@ export function createApproveOverwrite({ mode, openState }: OverwriteOptions): A
       const facts = [alsoAllowed, ...question.facts];
       await approve({ ...request, question: { ...question, facts } });
     }
-    // A rejected call overwrites nothing, so it does not count, and its approval allows no further
-    // overwrites.
+    // A rejected call overwrites nothing, so it does not count toward the limit or extend it.
     let isDone = true;
     try {
       return await carryOut();

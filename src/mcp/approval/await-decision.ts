@@ -2,20 +2,20 @@ import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 
 /**
- * How waiting for a decision ended. `open` means that the time is up. `unwatched` means that too
- * many calls of the key already wait.
+ * How the wait for a decision ended. `open` means that it timed out. `unwatched` means that the key
+ * already has too many waiting calls.
  */
 type WaitResult = "decided" | "over" | "open" | "unwatched";
 
-/** Waits until a person has decided on the approval page of any process. */
+/** Waits until a user decides on the approval page, which any process may serve. */
 export type AwaitDecision = (
   id: string,
   wait: {
     readonly key_print: string;
-    /** The end of the wait, on the monotonic clock. */
+    /** The deadline, on the monotonic clock. */
     readonly until: number;
     readonly signal: AbortSignal;
-    /** Reports how many seconds have passed. */
+    /** Reports the elapsed seconds. */
     readonly tellWaiting: (seconds: number) => unknown;
   },
 ) => Promise<WaitResult>;
@@ -25,18 +25,17 @@ type DecisionWait = Parameters<AwaitDecision>[1];
 type DecisionOptions = {
   readonly openState: () => Promise<Pick<State, "approvals">>;
   readonly clock: Clock;
-  /** Rejects once the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** Too short for people to notice. Each check reads only four short columns of one row. */
+/** Short enough to feel instant. Each check reads only one row. */
 const pollEvery_ms = 250;
 const reportEvery_ms = 10_000;
 /** The limit per key, because each waiting call stays in memory. */
 const mostWaiting = 20;
 
 export function createAwaitDecision(options: DecisionOptions): AwaitDecision {
-  /** The number of waiting calls by key. */
+  /** The number of waiting calls per key. */
   const waiting = new Map<string, number>();
   return async (id, wait) => {
     const { key_print } = wait;

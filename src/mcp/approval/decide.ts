@@ -4,10 +4,10 @@ import { writeSpan } from "./write-asking.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { State } from "../../state/state.ts";
 
-/** Shows and answers a question, on the approval page and in the console. */
+/** Reads pending approvals and records decisions, for the approval page and the console. */
 
 /**
- * The question with its plan's rows, the remaining PIN tries, and the reason if it cannot be
+ * A question with its plan's rows, the remaining PIN attempts, and the reason if it cannot be
  * approved now.
  */
 export type OpenQuestion = Awaited<ReturnType<typeof readOpen>>;
@@ -32,7 +32,7 @@ export async function readOpen(
 
 export type Decision = "approved" | "declined";
 
-/** Called when an answer decides an approval, and when an answer is rejected. */
+/** Callbacks for a decision and for a rejected attempt to decide. */
 export type DecisionListeners = {
   readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
   /** The reason contains no secret. */
@@ -41,14 +41,14 @@ export type DecisionListeners = {
 
 type AnswerOptions = PinOptions &
   DecisionListeners & {
-    /** The network address of the person who answers, if known. */
+    /** The user's IP address, if known. */
     readonly address: string | undefined;
   };
 
 /** What a person types to approve. */
 type TypedProof = { readonly pin: string; readonly count: string };
 
-/** Answers an approval. Returns whether this answer decided it, or why the answer was rejected. */
+/** Decides an approval. Returns whether this call decided it, or why the attempt was rejected. */
 export async function decide(
   approval: Approval,
   decision: Decision,
@@ -57,7 +57,7 @@ export async function decide(
 ): Promise<{ readonly isFirst: boolean; readonly fault: string | undefined }> {
   const { openState, address, onDecided, onRefused } = options;
   const isOpen = approval.status === "waiting";
-  // Only an approval needs the PIN and the number.
+  // Only approving requires the PIN and the row count.
   const isYes = isOpen && decision === "approved";
   const fault = isYes ? await findApprovalFault(approval, typed, options) : undefined;
   const { approvals } = await openState();
@@ -89,15 +89,13 @@ async function findApprovalFault(
 
 const askAgain = "You can only decline this, and then ask your assistant again.";
 
-/** Checks the PIN of an approval. The number of wrong PINs is limited for each approval and key. */
-
 export type PinOptions = {
   readonly openState: () => Promise<State>;
-  /** Whether a PIN has this hash, which was saved with the approval. */
+  /** Whether a PIN matches the hash saved with the approval. */
   readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
 };
 
-/** Why this PIN is rejected; undefined if it is right, or if no PIN is needed. */
+/** Returns why this PIN is rejected, or undefined if it is correct or none is needed. */
 async function findPinFault(
   { id, key_print, pin: hash }: Approval,
   pin: string,
@@ -106,23 +104,23 @@ async function findPinFault(
   if (hash === null) return undefined;
   if (pin.trim() === "") return "Type the PIN to approve.";
   const { counters } = await openState();
-  // Counted before the check, so that many requests at once get no additional tries.
+  // Counted before the check, so parallel requests get no extra attempts.
   const taken = await counters.take({ pin_of_approval: id, pin_of_key: key_print });
   if (taken === undefined) return "This PIN was not checked.";
   if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
-  // A right PIN does not reset the count of wrong ones. Otherwise each approval by the user would
-  // give a guessing assistant new tries.
+  // A correct PIN does not reset the count of wrong ones. Otherwise each approval by the user would
+  // give an assistant more guesses.
   await taken.giveBack();
   return undefined;
 }
 
 type TriesLeft = {
   readonly left: number;
-  /** When the key may try a PIN again; undefined if the key itself has tries left. */
+  /** When the key may try a PIN again; undefined if the key has attempts left. */
   readonly blocked_until: number | undefined;
 };
 
-/** How many wrong PINs an approval may still get; undefined if it needs no PIN. */
+/** Returns the remaining PIN attempts of an approval, or undefined if it needs no PIN. */
 export async function readTries(
   { id, key_print, pin }: Approval,
   { counters }: Pick<State, "counters">,
@@ -133,7 +131,7 @@ export async function readTries(
   return { left: Math.min(ofOne.left, ofKey.left), blocked_until: ofKey.free_at };
 }
 
-/** Why no PIN is accepted now, and until when. */
+/** Explains why PIN entry is blocked, and until when. */
 function describeBlock(
   tries: TriesLeft | undefined,
   now: number,

@@ -1,5 +1,5 @@
 /**
- * Whether calls may change anything, and whether a person must approve destructive ones. See
+ * Whether calls may change anything, and whether a user must approve destructive ones. See
  * docs/approval.md.
  */
 export const modes = ["read-only", "guarded", "full"] as const;

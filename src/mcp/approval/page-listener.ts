@@ -5,13 +5,13 @@ import { limits } from "../../contract/limits.ts";
 import { limitUnanswered } from "../../network/limit-unanswered.ts";
 
 /**
- * Serves the approval page of a process without an HTTP server. It listens on loopback, only while
- * an approval is waiting.
+ * Serves the approval page in a process without an HTTP server. It listens on loopback, only while
+ * an approval is pending.
  */
 export type PageListener = {
   /** Starts serving an approval's page and returns its URL. */
   readonly open: (path: string, id: string) => Promise<string>;
-  /** Stops serving an approval that no longer waits. */
+  /** Stops serving an approval that is no longer pending. */
   readonly release: (id: string) => void;
   readonly close: () => void;
 };
@@ -49,15 +49,14 @@ export function createPageListener(fetch: (request: Request) => Promise<Response
 
   return {
     open: async (path, id) => {
-      // Asking again does not extend the approval.
+      // Requesting the same approval again does not extend it.
       if (!timers.has(id)) stayOpen(id, openFor_ms);
       listening ??= listen(fetch);
       try {
-        // A listening TCP server has an address with a port.
         const { port } = (await listening).address() as AddressInfo;
         return `http://${host}:${port}${path}${id}`;
       } catch (error) {
-        // The next approval tries again.
+        // Lets the next approval try again.
         close();
         throw error;
       }
@@ -79,6 +78,6 @@ async function listen(fetch: (request: Request) => Promise<Response>): Promise<S
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen({ host, port: 0 }, resolve);
   });
-  // An open page must not keep an otherwise finished process running.
+  // An open page must not keep the process running.
   return server.unref();
 }

@@ -11,8 +11,8 @@ import { readOutage } from "../../state/state.ts";
 import { escapeText } from "../../text/escape.ts";
 
 /**
- * Renders pages for people outside the console. They contain no script, cannot be framed, and load
- * only frames from their own server, which preview a page template.
+ * Renders pages for people outside the console. The pages contain no script and cannot be framed.
+ * They load only frames from their own server, for page template previews.
  */
 
 type ServePageOptions = {
@@ -20,13 +20,13 @@ type ServePageOptions = {
   readonly methods: readonly string[];
   /** Called if the request came from another site. */
   readonly onForeignRequest?: () => void;
-  /** States that nothing was done, for error pages. */
+  /** Tells the visitor on error pages that nothing was done. */
   readonly nothingDone?: string;
   /** Logs an error and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 
-/** Answers with an HTML page, even after an error. */
+/** Responds with an HTML page, even after an error. */
 export async function servePage(
   request: Request,
   serving: ServePageOptions,
@@ -34,7 +34,7 @@ export async function servePage(
 ): Promise<Response> {
   const { methods, onForeignRequest } = serving;
   const hostnames = [...serving.hostnames];
-  // Prevents DNS rebinding: another site can point its own host name here.
+  // Prevents DNS rebinding, where another site points its own host name at this server.
   const refusal =
     hostHeaderValidationResponse(request, hostnames) ??
     originValidationResponse(request, hostnames);
@@ -79,10 +79,7 @@ const lookAgain =
   "The database stopped responding while your answer was being saved. Open the address again " +
   "to see whether it was saved.";
 
-/**
- * The CSS of the approval page, for small and large screens. Its text is larger than in the
- * console, because people read it carefully.
- */
+/** The CSS of the approval page. Its text is larger than in the console, for careful reading. */
 export const style = `${tokens}${base}${controls}${facts}${frames}
 :root { --text: 1rem; --small: .9rem; --large: 1.125rem; }
 body { background: var(--side); }
@@ -123,9 +120,9 @@ const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
-    // Allows the inline icon, so that browsers request no other icon.
+    // Allows the inline icon, so that browsers do not request /favicon.ico.
     "img-src data:",
-    // Frames preview a page template. They come from this server, with a policy of their own.
+    // Allows previews of page templates. They come from this server and have their own policy.
     "frame-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -134,7 +131,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
-  // Without a referrer, browsers would send the form's origin as null.
+  // Without a referrer, browsers would send `Origin: null` with the form.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
 };

@@ -11,7 +11,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import { renderChange, renderWarnings } from "./question-html.ts";
 import { writeValue, type AppNames } from "./question-text.ts";
 
-/** Shows the rows of a plan page by page, so that the approving person can read every row. */
+/** Renders the rows of a plan page by page, so that the approver can read every row. */
 
 export type PlanPage = {
   readonly rows: readonly PlanRow[];
@@ -26,14 +26,14 @@ export type PlanPage = {
   readonly isOne: boolean;
 };
 
-/** Which rows to show: a page, or the row at a position. */
+/** The part of the plan to show: a page, or a single row. */
 export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
 export const rowsPerPage = 25;
-/** A list of this length needs no separate list of most clicked links. */
+/** A list up to this length has no separate section for the most clicked links. */
 const shortList = 10;
 
-/** Reads the unfinished rows of a plan. Returns undefined if the plan no longer exists. */
+/** Reads the pending rows of a plan. Returns undefined if the plan no longer exists. */
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   { plan_id, most_clicked = [], names = {} }: NonNullable<Question["rows"]>,
@@ -100,14 +100,14 @@ ${links}
 </section>`;
 }
 
-/** Links to other pages of rows. They decide nothing. */
+/** Renders links to the other pages of rows. */
 function renderNav(links: readonly string[]): string {
   return `<nav aria-label="Pages of links">${links.join(" ")}</nav>`;
 }
 
-/** Longer rows are cut, and link to a page with the full row. */
+/** Longer rows are truncated, and link to a page with the full row. */
 const longestRow = 2000;
-/** The maximum length of each text in a cut row. */
+/** The maximum length of each text in a truncated row. */
 const mostOfText = 80;
 
 function renderShort(row: PlanRow, names: AppNames): string {
@@ -142,7 +142,7 @@ const acts: Readonly<Record<PlanRow["action"], string>> = {
   invalid: "Leave out",
 };
 
-/** Renders a row: the link's path and name, what depends on the link, and its changes. */
+/** Renders a row: the link's path and name, what depends on the link, and the changes. */
 function renderRow(
   row: PlanRow,
   names: AppNames,
@@ -171,7 +171,7 @@ function renderField(
   return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
 }
 
-/** Cuts the old and the new text to the part around their first difference. */
+/** Truncates the old and the new text to the part around their first difference. */
 function cutAlike(
   old: string | undefined,
   to: string,

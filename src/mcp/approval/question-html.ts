@@ -9,7 +9,7 @@ import { writeAgo } from "./write-asking.ts";
 
 /** Renders a question as HTML, for the approval page and the console. */
 
-/** Warns about a recent change, because the person may remember the old state. */
+/** Warns about a recent change, because the user may remember the old state. */
 export function renderRecent({ recent }: Question, now: number): string {
   if (recent === undefined) return "";
   const { at, by, was } = recent;
@@ -17,7 +17,7 @@ export function renderRecent({ recent }: Question, now: number): string {
   return `<p class="warning"><strong>Changed</strong>${escapeText(text)}</p>`;
 }
 
-/** Renders all facts except a plan's rows, which have their own list. */
+/** Renders all facts except a plan's rows, which are listed separately. */
 export function renderFacts(facts: readonly Fact[]): string {
   const diffs = facts.filter((fact) => fact.kind === "diff");
   const others = facts.filter(({ kind, isRow }) => kind !== "diff" && isRow !== true);
@@ -26,7 +26,7 @@ export function renderFacts(facts: readonly Fact[]): string {
 
 type DiffFact = Fact & { readonly kind: "diff" };
 
-/** Renders the changed text collapsed, because most people only need to see how the page looks. */
+/** Renders text diffs collapsed, because most people only need to see how the page looks. */
 function renderDiffs(diffs: readonly DiffFact[]): string {
   if (diffs.length === 0) return "";
   const counts = diffs.map(({ name, hunks }) => {
@@ -69,7 +69,7 @@ function renderValue(fact: Fact): string {
       return renderAddress(fact.address);
     case "lines":
       return renderLines(fact.lines);
-    // Shown below all other facts.
+    // Rendered by `renderDiffs`.
     case "diff":
       return "";
     case "list":
@@ -79,7 +79,7 @@ function renderValue(fact: Fact): string {
   }
 }
 
-/** Shows the old value above the new one, with differences marked. Omits an unknown old value. */
+/** Shows the old value above the new one and marks the differences. Omits an unknown old value. */
 export function renderChange(from: string | undefined, to: string): string {
   const { before, after } = compareWords(from ?? "", to);
   const old = from === undefined ? "" : renderSide("old", "Old", "del", before);
@@ -119,7 +119,7 @@ export function renderWarnings(warnings: readonly string[]): string {
     .join("");
 }
 
-/** If equally many lines are added and removed, compares them pairwise. */
+/** Marks word changes within lines if equally many lines are added and removed. */
 function renderLines(lines: readonly Line[]): string {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const added = lines.filter(({ kind }) => kind === "added");
@@ -135,7 +135,7 @@ function renderLines(lines: readonly Line[]): string {
 function renderLine(line: Line, other: Line | undefined): string {
   const isAdded = line.kind === "added";
   const mark = isAdded ? "ins" : "del";
-  // The `+` or `−` sign is not compared.
+  // Compares the lines without their `+` or `−` sign.
   const [own, another] = [line, other].map((each) => each && writeLine(each).slice(2));
   const text = own ?? "";
   const compared = another === undefined ? undefined : compareWords(another, text);
@@ -144,8 +144,8 @@ function renderLine(line: Line, other: Line | undefined): string {
 }
 
 /**
- * Shows how a page template looks before and after, in frames. The HTML is untrusted: each frame
- * has its own URL and policy, no origin, scripts or forms, and loads nothing.
+ * Shows a page template before and after the change, in frames. The HTML is untrusted, so each
+ * frame has its own URL and policy. It has no origin, scripts or forms, and loads nothing.
  */
 
 const devices = { phone: "On an iPhone", desktop: "On a computer" } as const;
@@ -168,7 +168,7 @@ const frameHeaders: Readonly<Record<string, string>> = {
   "referrer-policy": "no-referrer",
 };
 
-/** `address` is the URL of the approval page. By default, the frames belong to the current page. */
+/** `address` is the URL of the approval page; the current page by default. */
 export function renderFrames(frames: Frames | undefined, address = ""): string {
   if (frames === undefined) return "";
   const body =
@@ -196,7 +196,7 @@ function renderDevice(pages: FramePages, device: FrameDevice, address: string): 
   return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;
 }
 
-/** Answers the request of a frame. */
+/** Serves the content of a frame. */
 export function answerFrame({ frames }: Question, params: URLSearchParams): Response | undefined {
   if (frames === undefined || "left_out" in frames) return undefined;
   const [, index, device] = /^(\d)-(phone|desktop)$/.exec(params.get("frame") ?? "") ?? [];

@@ -5,14 +5,14 @@ import { quote } from "../../text/show-hidden.ts";
 import { writeLabel, writeWords } from "../../text/write-label.ts";
 import type { Fact, Line, Question } from "./question.ts";
 
-/** Writes a question as text, for forms of clients and for results that assistants read. */
+/** Renders a question as text, for forms of clients and for results that assistants read. */
 
-/** About a page of text, which fits in a form and a model's context. */
+/** About a page of text, which fits in a form and in a model's context. */
 const mostCharacters = 12_000;
 /** The maximum number of omitted facts to name. */
 const mostNamed = 20;
 
-/** Lists the names of facts that do not fit at the end. */
+/** Renders the question, and lists the names of omitted facts at the end. */
 export function writeQuestion(question: Question): string {
   const { shown, omitted } = fitFacts(question);
   const names = omitted.map(({ name }) => writeFactName(name, writeWords));
@@ -23,13 +23,12 @@ export function writeQuestion(question: Question): string {
   return [question.title, ...shown, ...(names.length === 0 ? [] : [rest]), ...where].join("\n");
 }
 
-/** Whether all facts fit in full. */
+/** Whether all facts fit without truncation. */
 export function fitsText(question: Question): boolean {
   return question.isPartial !== true && fitFacts(question).omitted.length === 0;
 }
 
 function fitFacts({ facts, recent }: Question) {
-  // Contains the time of day, because the text may be read later.
   const changed = recent && `${recent.time} by ${recent.by}; before that: ${recent.was}`;
   const all = [...(changed === undefined ? [] : [{ name: "changed", text: changed }]), ...facts];
   const texts = all.map(writeFact);
@@ -71,7 +70,7 @@ export function writeFactText(fact: Fact): string {
   }
 }
 
-/** Writes the position of a hunk as in a unified diff. */
+/** Formats the position of a hunk as in a unified diff. */
 export function writePlace(hunk: Hunk): string {
   const { old_start, new_start, lines } = hunk;
   const kept = countLines([hunk], "kept");
@@ -82,7 +81,7 @@ export function writePlace(hunk: Hunk): string {
 
 const fewestKept = 3;
 
-/** If the whole text is replaced, only counts the old lines. */
+/** If the whole text is replaced, the old lines are only counted. */
 function writeHunk({ lines }: Hunk): readonly string[] {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const isReplaced = removed.length > fewestKept && !lines.some(({ kind }) => kind === "kept");
@@ -91,7 +90,7 @@ function writeHunk({ lines }: Hunk): readonly string[] {
   return [`− all ${removed.length} lines`, ...rest.map(writeLine)];
 }
 
-/** Quotes the line, so that it cannot imitate a sentence of Waypost. */
+/** Quotes the line, so that untrusted text cannot pass as text from Waypost. */
 export function writeLine({ kind, text }: Line | DiffLine): string {
   return `${signs[kind]} ${quote(text, text.length)}`;
 }
@@ -124,10 +123,9 @@ export function writeValue(value: unknown, names: AppNames = {}): string {
     .join(", ");
 }
 
-/** The fields that identify an app. */
 const identifying: ReadonlySet<string> = new Set(["id", "bundle_id", "package_name"]);
 
-/** Formats an app by name and identifier, or by its UUID if both are unknown. */
+/** Formats an app by name and identifier, or by UUID if both are unknown. */
 export function writeApp(id: string, known: readonly unknown[]): string {
   const texts = known.filter((text) => typeof text === "string" && !isBlank(text));
   const [first, second] = texts.map((text) => quote(String(text)));

@@ -2,19 +2,19 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { Hunk } from "../../text/differences.ts";
 
-/** A tool call for approval: the tool, its arguments, and the current target. */
+/** A tool call that needs approval: the tool, its arguments, and the current target. */
 export type ApprovalRequest = {
   readonly tool: string;
   readonly args: JsonObject;
   /** The target's UUID. */
   readonly target: string;
-  /** The current target, without fields that change by themselves. */
+  /** The current target, without fields that change on their own, such as click counts. */
   readonly state: unknown;
   readonly question: Question;
 };
 
 /**
- * The question that a person answers. The tool writes it once. Forms, `error.approval.preview`, the
+ * The question that a user answers. The tool builds it once. Forms, `error.approval.preview`, the
  * approval page and the console only render it.
  */
 export type Question = {
@@ -26,24 +26,24 @@ export type Question = {
   readonly destroys?: boolean | undefined;
   /** The changes, the target, and what else is affected. */
   readonly facts: readonly Fact[];
-  /** The number of rows, if the person must type it as proof of having seen it. */
+  /** The number of rows, if the user must type it as proof of having seen it. */
   readonly count?: number | undefined;
   /**
-   * Set if the target changed within the last hour, because the person may remember its old state.
+   * Set if the target changed within the last hour, because the user may remember its old state.
    */
   readonly recent?: RecentChange | undefined;
-  /** The plan to apply. The page shows all its unfinished rows. */
+  /** The plan to apply. The page shows all its pending rows. */
   readonly rows?: PlanRows | undefined;
-  /** Whether only the page shows everything, regardless of the text's length. */
+  /** Whether only the approval page can show the whole question, regardless of its length. */
   readonly isPartial?: boolean | undefined;
   readonly frames?: Frames | undefined;
 };
 
 type PlanRows = {
   readonly plan_id: string;
-  /** The URI of the resource with all rows, for assistants. */
+  /** The URI of the MCP resource that lists all rows. */
   readonly uri?: string | undefined;
-  /** The positions of the most clicked links' rows. */
+  /** The positions of the rows with the most clicked links. */
   readonly most_clicked?: readonly number[] | undefined;
   /** The quoted names of apps that rows identify only by UUID. */
   readonly names?: Readonly<Record<string, string>> | undefined;
@@ -51,7 +51,7 @@ type PlanRows = {
 
 type RecentChange = {
   readonly at: number;
-  /** The same time in the user's time zone. */
+  /** The time of the change in the user's time zone. */
   readonly time: string;
   /** The author of the change, such as "this key". */
   readonly by: string;
@@ -59,14 +59,14 @@ type RecentChange = {
   readonly was: string;
 };
 
-/** Renderings of the page for the approval page, or why there are none. */
+/** Previews of a page template for the approval page, or why they are missing. */
 export type Frames = { readonly pages: readonly FramePage[] } | { readonly left_out: string };
 
 /** The HTML for each device. */
 type FramePage = { readonly name: string; readonly phone: string; readonly desktop: string };
 
 /**
- * One fact in a question. Untrusted text is already quoted, except lines, which are quoted when
+ * One fact in a question. Untrusted text is already quoted, except for lines, which are quoted when
  * rendered.
  */
 export type Fact = {
@@ -92,17 +92,16 @@ export type Fact = {
 
 export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
-/** The requesting client and key, in words for the person. */
+/** The requesting client and key, as shown to the user. */
 export type Asker = {
-  /** The name that the client declares. */
   readonly client?: string | undefined;
-  /** The host of the project's links, or else the server. */
+  /** The host of the project's links or, if unknown, the server. */
   readonly place?: string | undefined;
-  /** The end of the key's id, or else the start of its hash, to distinguish keys. */
+  /** The end of the key's id or, without one, the start of its hash, to tell keys apart. */
   readonly key?: string | undefined;
 };
 
-/** The part of a request that an approval stores, as JSON. */
+/** The part of a question that an approval stores, as JSON. */
 export type StoredQuestion = Question & {
   readonly asker: Asker;
   readonly isByHand: boolean;

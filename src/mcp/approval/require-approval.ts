@@ -7,23 +7,26 @@ import type { Mode } from "./mode.ts";
 import { fitsText, writeQuestion } from "./question-text.ts";
 import type { ApprovalRequest, Asker, Question, StoredQuestion } from "./question.ts";
 
-/** Throws unless a person has approved the request. See docs/approval.md. */
+/** Throws unless a user has approved the request. See docs/approval.md. */
 export type RequireApproval = (
   request: ApprovalRequest,
   key: AskingKey,
   person: Person,
 ) => Promise<void>;
 
-/** The requesting key, identified by a hash. The realm is its project, or else the server. */
+/**
+ * The requesting key, identified by a hash. The realm is the key's project or, without one, the
+ * server.
+ */
 type AskingKey = { readonly key_print: string; readonly realm: string };
 
-/** How a call can reach a person, and what they answered. */
+/** How to reach the user of a call's client, and the user's answer. */
 export type Person = Asker & {
   /** Whether the client declares that it can show a form. */
   readonly canAnswer: boolean;
   /** Whether the client declares that it can open a URL. */
   readonly canOpen: boolean;
-  /** The person's answer, which a repeated call contains. */
+  /** The user's answer, sent with a repeated call. */
   readonly answer: PersonAnswer | undefined;
   /** The approval that was decided on its page while this call waited. */
   readonly waited: string | undefined;
@@ -41,11 +44,11 @@ export type PersonAnswer = {
   /** The approval's id, which was sent with the question. */
   readonly token: string;
   /**
-   * Only a form can approve directly. `opened` means that the page was opened, with an unknown
-   * decision. `nothing` means that no person saw the question.
+   * Only a form can approve directly. `opened` means that the page was opened but the decision is
+   * unknown. `nothing` means that no one saw the question.
    */
   readonly said: "yes" | "no" | "unticked" | "opened" | "nothing";
-  /** The typed number, if the question requires one. */
+  /** The number that the user typed, if the question requires one. */
   readonly count?: number | undefined;
 };
 
@@ -54,13 +57,13 @@ type WaitingQuestion = {
   readonly id: string;
   readonly question: Question;
   /**
-   * Set if the page asks instead of a form. `isOpened` is whether this call reported the page as
-   * open.
+   * Set if the question is shown on a page instead of a form. `isOpened` is whether this call
+   * reported the page as open.
    */
   readonly page?: { readonly url: string; readonly isOpened: boolean };
 };
 
-/** Thrown before a tool changes anything, because the client must ask the person first. */
+/** Thrown before a tool changes anything, because the client must ask the user first. */
 export class PendingQuestion extends Error {
   override readonly name = "PendingQuestion";
   readonly waiting: WaitingQuestion;
@@ -74,25 +77,24 @@ export class PendingQuestion extends Error {
 type ApprovalOptions = {
   readonly mode: Mode;
   /**
-   * The hash of the PIN for the approval page. With a PIN, a form cannot approve, because the
-   * assistant may control the client.
+   * Returns the hash of the PIN for the approval page. With a PIN, a form cannot approve, because
+   * the assistant may control the client.
    */
   readonly readPin: () => Promise<string | undefined>;
   /** Opened lazily, because most sessions need no approval. */
   readonly openState: () => Promise<State>;
   /**
-   * Serves the page of an approval and returns its URL. Throws NoApprovalPage if that is
+   * Starts serving an approval's page and returns its URL. Throws NoApprovalPage if that is
    * impossible.
    */
   readonly openPage: (id: string) => Promise<string>;
   /**
-   * Whether the request comes from a person in the console. Their approvals are separate from those
-   * of assistants.
+   * Whether the request comes from a user in the console. Its approvals are separate from those of
+   * assistants.
    */
   readonly isByHand?: boolean;
 };
 
-/** A request with the person to ask. */
 type PendingRequest = ApprovalOptions & {
   readonly request: ApprovalRequest;
   readonly digest: string;
@@ -118,7 +120,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     const { approvals } = await openState();
     // Every answer uses up the token.
     const isFirst = await approvals.takeForToken(answer.token, digest);
-    // The client showed no question, so the assistant gives the user the URL of the page.
+    // The client never showed the question, so the assistant gives the page's URL to the user.
     if (answer.said === "nothing") {
       return askByPage({ ...pending, person: { ...person, canOpen: false } });
     }
@@ -127,7 +129,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (await approvals.isCurrent(answer.token, digest)) {
       throw refuseDeclined(request, "This approval was already used, or has expired.");
     }
-    // The target has changed or the question has expired, so the person is asked again.
+    // The target has changed or the question has expired, so the user is asked again.
     return ask();
   };
 }
@@ -141,7 +143,7 @@ async function askByForm({ request, digest, openState }: PendingRequest): Promis
   throw new PendingQuestion({ id, question });
 }
 
-/** Throws unless the person has approved on the page. The approval is valid for one call. */
+/** Throws unless the user has approved on the page. The approval is valid for one call. */
 async function askByPage(pending: PendingRequest): Promise<void> {
   const { request, digest, key, person, pin, openState, isByHand = false } = pending;
   const { question } = request;
@@ -152,7 +154,7 @@ async function askByPage(pending: PendingRequest): Promise<void> {
     key_print: key.key_print,
     pin,
     waited: person.waited,
-    // Requests in the console trigger no webhook, because the person is already there.
+    // Requests from the console trigger no webhook, because the user is already present.
     told: isByHand ? undefined : { realm: key.realm, headline: question.title },
   });
   if ("waits" in asked) throw await referToPage(pending, asked.waits);
@@ -165,8 +167,8 @@ async function askByPage(pending: PendingRequest): Promise<void> {
 }
 
 /**
- * Identifies a request: two calls with the same digest are the same request of the same key. A
- * request in the console never has the digest of an assistant's.
+ * Identifies a request: two calls of one key with the same digest are the same request. Requests
+ * from the console never share a digest with those of assistants.
  */
 export function digestRequest(
   request: ApprovalRequest,
@@ -183,14 +185,14 @@ function storeQuestion(
   { client, place, key }: Asker,
   isByHand: boolean,
 ): string {
-  // Rows are not stored, because the page reads them from the plan.
+  // Plan rows are not stored, because the page reads them from the plan.
   const facts = question.facts.filter(({ isRow }) => isRow !== true);
   const stored: StoredQuestion = { ...question, facts, asker: { client, place, key }, isByHand };
   return JSON.stringify(stored);
 }
 
 /**
- * Sends the URL to the client if it can open it, or else to the assistant, which gives it to the
+ * Opens the page through the client if possible. Otherwise, the assistant gives the URL to the
  * user.
  */
 async function referToPage(
@@ -239,7 +241,7 @@ function refuseDeclined(
   return new ToolFailure({ code: declined, message, effect: "none", retry: "never", next });
 }
 
-/** Thrown if the approval page cannot be served, because this process may not listen. */
+/** Thrown if the approval page cannot be served, because this process may not listen on a port. */
 export class NoApprovalPage extends Error {
   override readonly name = "NoApprovalPage";
   /** The command that serves the page. */
@@ -288,7 +290,7 @@ export function countDecisions(requireApproval: RequireApproval, mode: Mode) {
   const counting: RequireApproval = async (...asked) => {
     try {
       await requireApproval(...asked);
-      // In full mode, no approval is requested.
+      // Full mode requires no approval, so nothing is counted.
       if (mode !== "full") decisions.given += 1;
     } catch (error) {
       const isDeclined = error instanceof ToolFailure && error.failure.code === declined;

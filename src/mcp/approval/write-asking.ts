@@ -4,7 +4,7 @@ import type { Asker } from "./question.ts";
 
 /**
  * Writes who requests an approval, for which project, and how long it stays open. Pages have no
- * script, so there is no countdown.
+ * script, so they show no countdown.
  */
 
 export function writeLead({ client }: Asker): string {
@@ -12,7 +12,6 @@ export function writeLead({ client }: Asker): string {
   return `Your assistant${name} is asking for your approval`;
 }
 
-/** Writes the project, the key, and the time of the request. */
 export function writeOrigin(
   { place, key }: Asker,
   { created_at }: Pick<Approval, "created_at">,

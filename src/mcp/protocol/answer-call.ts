@@ -18,8 +18,7 @@ import { nameClient, type CallingClient } from "./calling-client.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * A tool call, and its client's abilities to ask a person, show views, accept tasks and follow
- * progress.
+ * A tool call, and whether its client can ask a user, show views, accept tasks and follow progress.
  */
 export type ClientCall = {
   readonly caller: CallingClient;
@@ -37,7 +36,7 @@ export async function answerCall(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { keyContext } = options;
-  // URLs in the result must name the current listener.
+  // Finds the current listener, because URLs in the result contain its address.
   await keyContext.readListening();
   await keyContext.renew();
   const { context } = call;
@@ -50,7 +49,7 @@ export async function answerCall(
   return answer;
 }
 
-/** Runs the tool again after each question to the person. */
+/** Runs the tool again after each answer of the user. */
 async function runAsking(
   call: ClientCall,
   context: ServerContext,
@@ -75,7 +74,7 @@ async function runAsking(
 
 type TellProgress = (progress: Progress) => void;
 
-/** Runs the tool. Throws `PendingQuestion` if a person has to answer first. */
+/** Runs the tool. Throws `PendingQuestion` if a user has to answer first. */
 async function run(
   { caller: { capabilities, isModern }, context: _context, ...call }: ClientCall,
   person: Person,
@@ -102,7 +101,7 @@ function describeWaiting(seconds: number): Progress {
   return { progress: seconds / 1000, message };
 }
 
-/** The SDK's types lack results of extensions, but it sends them unchanged. */
+/** The SDK's types lack extension results, but the SDK sends them unchanged. */
 function answerTask(task: JobTask): CallToolResult {
   const result: unknown = { resultType: "task", ...task };
   return result as CallToolResult;
@@ -118,7 +117,7 @@ function prepareProgress(
 ): TellProgress {
   let last = -1;
   return (progress) => {
-    // Progress must not decrease, but the tool restarts after a person has answered.
+    // Progress must not decrease, even though the tool restarts after an answer.
     if (progressToken === undefined || progress.progress <= last) return;
     last = progress.progress;
     const params = { progressToken, ...progress };

@@ -15,15 +15,15 @@ import { nameClient, type CallingClient, type QuestionReply } from "./calling-cl
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * Asks the user of the client, with a form or a page, during one call. In revision 2026-07-28, the
+ * Asks the client's user, with a form or a page, during one call. In revision 2026-07-28, the
  * question ends the call, and the client repeats the call with the answer. In earlier revisions,
- * the server asks while the call waits.
+ * the call waits for the answer.
  */
 export type Dialogue = {
   readonly readPerson: () => Person;
   /**
-   * Asks the question. If this returns a result, the client must get it. Otherwise the tool runs
-   * again and reads the new `Person`.
+   * Asks the question. If this returns a result, send it to the client. Otherwise, run the tool
+   * again with the new `Person`.
    */
   readonly ask: (asked: PendingQuestion) => Promise<InputRequiredResult | undefined>;
 };
@@ -35,11 +35,10 @@ type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "cli
 type WaitingApproval = PendingQuestion["waiting"];
 
 /**
- * After this many questions in one call, the answer counts as no, because the target keeps
- * changing.
+ * After this many questions in one call, an answer counts as no, because the target keeps changing.
  */
 const mostQuestions = 3;
-/** Most clients and proxies time out after a minute. */
+/** Shorter than the timeout of most clients and proxies, which is a minute. */
 const patience_ms = 50_000;
 
 export async function openDialogue(
@@ -88,17 +87,17 @@ export async function openDialogue(
   };
 
   async function readPersonAnswer(reply: QuestionReply): Promise<PersonAnswer> {
-    // A client that ends a call also closes its question, so a person may have seen it.
+    // A client that ends a call also closes its question, so a user may have seen it.
     const isShown = await client.noteReply(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // A client that waits longer than the first period gets another one.
+    // A client that has waited through the first period gets a second one.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
-    // With this result, the client repeats the call by itself.
+    // This result makes the client repeat the call on its own.
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(id, context);
@@ -109,7 +108,6 @@ export async function openDialogue(
   }
 }
 
-/** Without forms, the client cannot ask a person. */
 function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
   // Before the protocol supported URLs, an empty object meant support for forms.
@@ -167,7 +165,8 @@ async function askLegacy(
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : undefined;
     const failure = code === timeoutCode ? "timeout" : "error";
-    // A broken connection or our own timeout reveals nothing about how the client treats questions.
+    // A broken connection or a timeout on this side does not show whether the client hides
+    // questions.
     const isClients = signal.aborted || code !== undefined;
     return { to, token, said: undefined, ...(isClients && { failure }) };
   }
@@ -178,7 +177,7 @@ const timeoutCode = -32001;
 
 /**
  * Some clients of earlier revisions close the question after this notification. Failures are
- * ignored, because a disconnected client needs no notification.
+ * ignored, because the client may have disconnected.
  */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };

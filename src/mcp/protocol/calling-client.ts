@@ -39,12 +39,11 @@ export function readCaller(
   return { capabilities, info: envelope[CLIENT_INFO_META_KEY], isModern: true };
 }
 
-/** Longer names are cut. */
 const mostNamed = 80;
 
 /**
- * The name that the client declares. It is untrusted, so it is quoted when shown. It is stored with
- * each change, so characters that cannot be stored are removed.
+ * The name that the client declares. It is untrusted, so it is quoted when shown. Characters that
+ * the database cannot store are removed, because each change records the name.
  */
 export function nameClient({ info }: CallingClient): string | undefined {
   const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);
@@ -52,8 +51,8 @@ export function nameClient({ info }: CallingClient): string | undefined {
 }
 
 /**
- * Remembers between calls, also without sessions, which clients answer questions without showing
- * them to a person, and which approval pages a client has opened.
+ * Remembers which clients answer questions without showing them to a user, and which approval pages
+ * a client has opened. Works across calls, even without sessions.
  */
 export type ClientMemory = {
   readonly recall: (key_print: string, info: Implementation | undefined) => KnownClient;
@@ -64,20 +63,17 @@ type KnownClient = {
   /** Records that a question with this token is sent. */
   readonly noteAsked: (question: unknown, token: string) => void;
   /**
-   * Returns whether a person saw the question. `isEnded` means that the call has ended, which
-   * closed the question. Remembers clients that show no questions.
+   * Returns whether a user saw the question, and remembers clients that show none. `isEnded` means
+   * that the call ended, which closed the question.
    */
   readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether the client answers questions without showing them. `repeated` is a form of a 2026-07-28
-   * call. If the same form was sent before and never answered, the client did not show it. There is
-   * no other sign of that.
+   * Whether the client answers questions without showing them. `repeated` is the form of a
+   * 2026-07-28 call. If the same form was sent before and never answered, the client did not show
+   * it.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
-  /**
-   * Records that the client has opened an approval's page, so that it is not asked to open it
-   * again.
-   */
+  /** Records that the client has opened an approval's page, so that it is not opened again. */
   readonly noteOpened: (approval: string) => void;
   readonly hasOpened: (approval: string) => boolean;
 };
@@ -95,13 +91,14 @@ export type QuestionReply = {
 };
 
 const unseen_ms = 300;
-/** After this time, the client may be able to show questions, so it is asked again. */
+/** The client is asked again after this time, in case it can now show questions. */
 const hides_ms = 60 * 60_000;
 /** Clients time out after about a minute, but may start counting before the server does. */
 const clientTimeout_ms = 45_000;
 
 /**
- * If a note is dropped, a question may be repeated, or an automatic answer may count as a person's.
+ * If an old note is dropped, a question may be repeated, or an automatic answer may count as a
+ * user's answer.
  */
 const mostNotes = 5000;
 
@@ -111,7 +108,7 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /** By event and client, question or approval. The latest note is last. */
+  /** Notes by event and by client, question or approval, the latest last. */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {
@@ -121,7 +118,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     if (first !== undefined) notes.delete(first);
   }
 
-  /** Returns Infinity without a note in this process. */
+  /** Returns Infinity if this process has no such note. */
   function readAge(name: string): number {
     return clock.monotonic() - (notes.get(name)?.at ?? -Infinity);
   }

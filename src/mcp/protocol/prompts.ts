@@ -5,7 +5,7 @@ import { nameVisible } from "../tools/toolbox.ts";
 import { refuseParams } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
-/** Serves prompts: instructions for longer tasks, which users start by name. */
+/** Serves MCP prompts: instructions for longer tasks, which users start by name. */
 
 type Prompt = {
   readonly name: string;
@@ -191,7 +191,7 @@ function checkArguments({ arguments: known }: Prompt, given: PromptArguments): v
   if (missing !== undefined) throw refuseParams(`The argument ${missing.name} is required.`);
 }
 
-/** Quotes the user's text in full, because a shortened URL would be wrong. */
+/** Quotes the user's text in full, because a truncated URL would be wrong. */
 function cite(text: string): string {
   return quote(text, limits.web_address_characters);
 }

@@ -29,8 +29,8 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
 }
 
 /**
- * Explains an outage during a request that changes something and may be repeated. Its effect is
- * unknown. Other errors stay unchanged.
+ * Explains an outage during a request whose effect is unknown but which may be repeated. Returns
+ * other errors unchanged.
  */
 export function explainActed(method: string, error: unknown): unknown {
   const acted = { hasBegun: true, endpoint: undefined };
@@ -39,7 +39,6 @@ export function explainActed(method: string, error: unknown): unknown {
   return failure === undefined ? error : wrapFailure(failure);
 }
 
-/** Wraps the failure of a tool in a protocol error. */
 function wrapFailure(error: Failure): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, error.message, { error });
 }

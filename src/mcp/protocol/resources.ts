@@ -10,8 +10,8 @@ import type { HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * Serves resources that are too long for the result of a call: rows of plans, exported files and an
- * HTML view.
+ * Serves MCP resources that are too long for the result of a call: rows of plans, exported files
+ * and an HTML view.
  */
 
 type ResourceContent = { readonly uri: string; readonly mimeType: string; readonly text: string };
@@ -44,7 +44,7 @@ export function serveResources(
   );
 }
 
-/** The view is offered together with its tool. */
+/** The view is listed only together with its tool. */
 function hasView({ toolbox, keyContext }: ServerOptions): boolean {
   return listVisible(toolbox, keyContext).some(({ view }) => view === templateView.uri);
 }
@@ -54,7 +54,7 @@ async function readView(): Promise<ResourceContent> {
   return { uri: templateView.uri, mimeType: templateView.mimeType, text: templateViewHtml };
 }
 
-/** Lists the templates of tools that this key can use. */
+/** Lists the resource templates of tools that this key can use. */
 function listBulkTemplates({ toolbox, keyContext }: ServerOptions) {
   const names = nameVisible(toolbox, keyContext);
   return Object.entries(templates).flatMap(([tool, template]) =>
@@ -95,7 +95,7 @@ async function readBulkPage(
     const text = JSON.stringify(showHiddenIn(await nameChangedApps(shown, { apps })));
     return { uri, mimeType: "application/json", text };
   }
-  // The file is data, so it is returned unchanged.
+  // An exported file is returned unchanged.
   const found = await owner.bulk.findExport(id, page, owner);
   return found && { uri, mimeType: found.type, text: found.text };
 }

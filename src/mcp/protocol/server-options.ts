@@ -26,7 +26,6 @@ export type ServerOptions = {
   readonly watchCall?: WatchCall | undefined;
 };
 
-/** The name and version that clients see. */
 export function describeServer(version: string): Implementation {
   return { name: "waypost", title: "Waypost", version };
 }

@@ -37,7 +37,7 @@ const manyLinks = "To change more than a few links, make one plan instead of man
 const unfinishedJob =
   "This key has an unfinished job: tell the user. Applying its plan again resumes it.";
 
-/** Models know neither the user's time zone nor the date. */
+/** States the date and the user's time zone, because models know neither. */
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
   const here = `The user's time zone is ${zone.name}, where this session began on ${today}.`;
@@ -69,7 +69,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // ask-person.ts asks clients of earlier revisions, because it must also detect failed
+    // ask-person.ts asks clients of earlier revisions itself, because it must detect failed
     // questions.
     inputRequired: { legacyShim: false },
     jsonSchemaValidator: { getValidator: () => acceptAll },
@@ -126,7 +126,6 @@ export function describeTools(tools: readonly Tool[]) {
         " ",
       ),
       annotations,
-      // Both are object schemas, because they come from z.strictObject and z.looseObject.
       inputSchema: tool.inputSchema(isTerse) as { type: "object" },
       outputSchema: tool.outputSchema() as { type: "object" },
       ...(view !== undefined && { _meta: { ui: { resourceUri: view } } }),
@@ -134,10 +133,7 @@ export function describeTools(tools: readonly Tool[]) {
   });
 }
 
-/**
- * For an excluded tool, returns a result that explains why, because models do not see protocol
- * errors.
- */
+/** Explains in a result why a tool is unavailable, because models do not see protocol errors. */
 function refuseTool({ suggest, explainLeftOut }: Toolbox, name: string): CallToolResult {
   const refusal = explainLeftOut(name);
   if (refusal !== undefined) return answerFailure(refusal.failure);

@@ -5,7 +5,7 @@ import { contract } from "../../contract/index.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { messages } from "../../contract/messages.ts";
 
-/** The error codes of failed calls, with advice for the assistant. */
+/** Maps the error codes of failed calls to advice for the assistant. */
 
 type AdviceContext = {
   readonly tool: string;
@@ -69,7 +69,6 @@ const advice = {
 } satisfies Readonly<Record<string, string | ((context: AdviceContext) => string)>>;
 
 export type ToolFailureCode = keyof typeof advice;
-// The cast is needed, because Object.keys returns strings.
 export const codes = Object.keys(advice) as readonly ToolFailureCode[];
 
 export function advise(code: ToolFailureCode, context: AdviceContext): string {
@@ -78,8 +77,8 @@ export function advise(code: ToolFailureCode, context: AdviceContext): string {
 }
 
 /**
- * Values that only the developer of an app knows must come from the user, because assistants would
- * invent them.
+ * Only the developer of an app knows certain values. The assistant asks the user for them, so that
+ * it does not invent any.
  */
 function writeCorrection(what: string, fields: AdviceContext["fields"] = []): string {
   return fields.some(isKnownToMaker)
@@ -87,7 +86,7 @@ function writeCorrection(what: string, fields: AdviceContext["fields"] = []): st
     : `Correct the ${what} named in \`problems\``;
 }
 
-/** The scope in the error message may differ from the endpoint's scope. */
+/** The scope in the error message may differ from the endpoint's scope, and takes precedence. */
 function nameScope({ endpoint, message = "" }: AdviceContext): string {
   const [named = endpoint?.scope] = listNamedScopes(message);
   return named ?? "for this";

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
 import { unwrap } from "../../contract/fields.ts";
 
-/** A problem with a call, and its position in the arguments or the file. */
+/** A problem with a call's arguments, or with a row of a file, and its position. */
 export const problemSchema = z.object({
   field: z.string().optional(),
   line: z.int().optional(),
@@ -13,7 +13,7 @@ export const problemSchema = z.object({
 });
 export type CallProblem = z.output<typeof problemSchema>;
 
-/** Finds the field of a problem without one, by searching the message for field names. */
+/** Finds the fields of a problem without one, by searching the message for field names. */
 export function placeProblem(
   endpoint: Endpoint | undefined,
   problem: CallProblem,
@@ -23,8 +23,8 @@ export function placeProblem(
 }
 
 /**
- * Splits the message of a 422 into problems. A new problem starts where a field's name follows a
- * comma or an "and". Messages without field names stay whole.
+ * Splits the message of a 422 into problems. A new problem starts where a field name follows a
+ * comma or "and". A message without field names is not split.
  */
 function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
   const parameter = findParameter(endpoint, sentence);
@@ -40,14 +40,15 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
   });
 }
 
-/** A message about a query parameter starts with its name and contains only one problem. */
+/** Returns the query parameter that starts the message. Such a message has only one problem. */
 function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {
   const names = Object.keys(endpoint?.query?.shape ?? {});
   return names.find((name) => sentence.startsWith(`${name} `));
 }
 
 /**
- * Maps the names in messages to fields, including those of apps, because a link can create an app.
+ * Maps the names used in messages to fields. They include app fields, because creating a link can
+ * create an app.
  */
 function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();

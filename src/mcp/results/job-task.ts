@@ -2,8 +2,8 @@ import type { ClientCapabilities } from "@modelcontextprotocol/server";
 import type { Job } from "../../state/jobs.ts";
 
 /**
- * The protocol extension for long calls. Clients that support it get a job as a task and poll the
- * task instead of calling a tool repeatedly.
+ * The protocol extension for long-running calls. A client that supports it receives a job as a task
+ * and polls it, instead of calling a tool repeatedly.
  */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
@@ -38,7 +38,7 @@ export function describeTask({ id, state, counts, created_at, updated_at }: Job)
 const statuses = {
   running: "working",
   done: "completed",
-  // The result of an interrupted job explains how to resume it, so the task is completed.
+  // The result of an interrupted job explains how to resume it, so the task counts as completed.
   interrupted: "completed",
   cancelled: "cancelled",
 } as const;

@@ -8,7 +8,9 @@ import { isBlank } from "../../contract/text.ts";
 import { listUnread } from "../../contract/server-answer.ts";
 import type { CallProblem } from "./call-problem.ts";
 
-/** Converts API responses to tool results. Links get full URLs, and app names instead of ids. */
+/**
+ * Converts API responses to tool results. Links get full URLs, and app names instead of app ids.
+ */
 
 /** The apps of links, by id. */
 export type KnownApps = ReadonlyMap<string, JsonObject>;
@@ -16,7 +18,7 @@ export type KnownApps = ReadonlyMap<string, JsonObject>;
 export type PresentationContext = {
   readonly linkHost: string | undefined;
   readonly apps: KnownApps;
-  /** The fields of a list's filters and sort order. */
+  /** The fields that a list is filtered or sorted by. */
   readonly asked?: readonly string[];
   /** The fields that a write contained. */
   readonly sent?: readonly string[];
@@ -34,10 +36,9 @@ export function presentBody(
   };
 }
 
-/** Enough to show what is wrong with a whole page. */
 const mostProblems = 20;
 
-/** Lists values that could not be read, with their position. */
+/** Lists the values that could not be parsed, with their positions. */
 function listProblems(body: JsonObject): readonly CallProblem[] {
   const unread = listUnread(body);
   const problems = unread.slice(0, mostProblems).map(({ row: _row, ...problem }) => problem);
@@ -55,17 +56,14 @@ function presentRead(
   const name = nameResult(endpoint, kind);
   if (name === undefined) return pickMembers(endpoint, body);
   if (endpoint.type !== undefined) return { [name]: body };
-  // A write may succeed although its response could not be read.
+  // A write may succeed although its response could not be parsed.
   if (typeof body["id"] !== "string") return {};
   if (kind.name !== "link") return { [name]: dropEmpty(body) };
   const isWritten = reading.sent !== undefined;
   return { [name]: isWritten ? presentWrittenLink(body, reading) : presentLink(body, reading) };
 }
 
-/**
- * Drops properties that a remote server adds, because they could be confused with properties of the
- * result.
- */
+/** Drops properties that a remote server adds, because they could be mistaken for Waypost's own. */
 function pickMembers({ response }: Endpoint, body: JsonObject): JsonObject {
   const known = response instanceof z.ZodObject ? Object.keys(response.shape) : [];
   return Object.fromEntries(known.map((name) => [name, dropIn(body[name])]));
@@ -97,7 +95,7 @@ function presentPage(
   };
 }
 
-/** Drops unknown properties of a remote server, because their meaning is unknown. */
+/** Drops unknown properties from a remote server. */
 function pickMeta(given: ReceivedMeta): ReceivedMeta {
   const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
   return dropEmpty(Object.fromEntries(known));
@@ -134,10 +132,10 @@ export const linkRow = z
 export const appFields = ["ios_app", "android_app"] as const;
 type AppField = (typeof appFields)[number];
 
-/** The identifying field by kind of app. */
+/** The field that identifies an app, by platform. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 
-/** The first of these fields with a value is the link's destination. */
+/** The first of these fields that has a value is the link's destination. */
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /** Formats a link in a list, including the fields that the list was filtered or sorted by. */
@@ -161,7 +159,7 @@ function presentLinkRow(
   });
 }
 
-/** Formats a written link like a row of a list, with its URLs and the sent fields. */
+/** Formats a written link like a row of a list, plus its URLs and the fields sent. */
 function presentWrittenLink(
   link: JsonObject,
   { linkHost, apps, sent = [] }: PresentationContext,
@@ -189,10 +187,10 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name]]));
 }
 
-/** Formats a single link with all fields that have a value. */
+/** Formats a single link with all its nonempty fields. */
 function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext): JsonObject {
-  // Complete apps from the server replace the names. The id comes first, because V8 is slow to
-  // spread a large object into a small one.
+  // If the server returned complete apps, they replace the names. The id comes first, because V8 is
+  // slow to spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
@@ -219,7 +217,7 @@ function writeAddresses(
   };
 }
 
-/** Names each app, or returns its id if the name is unknown. */
+/** Replaces the id of each app with its name, if known. */
 function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   const named: Record<string, unknown> = {};
   for (const field of appFields) {
@@ -231,7 +229,7 @@ function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   return named;
 }
 
-/** The identifiers of the link's apps, by filter name. */
+/** Returns the identifiers of the link's apps under the names of the list's filters. */
 function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   const named = appFields.flatMap((field) => {
     const key = appKeys[field];
@@ -241,7 +239,7 @@ function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** Some servers include the apps in the link. */
+/** Some servers embed the app in the link. */
 function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject | undefined {
   const nested = link[field];
   if (isJsonObject(nested)) return nested;
@@ -250,8 +248,8 @@ function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject
 }
 
 /**
- * Drops empty and false properties, because models pay for every word. Items of lists stay, because
- * their position matters.
+ * Drops empty and false properties, to save tokens. List items stay, because their position
+ * matters.
  */
 export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
   const kept: Record<string, unknown> = {};
@@ -263,14 +261,13 @@ export function dropEmpty(record: JsonObject, levels = mostLevels): JsonObject {
   return kept;
 }
 
-/** Drops empty properties inside any value. */
 function dropIn(value: unknown, levels = mostLevels): unknown {
   if (levels === 0) return value;
   if (Array.isArray(value)) return value.map((item) => dropIn(item, levels - 1));
   return isJsonObject(value) ? dropEmpty(value, levels) : value;
 }
 
-/** API responses have fewer levels, but other fields of a remote server may have more. */
+/** API responses are shallower, but a remote server may add deeper fields. */
 const mostLevels = 8;
 
 function isEmpty(value: unknown): boolean {

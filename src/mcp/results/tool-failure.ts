@@ -16,7 +16,7 @@ import { advise, codes, type ToolFailureCode } from "./advice-by-code.ts";
 import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
 
 /**
- * Describes failed calls to the assistant: what happened, whether anything changed, and what to do
+ * Explains failed calls to the assistant: what happened, whether anything changed, and what to do
  * next.
  */
 
@@ -36,14 +36,13 @@ const failureSchema = z.object({
       expires_at: z.string(),
     })
     .optional(),
-  /** The next step for the assistant, as one sentence. */
   next: z.string(),
 });
 export type Failure = z.output<typeof failureSchema>;
 
 const changedStatus = 412;
 
-/** After these errors of a read, a write may still be allowed. */
+/** If reading fails with one of these errors, the key may still be allowed to write. */
 const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "scope_missing",
   "role_required",
@@ -51,7 +50,7 @@ const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "unauthorized",
 ]);
 
-/** Returns undefined if the key may not read. It may still be allowed to write. */
+/** Returns undefined if the key may not read. The key may still be allowed to write. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
@@ -61,7 +60,7 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
-/** Returns undefined if reading failed, for values that a call can do without. */
+/** Returns undefined if the read fails, for optional values. */
 export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   return reading.catch((error: unknown) => {
     if (error instanceof ToolFailure) return undefined;
@@ -69,7 +68,7 @@ export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Va
   });
 }
 
-/** An error that the assistant gets unchanged. Can be thrown anywhere in a tool. */
+/** An error that the assistant receives unchanged. Any code of a tool can throw it. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly failure: Failure;
@@ -80,7 +79,7 @@ export class ToolFailure extends Error {
   }
 }
 
-/** Whether nothing was written because the target has changed. */
+/** Whether nothing was written because the target had changed. */
 export function isChanged(error: unknown): boolean {
   return isRefused(error) && error.failure.status === changedStatus;
 }
@@ -106,23 +105,23 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
   });
 }
 
-/** If the history cannot record a change, the change is not sent. */
+/** A change that the history cannot record is not sent. */
 export function refuseUnnoted(tool: string, message: string): ToolFailure {
   const retry = message === messages.store_full ? "later" : "now";
   const next = advise("internal", { tool, message, retry });
   return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
-/** For a database that does not respond before anything was sent. */
+/** For a database that stops responding before anything is sent. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
-  // It does not matter whether Waypost's own record was saved.
+  // Nothing was sent, so the message need not say whether Waypost's own record was saved.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
   return new ToolFailure({ code: "overloaded", message, ...facts, next });
 }
 
-/** The progress of a call. Once `hasBegun` is set, a later failure leaves the effect unknown. */
+/** The progress of a call. If a call fails after `hasBegun` is set, its effect is unknown. */
 export type CallEffect = { hasBegun: boolean; endpoint: Endpoint | undefined };
 
 type CalledTool = {
@@ -148,14 +147,13 @@ export function explainOutage(
   return { code, message: messages.store_went_away, effect: "unknown", retry, next };
 }
 
-/** The called tool, and the endpoint that it used, if any. */
 export type FailedCall = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
 };
 
 /**
- * Converts a rejected call or a failed connection to a ToolFailure. Other errors stay unchanged.
+ * Converts a rejected call or a failed connection to a ToolFailure. Returns other errors unchanged.
  */
 export function explainEnd(call: FailedCall, error: unknown): unknown {
   if (error instanceof Problem) return new ToolFailure(explainProblem(call, error));
@@ -177,7 +175,7 @@ function explainProblem(call: FailedCall, problem: Problem): Failure {
     message,
     ...(problems && { problems }),
     effect: "none",
-    // Every other call with this host would also be rejected.
+    // Retrying with this host would fail again.
     retry: isFixable && !isForeign ? "now" : "never",
     next: isForeign ? adviceOnHosts : advise(code, { ...call, message, fields }),
   };
@@ -187,7 +185,7 @@ const adviceOnHosts =
   "Tell the user that only the operator can allow another host, with WAYPOST_DESTINATIONS " +
   "or `waypost projects update --destinations`. Do not try another way.";
 
-/** Omits problems of a remote server that have no field and only repeat the message. */
+/** Omits a remote server's problems that have no field and only repeat the message. */
 function listProblems({ endpoint }: FailedCall, problem: Problem): CallProblem[] | undefined {
   const { status, message, server, problems } = problem;
   const sentences = problems ?? (status === 422 ? [{ message: readAnswer(message) }] : undefined);
@@ -219,7 +217,7 @@ function readCode(status: number, message: string): ToolFailureCode {
   }
 }
 
-/** A client may see only this reference of an unexpected error. */
+/** Clients see only the reference of an unexpected error. */
 export function describeFault(reference: string): string {
   return `Something went wrong inside Waypost (reference ${reference}).`;
 }

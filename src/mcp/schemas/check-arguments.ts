@@ -11,16 +11,17 @@ import { parseJson } from "./check-filters.ts";
 /** Limited, because a hostile client could cause a million problems. */
 const mostProblems = 20;
 
-/** Validates names, types and enums of a tool's arguments. The API validates everything else. */
+/**
+ * Validates the names, types and enums of a tool's arguments. The API validates everything else.
+ */
 export function checkArguments(
   tool: string,
   schema: z.ZodObject,
   given: unknown,
-  /** Arguments for which null is a valid value of the API. */
+  /** Arguments for which the API accepts null. */
   nullable: readonly string[] = [],
 ): JsonObject {
   requireFlat(tool, given);
-  // Valid arguments need no decoding.
   const plain = schema.safeParse(given ?? {});
   if (plain.success) return plain.data;
   const decoded = decode(given ?? {}, schema, nullable);
@@ -32,7 +33,7 @@ export function checkArguments(
   throw refuseArguments(tool, problems.slice(0, mostProblems));
 }
 
-/** Rejects deeply nested values, which later code could not handle. */
+/** Rejects deeply nested values, which later code cannot handle. */
 function requireFlat(tool: string, value: unknown): void {
   if (!isNestedTooDeep(value)) return;
   const message = `arguments are nested too deeply: at most ${limits.json_levels} levels`;
@@ -41,7 +42,7 @@ function requireFlat(tool: string, value: unknown): void {
 
 /**
  * Some clients encode objects, lists, numbers and booleans as JSON strings. A string is decoded
- * only if the schema allows no string.
+ * only if the schema does not allow strings.
  */
 function decode(
   value: unknown,
@@ -78,7 +79,7 @@ function takesText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString || schema instanceof z.ZodEnum;
 }
 
-/** Ignores names such as `constructor`, which every object inherits. */
+/** Finds a property's schema. Skips inherited names such as `constructor`. */
 function findMember({ shape }: z.ZodObject, name: string): z.core.$ZodType | undefined {
   return Object.hasOwn(shape, name) ? shape[name] : undefined;
 }
@@ -137,7 +138,7 @@ const typeNames: Readonly<Partial<Record<string, string>>> = {
   boolean: "true or false",
 };
 
-/** The allowed names at a path inside the arguments. */
+/** Lists the allowed names at a path inside the arguments. */
 function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
   const wanted = unwrap(schema);
   const [step, ...rest] = path;
@@ -151,12 +152,11 @@ function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): rea
 function readAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((inside, step) => {
     const isInside = typeof inside === "object" && inside !== null && Object.hasOwn(inside, step);
-    // The cast is safe, because the object has its own property with this name.
     return isInside ? (inside as Readonly<Record<PropertyKey, unknown>>)[step] : undefined;
   }, value);
 }
 
-/** Writes a path such as `filters[0].field`, without hidden characters in its names. */
+/** Formats a path such as `filters[0].field`, without hidden characters in its names. */
 function writePath(path: readonly PropertyKey[]): string {
   const steps = path.map((step) =>
     typeof step === "number" ? `[${step}]` : `.${showName(String(step))}`,

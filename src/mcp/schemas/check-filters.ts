@@ -16,8 +16,8 @@ import { isStorable } from "../../contract/text.ts";
  */
 
 /**
- * `in` takes a list; `null`, `present` and `empty` take a boolean; every other condition takes one
- * value.
+ * `in` takes a list, `null`, `present` and `empty` take a boolean, and every other condition takes
+ * one value.
  */
 export const filterValue = z.union([
   z.string(),
@@ -60,7 +60,7 @@ export function findFilterFault(
   return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
 }
 
-/** For a field with a fixed set of values, any other value is a typo. */
+/** For a field with a fixed set of values, any other value is a mistake. */
 function findChoiceFault(
   field: string,
   condition: FilterInput["condition"],
@@ -73,8 +73,8 @@ function findChoiceFault(
 }
 
 /**
- * The positions of filters that repeat a field and condition. The API would use only the last of
- * them, or join their lists.
+ * Returns the positions of filters that repeat a field and condition. The API would use only the
+ * last one, or merge their lists.
  */
 export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
   const plain = filters.map(toPlainFilter);

@@ -9,21 +9,21 @@ import { createWriter, mapObjects } from "./json-schema.ts";
 import { once } from "../../contract/waiting.ts";
 
 /**
- * Builds the schema of a tool's arguments: one flat object of the endpoint's path, query and body
+ * Builds the schema of a tool's arguments: a flat object of the endpoint's path, query and body
  * fields.
  */
 
 export type InputOptions = {
-  /** A short description of what `id` accepts. */
+  /** Describes what `id` accepts. */
   readonly idText: string;
-  /** Additional arguments of the tool, or replacements for those of the endpoint. */
+  /** Arguments that the tool adds to those of the endpoint, or replaces. */
   readonly own?: ToolFields;
 };
 
 export type ToolFields = Readonly<Record<string, z.ZodType>>;
 
 /**
- * The tool's arguments with their schemas. With `isTerse`, filters are shortened, because another
+ * Lists the schemas of the tool's arguments. With `isTerse`, filters are shortened, because another
  * listed tool describes them.
  */
 export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): ToolFields {
@@ -32,7 +32,6 @@ export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = 
   if (params !== undefined) fields["id"] = z.string().describe(options.idText);
   if (list !== undefined) Object.assign(fields, buildListFields(list, isTerse));
   for (const name of listBodyFields(endpoint)) {
-    // zod declares a more general type, but every schema here is a ZodType.
     const field = endpoint.body?.shape[name] as z.ZodType;
     fields[name] = required.includes(name) ? makeRequired(field) : field;
   }
@@ -44,7 +43,7 @@ export function listBodyFields({ body, not_in_tool = [] }: Endpoint): readonly s
   return Object.keys(body?.shape ?? {}).filter((name) => !not_in_tool.includes(name));
 }
 
-/** The schema that validates arguments. It rejects unknown properties at every depth. */
+/** Builds the schema that validates arguments. It rejects unknown properties at every depth. */
 export function buildInput(fields: ToolFields): z.ZodObject {
   const members = Object.entries(fields).map(([name, field]) => [name, makeStrict(field)]);
   return z.strictObject(Object.fromEntries(members));
@@ -60,7 +59,7 @@ function buildListFields(
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // Not an enum, because the filters already list the names, and models pay for every word.
+    // Not an enum, because the filters already list the names, and a second list costs tokens.
     issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
@@ -88,7 +87,6 @@ function describeFilters(fields: FilterFields): string {
   return `All must match. in: list; null, present, empty: boolean${texts.join("")}`;
 }
 
-/** Text from a name or URL that a person remembers. */
 const searchText = once(() =>
   z
     .string()
@@ -101,7 +99,7 @@ const searchText = once(() =>
 );
 
 /**
- * The short form of filters for tools whose filters another tool describes. Only published, not
+ * The shortened filters of a tool whose filters another tool describes. They are published, but not
  * used to validate.
  */
 export const shownFilters = once(() => showFilters(z.unknown()));
@@ -131,8 +129,9 @@ function buildFilter(filterable: FilterFields) {
 }
 
 /**
- * The contract's schemas drop unknown properties, as the API does. In a tool's arguments, they are
- * most likely typos. Tools share most fields, so each strict schema is built once.
+ * The contract's schemas drop unknown properties, as the API does. In a tool's arguments, unknown
+ * properties are most likely typos. Each strict schema is built once, because tools share most
+ * fields.
  */
 function makeStrict(schema: z.ZodType): z.ZodType {
   const made = strict.get(schema) ?? keepDescription(schema, makeInnerStrict(schema));
@@ -158,7 +157,6 @@ function keepDescription({ description }: z.ZodType, made: z.ZodType): z.ZodType
   return description === undefined ? made : made.describe(description);
 }
 
-/** zod declares a more general type, but every schema here is a ZodType. */
 function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
@@ -190,7 +188,7 @@ export function buildBothSchemas(tool: PublishedFields): (isTerse: boolean) => J
 
 type Shorten = (schema: JsonObject) => JsonObject;
 
-/** Publishes which fields the API requires, so that models need not learn it from errors. */
+/** Publishes which fields the API requires, so that models need not discover it through errors. */
 function declareNeeded(
   { type, required, ...schema }: JsonObject,
   needed: readonly string[],
@@ -199,7 +197,7 @@ function declareNeeded(
   return { type, ...(names.size > 0 && { required: [...names] }), ...schema };
 }
 
-/** Generates the JSON Schema for clients. It is short, because models pay for every word. */
+/** Generates the JSON Schema for clients. It is short, to save tokens. */
 function buildInputSchema(
   fields: ToolFields,
   shortened: readonly string[],
@@ -225,7 +223,8 @@ const writeFields = createWriter(
       jsonSchema.type = ["string", "number", "boolean", "array"];
       jsonSchema.items = { type: "string" };
     }
-    // The top level already rejects unknown properties, and no list needs a limit.
+    // Omitted to save tokens: the top level already rejects unknown properties, and no model needs
+    // the limits of lists.
     delete jsonSchema.additionalProperties;
     delete jsonSchema.maxItems;
   },
@@ -243,8 +242,8 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Does not publish null where it means the same as an empty string. Only objects can be removed
- * with null. A nullable schema has two types or two variants.
+ * Hides null where it means the same as an empty string. It stays only for objects, which null
+ * removes. A nullable schema has two types or two variants.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {

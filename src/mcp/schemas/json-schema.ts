@@ -7,7 +7,7 @@ type WrittenMembers = Readonly<Record<string, JsonObject>>;
 
 /**
  * Creates a function that converts an object's properties to JSON Schema 2020-12, the default
- * dialect. Conversion is slow, so each property is converted once for all tools.
+ * dialect. Conversion is slow, so each property is converted once and shared by all tools.
  */
 export function createWriter(
   override: SchemaOverride = () => {},
@@ -34,7 +34,7 @@ export function createWriter(
       io: "input",
       override: (context) => {
         const { jsonSchema } = context;
-        // Omits the limits of JavaScript integers.
+        // Omits the default limits of integers.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
         // Property names are always strings.
@@ -59,7 +59,7 @@ function mapInside(value: unknown, change: (object: JsonObject) => JsonObject): 
   return change(Object.fromEntries(parts) as JsonObject);
 }
 
-/** Drops properties without restrictions. The list of required properties keeps their names. */
+/** Drops properties whose schema is empty. The list of required properties still names them. */
 function dropAny({ items, properties, ...schema }: JsonObject): JsonObject {
   const kept = Object.entries(properties ?? {}).filter(([, member]) => !isEmpty(member));
   return {

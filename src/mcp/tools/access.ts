@@ -9,7 +9,6 @@ import { makeTool, type Tool } from "./tool.ts";
 
 /** The tool that explains what a key may do, and why it cannot do something. */
 
-/** Results from the last minute are reused. */
 const fresh_ms = 60_000;
 
 const names = z.array(z.string()).optional();
@@ -36,7 +35,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     result: () => result,
     readAccess: () => ({ state: "granted" }),
     run: async (_, { keyContext }) => {
-      // The user may have just changed the key.
+      // The user may have just changed the key, so results older than a minute are renewed.
       await keyContext.explore(fresh_ms);
       return { access: describeAccess(keyContext, listTools(), mode) };
     },

@@ -32,15 +32,15 @@ export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject 
 /** The apps that a link's fields select. */
 type ChosenApps = {
   readonly registered: NewApp[];
-  /** The current records of registered apps. */
+  /** The current records of the selected apps that are registered. */
   readonly chosen: JsonObject[];
-  /** The kinds of app for which the id does not exist. */
+  /** The kinds of app whose id does not exist. */
   readonly missing: ResourceKind[];
 };
 
 /**
- * Replaces the selected apps by their ids. Otherwise an app that is deleted in the meantime would
- * be registered again without approval.
+ * Replaces the selected apps with their ids. Otherwise, an app that is deleted before the write
+ * would be registered again without approval.
  */
 export async function settleApps(
   input: JsonObject,
@@ -85,7 +85,9 @@ async function settleApp(
   return choice;
 }
 
-/** Finds an app by bundle ID or by name, because people know the name. */
+/**
+ * Finds an app by bundle ID or package name, or by its name, which people are more likely to know.
+ */
 function pickApp(
   member: AppMember,
   apps: readonly ProjectApp[],
@@ -99,7 +101,7 @@ function pickApp(
   return named[0];
 }
 
-/** Whether all required fields of a registration are present. The API validates their values. */
+/** Whether all fields required to register an app are present. The API validates their values. */
 function canRegister(member: AppMember, fields: JsonObject): boolean {
   const { needed = [] } = findRegistration(member);
   return needed.every((field) => {
@@ -108,7 +110,7 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
   });
 }
 
-/** Tells the assistant to ask for missing fields, because a model would invent them. */
+/** Asks for missing fields, because a model would otherwise invent them. */
 function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
   const needs = makerFacts[member];
@@ -128,7 +130,7 @@ function refuseUnregistered(member: AppMember, identifier: string, apps: readonl
 
 /**
  * Reads the apps of links, to show their names. A remote server's apps are used only if this call
- * has read them already, because that would need another request.
+ * has already read them, to save a request.
  */
 export async function readAppsOf(
   links: readonly JsonObject[],
@@ -153,13 +155,11 @@ async function listForNames(
   return list?.rows ?? [];
 }
 
-/** Returns the app's name for a person. */
 export async function readAppName(member: AppMember, id: unknown, call: AppCall): Promise<string> {
   if (typeof id !== "string") return "none";
   return nameApp(id, findApp(await listForNames(member, call), id));
 }
 
-/** The app of a link, before and after a change. */
 type LinkApp = {
   /** The app's record after the change, if the key may read it. */
   readonly after: JsonObject | undefined;
@@ -209,10 +209,10 @@ function nameApp(id: string, app: JsonObject | undefined): string {
   return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
 }
 
-/** The properties of results that contain changes: of writes, history, plans and rows. */
+/** The properties of results that contain changes. */
 const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
-/** Replaces app ids by names in the changes of a result. */
+/** Replaces app ids with names in the changes of a result. */
 export async function nameChangedApps(
   result: JsonObject,
   call: Pick<ToolCall, "apps">,

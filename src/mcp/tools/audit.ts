@@ -32,7 +32,7 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
-  /** If false, `next` contains the call that continues, if one would make progress. */
+  /** If false, `next` contains the call that continues the audit, if one would make progress. */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -48,7 +48,7 @@ const audit = z.looseObject({
   next: toolCall.optional(),
 });
 
-/** Fixes are calls to plan_links, so they are shown only if `mayPlan` returns true. */
+/** A fix is a call to plan_links, so fixes are shown only if `mayPlan` returns true. */
 export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): Tool {
   return makeTool({
     name,
@@ -61,7 +61,6 @@ export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): 
     fields: listOwnFields,
     result: () => ({ audit, meta: z.looseObject({ page: z.unknown() }).optional() }),
     run: async (args, call) => {
-      // The schema has checked the arguments.
       const { filters = [], page = 1 } = args as AuditArguments;
       const { keyContext } = call;
       const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
@@ -113,7 +112,7 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  // Runs in parallel, because reading a long list of links may use up the whole time limit.
+  // Runs in parallel, because reading many links may use up the whole time limit.
   const [reading, never] = await Promise.all([
     readWithin(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),
@@ -178,8 +177,8 @@ function listUnjudged(
 }
 
 /**
- * Selects the remaining links by creation time. Groups that compare links with each other start
- * again there.
+ * Returns filters for the links created after `reached`. The next audit cannot compare them with
+ * earlier links.
  */
 function continueAt(filters: readonly FilterInput[], reached: string) {
   const others = filters.filter(
@@ -204,7 +203,7 @@ async function findNeverClicked(
     { field: "clicks", condition: "eq", value: 0 },
     { field: "created_at", condition: "lt", value },
   ];
-  // The API accepts one filter per field and condition, so the caller's filter would be lost.
+  // The API accepts one filter per field and condition, so this filter would replace the caller's.
   const isTaken = given.some((filter) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
   );
@@ -230,8 +229,8 @@ type LinkReading = {
   readonly unread: number;
   readonly isWhole: boolean;
   /**
-   * All links created before this time were read, and some later ones. Undefined if no such time
-   * was found within the time limit.
+   * The audit has read all links created before this time. Undefined if no such time was found
+   * within the time limit.
    */
   readonly reached: string | undefined;
 };
@@ -258,7 +257,7 @@ async function readWithin(
     }
     return true;
   });
-  // If nothing was read, the failure is thrown, because there is no partial result.
+  // Throws the failure if nothing was read, because there is no partial result.
   const isWhole = await reading.catch((error: unknown) => {
     if (count === 0 || !inTime.isTimeUp(error)) throw error;
     return false;
@@ -272,8 +271,8 @@ async function readWithin(
 const anyTime = { gteq: Date.UTC(2010, 0), lt: Date.UTC(2040, 0) } as const;
 
 /**
- * Finds a time before which at least half of the first `most` links were created, and no others.
- * Links have no visible creation time, but the server can count them by it.
+ * Finds a time such that between `most` / 2 and `most` links were created before it. The API does
+ * not return creation times, but can count links by them.
  */
 async function findMoment(
   asking: ServerAccess,
@@ -289,7 +288,7 @@ async function findMoment(
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2);
     const value = new Date(middle).toISOString();
-    // The API accepts one filter per field and condition, so this replaces a wider one.
+    // The API accepts one filter per field and condition, so this one replaces a wider one.
     const others = filters.filter((filter) => !isBound(filter, "lt"));
     const before = [...others, { field: "created_at", condition: "lt", value } as const];
     const { meta } = await listLinks(asking, { limit: 1, filters: before });
@@ -305,7 +304,7 @@ function isBound({ field, condition }: FilterInput, wanted: string): boolean {
   return field === "created_at" && condition === wanted;
 }
 
-/** Cancels all calls when the time is up. `stop` ends the timer. */
+/** Cancels all calls when the time limit is reached. `stop` ends the timer. */
 function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" | "signal">) {
   const { call, clock, sleep } = keyContext;
   const begun = clock.monotonic();
@@ -313,13 +312,12 @@ function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" |
   const stopped = new AbortController();
   sleep(most_ms, stopped.signal).then(
     () => over.abort(),
-    // The work finished before the timeout.
     () => undefined,
   );
   return {
     call,
     signal: AbortSignal.any([toSignal(caller), over.signal]),
-    /** Whether reading must stop, to leave time to find where to continue. */
+    /** Whether to stop reading, to leave time to find where to continue. */
     isLate: () => clock.monotonic() - begun >= mostReading_ms,
     isTimeUp: (error: unknown) =>
       over.signal.aborted &&
@@ -337,7 +335,7 @@ function failLate(): CallFailure {
   return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
 }
 
-/** Returns undefined if the time was up first. */
+/** Returns undefined if the time limit is reached first. */
 async function untilTimeIsUp<Result>(
   work: Promise<Result>,
   { isTimeUp }: LimitedAccess,

@@ -32,7 +32,7 @@ import { explainBulkError } from "./bulk/bulk-tool.ts";
 import { viewData } from "./templates/run-template.ts";
 import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
 
-/** The key, the person and the client of a tool call. */
+/** The key, the user and the client of a tool call. */
 export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
   Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
@@ -48,8 +48,8 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
 const shownCharacters = 8;
 
 /**
- * Runs a tool call. Returns a result even for errors, but throws `PendingQuestion` if a person has
- * to answer first.
+ * Runs a tool call. Returns a result even for errors, but throws `PendingQuestion` if a user has to
+ * answer first.
  */
 export async function callTool(
   tool: Tool,
@@ -66,7 +66,7 @@ export async function callTool(
     return toCallResult(result, call.extras);
   } catch (error) {
     if (error instanceof PendingQuestion) {
-      // The client repeats the call with the person's answer.
+      // The client repeats the call with the user's answer.
       endWatch?.("asked");
       throw error;
     }
@@ -91,8 +91,8 @@ function explainError(
 }
 
 /**
- * Adds app names and all problems to the result. The first result with a link's URL also warns if
- * these URLs do not work, or will soon stop working.
+ * Adds app names and all problems to the result. The first result with a link URL also warns if
+ * such URLs do not work, or will soon stop working.
  */
 async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { known, takeAddressNote } = call.keyContext;
@@ -105,7 +105,7 @@ async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonOb
     () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
   );
   const all = [...own, ...call.problems, ...(message === undefined ? [] : [{ message }])];
-  // The embedded service also warns about problems that tools find, so duplicates are removed.
+  // The embedded service reports some problems that tools find as well, so duplicates are removed.
   const echoes = new Set(all.map((problem) => describeWarning(problem.message)));
   const problems = all.filter((problem) => !echoes.has(problem.message));
   return problems.length === 0 ? named : { ...named, problems };
@@ -152,17 +152,14 @@ function makeCall(tool: string, context: CallContext): ToolCall {
   };
 }
 
-/** The host of the key's links, or else the server. */
+/** Returns the host of the key's links or, if unknown, the server. */
 function describePlace({ known, origin }: KeyContext): string | undefined {
   const { host } = new URL(known.linkHost ?? origin);
-  // The embedded service has a placeholder host name.
+  // The embedded service uses a placeholder host name until a host is set.
   return host.endsWith(".invalid") ? undefined : host;
 }
 
-/**
- * Shows the end of the key's id, because the start only encodes a time. `waypost keys list` shows
- * the id.
- */
+/** Returns the end of the key's id, because its start only encodes a time. */
 function nameKey({ known, key_print }: KeyContext): string {
   const { keyId } = known;
   return keyId === undefined
@@ -189,10 +186,9 @@ export function answerFailure(error: Failure): CallToolResult {
  */
 export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToolResult {
   const { pictures, views } = extras ?? { pictures: [], views: [] };
-  // The cast is safe, because an object stays an object.
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
-  // Uses the SDK's order of properties, so that results of the fast path are identical.
+  // Keeps the SDK's order of properties, so that results of the fast path are identical.
   return {
     // Only the view reads this data, not the model.
     ...(view !== undefined && { _meta: { [viewData]: view } }),

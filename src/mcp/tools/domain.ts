@@ -7,8 +7,8 @@ import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
 import { makeTool, readAny, type ToolCall, type Tool } from "./tool.ts";
 
 /**
- * The tool that finds out why links on a domain do not open apps. It fetches the domain's files
- * like a phone.
+ * The tool that finds out why links on a domain do not open apps. It fetches the domain's files as
+ * a phone would.
  */
 
 const { links, iosApps, androidApps, projects } = contract;

@@ -82,7 +82,7 @@ async function getLink(
   }
   const result = await runEndpoint(endpoint, args, call);
   if (qr !== true) return result;
-  // The link host is known, so a missing address means that the path could not be read.
+  // The link host is known, so a missing URL means that the path could not be parsed.
   const { address } = result["link"] as { readonly address?: string };
   if (address === undefined) throw refuse("the link's path could not be read");
   // Only Waypost's own host recognizes the mark for QR code visits and removes it.
@@ -92,7 +92,7 @@ async function getLink(
   return result;
 }
 
-/** Replaces names of links and apps in arguments with ids, which the API accepts. */
+/** Replaces the names of links and apps in arguments with ids. */
 export async function nameArguments(
   endpoint: Endpoint,
   given: JsonObject,
@@ -126,7 +126,7 @@ async function nameLink(endpoint: Endpoint, args: JsonObject, call: ToolCall): P
   return { ...args, [argument]: await read(given, call, endpoint) };
 }
 
-/** Completes a short path, or a URL without scheme, to a URL that the API can resolve. */
+/** Completes a short path, or a URL without a scheme, to a URL that the API can resolve. */
 function completeAddress(given: string, call: ToolCall): string {
   const address = readAddress(given, call);
   if (address !== undefined) return address.text;
@@ -135,7 +135,7 @@ function completeAddress(given: string, call: ToolCall): string {
   return isPath ? writeAddress(linkHost, normalizeForSearch(given.trim())) : given;
 }
 
-/** Finds the URL of a link by the link's name, and keeps the query. */
+/** Finds the URL of a link by the link's name, and keeps the query string. */
 async function readShortened(given: string, call: ToolCall): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
@@ -215,7 +215,7 @@ function listExplainedFields(): ToolFields {
 type LinkToExplain = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
-  /** The query of the URL in the arguments, which is passed on to destinations. */
+  /** The query string of the given URL, which is passed on to destinations. */
   readonly query: string;
   /** Suggestions of what the caller may have meant. */
   readonly hints: readonly CallProblem[];

@@ -41,7 +41,6 @@ export function createLinkStats(): Tool {
     result: () => result,
     readAccess: (access) => access.read(linkStats.show),
     run: async (args, call) => {
-      // The schema has checked the arguments.
       const { id, compare, ...asked } = args as StatsArguments;
       const zone = asked.time_zone ?? chooseZone(call.keyContext)?.name;
       const { stats } = await call.ask(linkStats.show, {

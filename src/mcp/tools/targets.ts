@@ -36,7 +36,7 @@ type LookupCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
 const mostCandidates = 5;
-/** If more links share a name, the name is ambiguous anyway. */
+/** With more matches than this, a name is ambiguous anyway. */
 const mostNamed = 20;
 
 /** Resolves an `id` argument. Throws if the text matches no record, or several. */
@@ -50,14 +50,14 @@ export async function findTarget(
   const rows = isName ? await findNamed(kind, given, call) : [];
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
-  // If one id of the server is a UUID, all of them are.
+  // If one of the server's ids is a UUID, all of them are, so the given text is a name.
   if (uuidPattern.test(id)) return id;
   if (await hasId(kind, given, call)) {
     if (id === "" || id === given) return given;
     throw refuseSeveral(kind, given, rows);
   }
   if (id !== "") return id;
-  // Results show hidden characters as numbers, so copied text is decoded.
+  // Results show hidden characters as escape codes, so text copied from them is decoded.
   const meant = readShown(given);
   if (meant !== given) return findTarget(kind, meant, call);
   if (rows.length > 0) throw refuseSeveral(kind, given, rows);
@@ -79,7 +79,7 @@ async function findNamed(
   });
 }
 
-/** Finds similar records to suggest, and explains why the URL of a foreign host has no match. */
+/** Finds similar records to suggest, and explains why a URL on a foreign host matches none. */
 async function findNear(
   kind: ResourceKind,
   given: string,
@@ -114,7 +114,7 @@ async function hasId(
   { ask, keyContext }: LookupCall,
 ): Promise<boolean> {
   if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
-  // Ids contain a digit. This kind of resource has no names either.
+  // Ids contain a digit, so other text needs no lookup.
   if (kind.by === undefined && !/\d/.test(given)) return false;
   const record = await readRecord(kind, given, { ask }).catch((error: unknown) => {
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
@@ -128,7 +128,7 @@ export async function findLink(given: string, call: LookupCall): Promise<readonl
   const named = readNamedLink(given, listLinkHosts(call.keyContext.known));
   const paths = listNamedPaths(named);
   if (paths.length === 0) return [];
-  // A server that ignores filters returns all links, so the rows are also compared here.
+  // A server that ignores filters returns all links, so the rows are filtered here as well.
   const same = pickNamedLinks(named, await listAtPaths(paths, named.exact, call));
   if (same.length > 0) return same;
   if (named.address !== undefined) return resolve(named.address, call);
@@ -161,7 +161,10 @@ export async function listAtPaths(
   return isFound ? atPath : [...atPath, ...(await read("shortened_path"))];
 }
 
-/** Resolves a URL on the server, which also knows its other hosts, and short paths with a query. */
+/**
+ * Resolves a URL on the server, which also handles its other hosts and short paths with a query
+ * string.
+ */
 async function resolve(
   { text, isOurs }: NamedAddress,
   { ask }: LookupCall,
@@ -176,7 +179,7 @@ async function resolve(
   }
 }
 
-/** Lists the links that contain the text in this field. */
+/** Lists the links whose field contains the text. */
 async function listContaining(
   field: "path" | "name",
   value: string,
@@ -212,7 +215,6 @@ export async function listProjects(call: Pick<ToolCall, "ask">): Promise<readonl
 
 async function listPage(index: Endpoint, wanted: ListInput, { ask }: Pick<ToolCall, "ask">) {
   try {
-    // The client has validated the body, which holds the rows under the list's name.
     const page = (await ask(index, wanted)) as unknown as JsonObject;
     const { next } = page["meta"] as ReceivedMeta;
     return { rows: readListRows(index, page), hasMore: typeof next === "number" };
@@ -264,7 +266,7 @@ export async function findRecord(
     (row) => typeof row["id"] === "string" && normalize(kind, row[key]) === wanted,
   );
   if (record !== undefined) return record;
-  // An unreadable row may be the requested record.
+  // A row that could not be parsed may be the requested record.
   const isPartial =
     listUnreadRows(page as object).length > 0 || rows.some((row) => row[key] === undefined);
   return isPartial ? undefined : null;

@@ -21,7 +21,7 @@ import {
 } from "../schemas/input-schema.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 
-/** A tool: derived from an endpoint, or defined separately. */
+/** A tool, either derived from an endpoint or defined separately. */
 export type Tool = {
   readonly name: string;
   readonly title: string;
@@ -32,13 +32,13 @@ export type Tool = {
   /** Whether the tool prepares changes, so that read-only mode excludes it. */
   readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
-  /** Another tool with the same fields. If both are listed, only the other tool describes them. */
+  /** Another tool with the same fields. If both are listed, only that tool describes them. */
   readonly like?: SharedDescription | undefined;
   /** Built lazily, because many processes list no tools. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => AccessState;
-  /** Checks the arguments. Throws a ToolFailure with all their problems. */
+  /** Validates the arguments. Throws a ToolFailure with all their problems. */
   readonly check: (given: unknown) => JsonObject;
   readonly run: (args: JsonObject, call: ToolCall) => Promise<JsonObject>;
   /** The URI of the view that shows the tool's result. */
@@ -55,7 +55,7 @@ type Annotations = {
   readonly openWorldHint: boolean;
 };
 
-/** Images and views in addition to a result. */
+/** Images for the model and data for views, in addition to a result. */
 export type ResultExtras = {
   readonly pictures: { readonly data: Uint8Array; readonly mimeType: "image/png" }[];
   readonly views: JsonObject[];
@@ -74,7 +74,6 @@ export type ToolCall = {
   readonly signal: Leaving;
   /** The project's apps, read at most once per call. */
   readonly apps: ProjectApps;
-  /** The id of the call in logs. */
   readonly requestId: string | undefined;
   /**
    * Calls the API, and learns from the response what the key may do. Throws a ToolFailure on
@@ -94,9 +93,9 @@ export type ToolCall = {
   readonly acted: CallEffect;
   /** The author of this call's changes in the history. */
   readonly writer: ChangeAuthor;
-  /** Throws unless a person has approved exactly this request. */
+  /** Throws unless a user has approved exactly this request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
-  /** Carries out an overwrite. Asks first if the key has made many overwrites without approval. */
+  /** Performs an overwrite. Asks first if the key has made many overwrites without approval. */
   readonly approveOverwrite: <Result>(
     describe: () => Promise<ApprovalRequest>,
     carryOut: () => Promise<Result>,
@@ -104,12 +103,10 @@ export type ToolCall = {
   /** Problems to report in a successful result. */
   readonly problems: CallProblem[];
   readonly extras: ResultExtras;
-  /** Whether the client shows the view of a tool. */
   readonly showsViews: boolean;
   readonly tellProgress: (progress: Progress) => unknown;
   /**
-   * Returns a task to the client that continues after this call; undefined if the client supports
-   * no tasks.
+   * Returns a task that continues after this call. Undefined if the client does not support tasks.
    */
   readonly answerWithTask: ((task: JobTask) => unknown) | undefined;
   readonly report: Report;
@@ -121,17 +118,16 @@ type ToolDefinition = Pick<
 > &
   Pick<Partial<Tool>, "preparesWriting" | "like" | "view"> &
   PublishedFields & {
-    /** Whether repeating the call has no further effect. True by default. */
+    /** Whether repeating the call has no further effect; true by default. */
     readonly idempotent?: boolean;
     readonly overwrites?: boolean;
-    /** The schemas that check the arguments, if they differ from the published ones. */
+    /** The schemas that validate the arguments, if they differ from the published ones. */
     readonly checkedFields?: () => ToolFields;
-    /** Arguments for which null is a valid value of the API. */
+    /** Arguments for which the API accepts null. */
     readonly nullable?: readonly string[];
     readonly result: () => ToolFields;
   };
 
-/** Creates a tool. Its schemas are built lazily. */
 export function makeTool(making: ToolDefinition): Tool {
   const {
     fields,
@@ -149,7 +145,7 @@ export function makeTool(making: ToolDefinition): Tool {
       readOnlyHint: tool.effect === "read",
       destructiveHint: tool.effect === "destroy" || overwrites === true,
       idempotentHint: idempotent,
-      // Tools only call the server that the operator configured.
+      // Tools call only the server that the operator configured.
       openWorldHint: false,
     },
     inputSchema: buildBothSchemas(making),
@@ -163,7 +159,7 @@ export type EndpointAddition = {
   readonly fields?: ToolFields;
   readonly result?: ToolFields;
   readonly run?: (endpoint: Endpoint, args: JsonObject, call: ToolCall) => Promise<JsonObject>;
-  /** A short description of what `id` accepts. */
+  /** Describes what `id` accepts. */
   readonly idText?: string;
   readonly view?: string;
 };

@@ -27,8 +27,8 @@ export type Toolbox = {
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /**
-   * Whether the operator allows this endpoint's action in any tool. Only an exclusion by name or
-   * group forbids it. A tool that is selected by name may do everything it needs.
+   * Whether the operator allows this endpoint's action. Only an exclusion by name or group forbids
+   * it: a tool that is selected by name may perform every action it needs.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /** Whether a key may apply a plan with these actions. */
@@ -88,7 +88,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   };
 }
 
-/** Lists the tools that a key may use, as far as is known. */
+/** Lists all tools except those that the key is known to lack access to. */
 export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonly Tool[] {
   return tools.filter((tool) => tool.readAccess(access).state !== "denied");
 }
@@ -98,7 +98,8 @@ export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlyS
 }
 
 /**
- * Notifies clients only if tools appear or disappear, because they then read the whole list again.
+ * Notifies clients only if tools appear or disappear, because clients then read the whole list
+ * again.
  */
 export function watchVisible(
   toolbox: Toolbox,
@@ -154,13 +155,12 @@ function readSelection(selection: readonly string[], tools: readonly Tool[]) {
 
 /**
  * The tools' JSON Schemas from the build (test/tools/build.js), because generating them slows down
- * the start. Without a build, each schema is generated at its first use.
+ * start-up. Without a build, each schema is generated on first use.
  */
 declare const WAYPOST_SCHEMAS: string;
 
 type BuiltSchemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
 
-/** Replaces the tools' schemas with those from the build. */
 function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
   if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
   const read = once(() => JSON.parse(WAYPOST_SCHEMAS) as Readonly<Record<string, BuiltSchemas>>);
@@ -172,7 +172,7 @@ function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
   }));
 }
 
-/** Writes the schemas of all tools for the build. */
+/** Serializes the schemas of all tools for the build. */
 export function writeBuiltSchemas(tools: readonly Tool[]): string {
   const schemas = tools.map((tool) => [tool.name, readSchemas(tool)]);
   return JSON.stringify(Object.fromEntries(schemas));

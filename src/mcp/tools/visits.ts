@@ -19,7 +19,7 @@ import type { LinkApps } from "./apps.ts";
 
 /** Describes what visitors of a link see, before and after the link is written. */
 
-/** The settings of the project and the link host that affect what visitors see. */
+/** Reads the settings of the project and the link host that affect what visitors see. */
 export function readVisitOptions(
   { path }: Pick<VisitedLink, "path">,
   { linkHost, hasSecondHost, linkInReferrer }: KnownKey,

@@ -8,33 +8,29 @@ import type { Leaving } from "../../contract/waiting.ts";
 export type CallLimits = {
   /** Returns undefined if too many messages are open. */
   readonly open: (key_print: string) => OpenCall | undefined;
-  /** The number of open messages, in total or of one key. */
   readonly count: (key_print?: string) => number;
 };
 
 export type OpenCall = {
-  /**
-   * Waits until the message may be handled. Returns false if that takes too long or the client
-   * disconnects.
-   */
+  /** Waits for free slots. Returns false if that takes too long or the client disconnects. */
   readonly begin: (left: Leaving, bytes?: number) => Promise<boolean>;
   /** Releases the slots that a message of this size does not need. */
   readonly shrink: (bytes: number) => void;
-  /** Releases the slots while the client is asked a question. */
+  /** Releases the slots while the client waits for a user's answer. */
   readonly releaseSlots: () => void;
   readonly end: () => void;
 };
 
 const mostRunning = 400;
 const mostRunningPerKey = 100;
-/** Each key may always run this many, even if other keys use up all other slots. */
+/** Each key can always use this many slots, even if other keys use up all others. */
 const reservedPerKey = 16;
 /** Includes messages that are running, waiting or still arriving. */
 const mostOpen = 2500;
 const mostOpenPerKey = 1200;
 /** Must be shorter than the timeouts of clients. */
 const mostWait_ms = 10_000;
-/** A message uses one more slot for each of these bytes. */
+/** A message uses one additional slot for each full unit of this size. */
 export const slot_bytes = 64 * 1024;
 
 type KeyLoad = { open: number; running: number; readonly waiting: Set<WaitingMessage> };
@@ -42,7 +38,7 @@ type WaitingMessage = { readonly slots: number; readonly start: () => void };
 type TotalLoad = { open: number; running: number };
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
-  /** The keys in the order of their turns. */
+  /** Map order is the order of turns. */
   const keys = new Map<string, KeyLoad>();
   const all: TotalLoad = { open: 0, running: 0 };
 
@@ -62,8 +58,8 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   };
 
   /**
-   * Starts waiting messages. Each key moves to the end after its turn, and the loop visits it again
-   * there, so that keys take turns.
+   * Starts waiting messages. After its turn, each key moves to the end of the map, where the loop
+   * visits it again.
    */
   function startWaiting(): void {
     for (const [key_print, key] of keys) {

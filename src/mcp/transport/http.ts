@@ -34,7 +34,7 @@ import { answerUntilEnd } from "./response-end.ts";
 import { createSessions, type McpSessions } from "./sessions.ts";
 
 /**
- * Serves MCP over HTTP: authenticates callers, and detects the protocol revision of each request.
+ * Serves MCP over HTTP. Authenticates callers, and detects the protocol revision of each request.
  */
 export type McpHttp = {
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
@@ -51,10 +51,12 @@ type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", numb
 type HttpOptions = ConnectionOptions & {
   /**
    * Returns the caller with this bearer token, or undefined. Throws a `Problem` if the database is
-   * not available.
+   * unavailable.
    */
   readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
-  /** The host names of this server. Other names are rejected, to prevent DNS rebinding. */
+  /**
+   * The host names of this server. Requests for other names are rejected, to prevent DNS rebinding.
+   */
   readonly hostnames: readonly string[];
   readonly clock: Clock;
   readonly setAlarm: SetAlarm;
@@ -144,7 +146,7 @@ async function answer(
   { request, key, call }: IdentifiedRequest,
   { sessions, connections }: HttpParts,
 ): Promise<Response> {
-  // The SDK keeps this message as long as the session or stream.
+  // The SDK keeps this message in memory as long as the session or stream.
   if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) {
     return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
   }
@@ -166,8 +168,8 @@ type ParsedMessage = { readonly body: unknown; readonly bytes: number };
 const decoder = new TextDecoder();
 
 /**
- * Reads and parses the body. The rest of a long message is read only after it gets its slots. Until
- * then, it stays unread in the connection.
+ * Reads and parses the body. A long message is read to the end only once it gets its slots; until
+ * then, the rest stays in the socket.
  */
 async function readMessage(
   message: WithBody,
@@ -181,7 +183,7 @@ async function readMessage(
     const read = await readAtMost(message, messageBytes, { after: slot_bytes, until });
     if (hasStarted === false) return refuseCalls();
     if (read === undefined) return refuseTooLong("The body is longer than 4 MiB.");
-    // Without a declared length, the message has reserved the maximum number of slots.
+    // Without a declared length, the message reserved the maximum number of slots.
     if (hasStarted === true) call.shrink(read.length);
     return { body: JSON.parse(decoder.decode(read)), bytes: read.length };
   } catch {

@@ -12,7 +12,7 @@ import type { SessionOwner, McpSessions } from "./sessions.ts";
 /** The API key of a caller, and its properties in the service. */
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
-/** Shared by all connections of one key, and by no other key. */
+/** State that all connections of one key share. */
 export type KeyConnections = SessionOwner & {
   /** Handles requests of revision 2026-07-28, which has no sessions. */
   readonly modern: McpHttpHandler;
@@ -36,7 +36,7 @@ export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
   /** Opens a notification stream, which ends when the server stops. */
   readonly listen: (key: KeyConnections, open: () => Promise<Response>) => Promise<Response>;
-  /** Returns false if too many streams are open, of this key or in total. */
+  /** Returns false if the key has too many open streams, or the server has. */
   readonly canListen: (key: KeyConnections) => boolean;
   readonly countListeners: () => number;
   /** Ends all notification streams and accepts no new ones. */
@@ -52,7 +52,7 @@ const followEvery_ms = 1000;
 
 export function createConnections(options: ConnectionOptions & SharedLimits): Connections {
   const { sessions, limits } = options;
-  /** In order of use, the most recently used last. */
+  /** Map order is order of use, the most recently used key last. */
   const byKey = new Map<string, KeyConnections>();
   let isListeningOver = false;
   const following = setInterval(() => {

@@ -4,7 +4,7 @@ import { isJsonObject } from "../../contract/json.ts";
 
 export type RpcId = string | number;
 
-/** The maximum size of a message, which fits in memory. */
+/** The maximum size of a message. */
 export const messageBytes = 4 * 1024 * 1024;
 
 /**
@@ -36,15 +36,12 @@ export function isId(value: unknown): value is RpcId {
   return typeof value === "string" || typeof value === "number";
 }
 
-/**
- * Whether a message opens a session, which only revisions before 2026-07-28 have. They also allow a
- * batch here.
- */
+/** Whether a message or batch opens a session. Only revisions before 2026-07-28 have sessions. */
 export function isHandshake(body: unknown): boolean {
   return [body].flat().some((one) => isJsonObject(one) && one["method"] === "initialize");
 }
 
-/** Whether a message opens a stream of notifications. Its response ends only with the stream. */
+/** Whether a message opens a stream of notifications. */
 export function isListen(body: unknown): boolean {
   return isJsonObject(body) && body["method"] === "subscriptions/listen";
 }

@@ -2,7 +2,7 @@ import { listRequestIds, type RpcId } from "./messages.ts";
 
 /** HTTP error responses for requests that do not reach an MCP server. */
 
-/** JSON-RPC reserves this code for servers to define. */
+/** JSON-RPC reserves this code for server-defined errors. */
 export const REFUSED = -32001;
 
 export function refuseForNow(message: string, { wait_s = 1, id }: RetryDetails = {}): Response {
@@ -22,7 +22,7 @@ export function refuseStopping(): Response {
   return refuseForNow("Waypost is stopping.");
 }
 
-/** Clients should wait longer than for a busy server, because sessions stay open for long. */
+/** The retry delay is longer than for a busy server, because sessions stay open for long. */
 export function refuseFull(body: unknown): Response {
   return refuseForNow(
     "Too many sessions are open. End the ones you do not need (DELETE with their " +

@@ -1,9 +1,8 @@
 import type { Leaving } from "../../contract/waiting.ts";
 
 /**
- * Calls `onEnd` once after the last byte of a response, or when the stream breaks. `hasLeft` is
- * whether the client disconnected early. Aborting `givenUp` ends the stream early, because nothing
- * in it is needed any more.
+ * Calls `onEnd` once, after the last byte of a response or when the stream breaks. `hasLeft` is
+ * whether the client disconnected early. Aborting `givenUp` ends the stream early.
  */
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
@@ -42,7 +41,7 @@ function watchEnd(
           if (hasEnded) return;
           end();
           controller.close();
-          // Nothing reads the rest, so errors do not matter.
+          // The rest is discarded, so errors do not matter.
           reader.cancel().catch(() => undefined);
         };
         if (givenUp?.aborted === true) close();

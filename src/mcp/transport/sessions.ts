@@ -30,7 +30,7 @@ type SessionRequest = {
   readonly request: Request;
   /** The parsed body; undefined for a request without one. */
   readonly body?: unknown;
-  /** Set for a POST, which may have to wait. */
+  /** Set for a POST, which may have to wait for a slot. */
   readonly call?: OpenCall | undefined;
 };
 
@@ -55,7 +55,7 @@ type McpSession = {
 };
 
 type RunningMessage = {
-  /** The requests of the message that the client has not cancelled. */
+  /** The ids of the message's requests that the client has not cancelled. */
   readonly waiting: Set<RpcId>;
   readonly leave: () => void;
   readonly call: OpenCall | undefined;
@@ -67,7 +67,7 @@ const mostSessions = 2500;
 const mostPerKey = 1250;
 const idle_ms = 30 * 60_000;
 /**
- * At the limit, sessions that are idle for this long are closed. Their clients open new ones
+ * When the limit is reached, sessions idle for this long are closed. Their clients reconnect
  * automatically.
  */
 const idleWhenFull_ms = 5 * 60_000;
@@ -162,7 +162,7 @@ async function answer(
     session.open -= 1;
     session.usedAt = monotonic();
     for (const id of ids) streams.delete(id);
-    // A broken stream cannot be resumed, so the requests are cancelled.
+    // A broken stream cannot be resumed, so its requests are cancelled.
     if (hasLeft || request.signal.aborted) ids.forEach((id) => cancel(session, id));
   };
   const handle = async () => {
@@ -176,12 +176,12 @@ async function answer(
     return transport.handleRequest(request, { parsedBody: body });
   };
   const response = await answerUntilEnd(handle, onEnd, leaving);
-  // The SDK has handled the cancellations, and does not respond to the requests.
+  // The SDK never responds to a cancelled request, so the response is ended here.
   for (const message of [body].flat()) endIfCancelled(session, readCancelled(message));
   return response;
 }
 
-/** Releases the slots of a call while it waits for a person's answer. */
+/** Releases the slots of a call while it waits for a user's answer. */
 function releaseSlotsWhileAsking({ transport, streams }: McpSession): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
@@ -200,7 +200,7 @@ function endIfCancelled({ streams }: McpSession, id: RpcId | undefined): void {
   if (stream.waiting.size === 0) stream.leave();
 }
 
-/** Responds with an empty stream, as the transport does for a request without a response. */
+/** Returns an empty stream, as the transport does for a request without a response. */
 function respondEmpty(): Response {
   return new Response("", { headers: { "content-type": "text/event-stream" } });
 }

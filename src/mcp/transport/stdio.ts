@@ -23,7 +23,7 @@ type StdioTransportOptions = {
   readonly input: Readable;
   readonly output: Writable;
   readonly fast?: FastCalls | undefined;
-  /** Called for each rejected line, for the operator's log. */
+  /** Logs why a line was rejected. */
   readonly onRefused: (reason: string) => void;
 };
 
@@ -66,7 +66,7 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
         onTooLong: (ends) => refuse(tooLong, findIdAtEnds(ends)),
         onEnd,
       });
-      // The client no longer reads, so it cannot get an error.
+      // The client no longer reads, so no error can be reported to it.
       output.on("error", onEnd);
       return Promise.resolve();
     },
@@ -115,7 +115,7 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
     if (message === undefined) return refuse(notRpc, findId(given));
     if ("method" in message && "id" in message) {
       if (requests.has(message.id)) return refuse(duplicateId, message.id);
-      // Stopping does not wait for a subscription, because it never ends by itself.
+      // Shutdown does not wait for a subscription, because subscriptions never end on their own.
       if (message.method !== "subscriptions/listen") requests.begin(message.id);
     }
     const cancelled = readCancelled(message);
@@ -133,7 +133,7 @@ function awaitEnd() {
 /** Tracks the ids of requests without a response. */
 function trackRequests() {
   /**
-   * Maps each id to a function that cancels the call. The function does nothing if the SDK handles
+   * Maps each id to a function that cancels the call. The function is a no-op if the SDK handles
    * the call.
    */
   const open = new Map<RpcId, () => void>();
@@ -230,7 +230,7 @@ const idThenMethod = new RegExp(
   String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
 );
 const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
-/** Only a property of the message itself is followed by a single brace. */
+/** A single brace at the end closes the message, so the id belongs to the message itself. */
 const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
 
 /**
@@ -239,7 +239,6 @@ const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
  */
 function findIdAtEnds({ head, tail }: LineEnds): RpcId | null {
   const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
-  // The pattern matches only a string or a number.
   return found?.[1] === undefined ? null : (JSON.parse(found[1]) as RpcId);
 }
 

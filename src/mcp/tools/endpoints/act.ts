@@ -31,7 +31,7 @@ export type Act = PlannedWrite & {
   readonly registered: readonly NewApp[];
   /** The current records of the selected apps. */
   readonly chosenApps: readonly unknown[];
-  /** The kinds of app for which the id does not exist. */
+  /** The kinds of app whose id does not exist. */
   readonly missing: readonly ResourceKind[];
   /** The links that a deletion affects. */
   readonly affected?: AffectedLinks | undefined;
@@ -63,7 +63,8 @@ export async function resolveCall(
       ? await settleApps(named, call)
       : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
   for (const app of registered) {
-    // A call that the operator or the server would reject is never shown for approval.
+    // Checked early, so that a call that the operator or the server would reject is never shown for
+    // approval.
     const registration = findRegistration(app.kind.name);
     requireAct(registration, call.keyContext);
     requireRight({ tool: endpoint.tool, endpoint: registration }, call.keyContext);
@@ -92,7 +93,7 @@ export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
   return { ...act, reasons: listReasons(act) };
 }
 
-/** A key without permission to read the target may still change it. */
+/** Returns no record if the key may not read the target. The key may still change it. */
 async function readTarget(
   endpoint: Endpoint,
   input: JsonObject,
@@ -106,7 +107,6 @@ async function readTarget(
   const { show } = findKind(endpoint);
   const id = String(input["id"]);
   const body: unknown = await readIfAllowed(() => call.ask(show, { id }));
-  // The endpoint's schema has validated the response.
   return { id, before: body as JsonObject | undefined };
 }
 
@@ -114,14 +114,14 @@ function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): re
   return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
 }
 
-/** Returns the precondition of the write: the target must be as it was shown. */
+/** Returns the precondition of the write: the target must be unchanged since it was shown. */
 export function describeCondition({ endpoint, before }: Act): WriteCondition | undefined {
   if (before) return { shown: before };
   return before === null && endpoint === links.upsert ? "absent" : undefined;
 }
 
 /**
- * The state that the person approves, as far as the key may read it. If more links are affected
+ * The state that the user approves, as far as the key may read it. If more links are affected
  * later, the approval is no longer valid.
  */
 export function describeState(act: Act): unknown {
@@ -171,8 +171,8 @@ export async function isFreshMove(
   { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
 ): Promise<boolean> {
   const { id, path, clicks } = before;
-  // On a remote server, the age is unknown, because it may ignore the filter and its clock may
-  // differ.
+  // On a remote server, the age is unknown, because the server may ignore the filter and its clock
+  // may differ.
   if (!keyContext.checksConditions || clicks !== 0) return false;
   if (!movesPath(before, input) || typeof path !== "string") return false;
   const value = new Date(keyContext.clock.now() - unapprovedMove_ms).toISOString();

@@ -27,8 +27,8 @@ type CheckCall = Pick<ToolCall, "ask" | "keyContext" | "signal">;
 const { links, iosApps, androidApps, shortLinks } = contract;
 
 /**
- * Rejects a request before the approval if the API would reject it afterwards. Reports all problems
- * at once, with the API's own messages.
+ * Before asking for approval, rejects a request that the API would reject anyway. Reports all
+ * problems at once, with the API's own messages.
  */
 export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Promise<void> {
   const { endpoint } = act;
@@ -42,7 +42,7 @@ export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Pr
 
 /**
  * Returns the error message if the key or the pricing plan does not allow the request. Only the
- * embedded service reveals enough about a key.
+ * embedded service reveals enough to decide this.
  */
 async function findDenial(
   act: Act,
@@ -63,8 +63,7 @@ async function findDenial(
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
   const { endpoint, kind, before, changes } = act;
   if (endpoint.effect === "destroy") return [];
-  // A deleted record may violate newer rules. It is restored unchanged if its unique values are
-  // free.
+  // A deleted record may violate newer rules, but can be restored if its unique values are free.
   if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);
   if (kind.name === "link") return listLinkProblems(act, call);
   const whole = before ? { ...before, ...changes } : changes;
@@ -158,7 +157,8 @@ function normalizeHost(host: unknown): string {
 }
 
 /**
- * Whether all servers enforce this rule. Remote servers share only the rules of the specification.
+ * Whether all servers enforce this rule. Remote servers enforce only the rules of the
+ * specification.
  */
 function isRuleOfAllServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
   const isTaken = message === takenFault(field).message;

@@ -21,8 +21,7 @@ export function deriveTools(): readonly Tool[] {
 }
 
 /**
- * Descriptions that help a model to choose a tool. All other tools use the summary of their
- * endpoint.
+ * Descriptions that help a model choose a tool. All other tools use the summary of their endpoint.
  */
 const descriptions: Readonly<Record<string, string>> = {
   list_links: "List links, filtered, sorted and paged.",
@@ -95,7 +94,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   });
 }
 
-/** Only the first tool with the same fields describes them. */
+/** Finds the first tool with the same fields, which describes them for all others. */
 function findDescribedFields({ tool, body }: Endpoint): SharedDescription | undefined {
   const first = listToolEndpoints().find(
     (endpoint) =>
@@ -104,7 +103,7 @@ function findDescribedFields({ tool, body }: Endpoint): SharedDescription | unde
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** Only the first list describes its filters in full. */
+/** Finds the first list with the same filters, which describes them for all others. */
 function findDescribedFilters({ tool, list }: Endpoint): SharedDescription | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
@@ -127,7 +126,7 @@ function describeResult(
   if (!(response instanceof z.ZodObject)) return {};
   const name = nameResult(endpoint, kind);
   if (name === undefined || list !== undefined) {
-    // For a list, the result has the rows and, if there are pages, `meta`.
+    // A list's result contains the rows and, if the list has pages, `meta`.
     const pages = list === undefined ? {} : { meta: z.looseObject({}), next: z.string() };
     return { ...describeList(response, kind), ...pages, problems };
   }

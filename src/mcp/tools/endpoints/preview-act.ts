@@ -16,7 +16,7 @@ import type { ToolCall } from "../tool.ts";
 import { listVisits } from "../visits.ts";
 import { readAffected, type Act } from "./act.ts";
 
-/** Writes the question that a person reads before approving a write. */
+/** Writes the question that a user reads before approving a write. */
 export async function previewAct(act: Act, call: PreviewCall): Promise<Question> {
   const { endpoint, kind, before, registered } = act;
   const [first] = registered;
@@ -30,7 +30,7 @@ type PreviewCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
 type ActSubject = Pick<Act, "kind" | "id" | "before" | "changes" | "affected">;
 
-/** No URL, domain or identifier in the API is longer. */
+/** The length of the longest URL that the API accepts. Domains and identifiers are shorter. */
 const mostCharacters = limits.web_address_characters;
 
 /** Merges the questions about a link and the apps that it registers. */
@@ -136,7 +136,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
   };
 }
 
-/** Writes the title. If only one field changes, uses the user's words for it. */
+/** Writes the title. If only one field changes, the title names it in everyday words. */
 function writeHeadline(act: ActSubject): Pick<Question, "title" | "button"> {
   const { label } = act.kind;
   if (act.before === null) return { title: `Create a ${label}`, button: `Create ${label}` };
@@ -174,7 +174,7 @@ function describeMove({ path }: JsonObject, call: PreviewCall): readonly Fact[] 
   return [...describeAddress(path, call, "new address"), old];
 }
 
-/** Names the target without its id, which people do not know. */
+/** Names the target without its id, which means nothing to people. */
 function nameTarget({ kind, before }: ActSubject): string {
   const name = kind.names.map((field) => before?.[field]).find(isFilled);
   const named = name === undefined ? "that this API key cannot read" : quote(name);
@@ -208,7 +208,6 @@ function describeAddress(
   return [{ name, kind: "address", address, ...describeHost(address) }];
 }
 
-/** Describes the host of a URL or domain. */
 function describeHostOf(name: string, value: unknown): Pick<Fact, "note" | "warnings"> {
   if (typeof value !== "string") return {};
   return describeHost(name === "custom_domain" ? `https://${value}` : value);
@@ -281,7 +280,6 @@ type AppAssociationFile = {
   readonly findWarning: (app: JsonObject) => string | undefined;
 };
 
-/** The association file by kind of app. */
 const associationFiles: Readonly<Record<string, AppAssociationFile>> = {
   ios_app: {
     name: "apple-app-site-association",

@@ -31,7 +31,6 @@ async function read(endpoint: Endpoint, given: JsonObject, call: ToolCall): Prom
     ? { ...given, id: await findTarget(findKind(endpoint), String(given["id"]), call) }
     : given;
   const body: unknown = await call.ask(endpoint, input);
-  // The endpoint's schema has validated the response.
   return presentRead(endpoint, input, body as JsonObject, call);
 }
 
@@ -45,7 +44,7 @@ export async function presentRead(
   const isOfLinks = findKind(endpoint).name === "link";
   const rows = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
   const apps = await readAppsOf(isOfLinks ? rows : [], call);
-  // Each row also contains the fields of the filters and the sort order.
+  // Each row also contains the fields that the list is filtered or sorted by.
   const asked = [...filters, ...(sort ? [sort] : [])].map(({ field }) => field);
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
@@ -96,11 +95,11 @@ function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {
   return Object.fromEntries(known.map((name) => [name, record[name]]));
 }
 
-/** A prepared write, which a person may have to approve. */
+/** A prepared write, which a user may have to approve. */
 export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
-  /** The requests that will be sent. Their rate limits are checked before a person is asked. */
+  /** The requests that will be sent. Their rate limits are checked before a user is asked. */
   readonly endpoints: readonly Endpoint[];
-  /** When to ask a person: always, after many unapproved overwrites of the key, or never. */
+  /** When to ask a user: always, after many unapproved overwrites by the key, or never. */
   readonly asks: "always" | "after_many" | "never";
   /** Reads the state again, for servers that do not check preconditions. */
   readonly readState: () => Promise<unknown>;
@@ -114,9 +113,7 @@ type ApprovalCall = Pick<ToolCall, "approve" | "approveOverwrite" | "keyContext"
 /** The maximum number of attempts if the target keeps changing before the write. */
 const mostTries = 4;
 
-/**
- * Prepares a write, requests approval if needed, and writes only if the target is still as shown.
- */
+/** Requests approval if needed, and writes only if the target is unchanged since it was shown. */
 export async function actAsShown<Result>(
   prepare: () => Promise<PreparedAct<Result>>,
   call: ApprovalCall,
@@ -150,7 +147,7 @@ async function actOnce<Result>(
   if (asks === "after_many") return approveOverwrite(request, carryOut);
   await approve(await request());
   // A server without preconditions cannot detect changes, so the target is read again just before
-  // the request. Later changes go unnoticed.
+  // the write. Changes after that are not detected.
   const isStale = !keyContext.checksConditions && digestOf(await readState()) !== digestOf(state);
   if (isStale) throw refuseChanged(tool);
   return carryOut();

@@ -110,14 +110,12 @@ function describeLive(live: TemplateState["live"], { keyContext }: TemplateCall)
   const { published_at } = live;
   if (typeof published_at !== "string") return "A version is published, but its date is unknown.";
   const at = parseTime(published_at);
-  // A remote server may return any text as time.
+  // A remote server may return any text as the time.
   const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
   return `This version was published on ${time}.`;
 }
 
-/**
- * Describes the changes in both texts line by line. Without a known old text, every line is new.
- */
+/** Compares both texts line by line. If the old text is unknown, every line is new. */
 export function describeChanges(
   before: ReadText | null | undefined,
   after: Partial<TemplateText>,
@@ -152,7 +150,7 @@ export async function findVisibleTexts(
   return { now, next: pickText({ ...fill(after) }) };
 }
 
-/** Renders the page with each known text on each device. */
+/** Renders each known text on each device. */
 async function drawFrames(
   texts: Readonly<Record<string, ReadText | null | undefined>>,
   { askFree, keyContext }: TemplateCall,

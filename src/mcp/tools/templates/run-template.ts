@@ -41,7 +41,9 @@ const { save, publish, preview, version, versions } = contract.pageTemplate;
 const linkIds = describeIds(findKind(contract.links.show));
 const [usual] = platforms;
 
-/** Views are HTML that some clients show in a frame (MCP Apps, SEP-1865). */
+/**
+ * The protocol extension for views: HTML that some clients show in a frame (MCP Apps, SEP-1865).
+ */
 export const viewExtension = "io.modelcontextprotocol/ui";
 export const viewType = "text/html;profile=mcp-app";
 /** The property of `_meta` that only views read. */
@@ -55,7 +57,7 @@ export const templateView = {
   mimeType: viewType,
 } as const;
 
-/** Adds a URL where a person can look at the page, because a model cannot see it. */
+/** Adds a URL where a user can look at the page, because a model cannot see it. */
 const previewAddition: EndpointAddition = {
   fields: {
     link_id: z.string().optional().describe(linkIds),
@@ -75,7 +77,10 @@ export const templateAdditions: readonly (readonly [Endpoint, EndpointAddition])
   [preview, previewAddition],
 ];
 
-/** Saves, publishes, unpublishes or restores the template, only if it is still as shown. */
+/**
+ * Saves, publishes, unpublishes or restores the template, only if it is unchanged since it was
+ * shown.
+ */
 function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): Promise<JsonObject> {
   return actAsShown(async () => {
     const state = await readState(call);
@@ -83,7 +88,6 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
     const input = endpoint === publish ? chooseText(given, state, call) : given;
     if (endpoint.body !== undefined) await refuseForeignPage(input, state, call);
     const asks = state.isAbsent ? "never" : "after_many";
-    // The endpoint's schema has checked the arguments.
     const { id: target = "page_template" } = given as { readonly id?: string };
     return {
       tool: endpoint.tool,
@@ -103,7 +107,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
   }, call);
 }
 
-/** Returns the exact text to publish. A draft that is saved after the question is not published. */
+/** Returns the exact text to publish. Publishes no draft that is saved after the question. */
 function chooseText(
   given: JsonObject,
   { draft, isAbsent }: TemplateState,
@@ -126,7 +130,7 @@ function chooseText(
   return { ...given, ...text };
 }
 
-/** Reading the draft uses the tool that saves it, so that tool must be offered. */
+/** The draft is read through the tool that saves it, so that tool must be offered. */
 function isSaveOffered({ keyContext }: ToolCall): boolean {
   return keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
 }
@@ -157,7 +161,7 @@ async function readVersion(
   call: ToolCall,
 ): Promise<JsonObject> {
   const text = await readText(String(id), call);
-  // What a remote server shows for an empty body is unknown.
+  // It is unknown what a remote server shows for an empty body.
   const note = call.keyContext.checksConditions ? describeEmptyText(text) : undefined;
   return presentBody(endpoint, { ...text, ...(note !== undefined && { note }) });
 }
@@ -184,8 +188,8 @@ function describeEmptyText({ body, css }: { readonly body?: unknown; readonly cs
 }
 
 /**
- * If the text does not exist, the error points to the starter template. A remote server's starter
- * is unknown.
+ * If the text does not exist, the error suggests the starter template, unless the server is remote
+ * and its starter is unknown.
  */
 async function adviseStarterIfMissing<Text>(
   reading: Promise<Text>,
@@ -238,7 +242,6 @@ function refuseDraft(): ToolFailure {
 
 async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { html: isAsked, platform = usual, ...asked } = given;
-  // The schema has checked the argument.
   const device = platform as PreviewPlatform;
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
   // The schema of this endpoint guarantees these properties.
@@ -254,7 +257,10 @@ async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonO
 
 type RenderedPage = { readonly html: string; readonly problems?: readonly CallProblem[] };
 
-/** Returns the page's URL; undefined if no process listens, or if the page is too long to save. */
+/**
+ * Saves the page and returns its URL. Returns undefined if no process listens, or if the page is
+ * too long to save.
+ */
 async function openInBrowser(html: string, { keyContext }: ToolCall): Promise<string | undefined> {
   const origin = (await keyContext.readListening())?.url;
   if (origin === undefined) return undefined;
@@ -263,7 +269,6 @@ async function openInBrowser(html: string, { keyContext }: ToolCall): Promise<st
   return token === undefined ? undefined : origin + previewPath + token;
 }
 
-/** Returns the additional data for the view. */
 async function drawView(
   asked: JsonObject,
   device: PreviewPlatform,

@@ -9,7 +9,7 @@ import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failur
 import type { ToolCall } from "../tool.ts";
 
 export type TemplateText = { readonly body: string; readonly css: string };
-/** The parts of the template's text that could be read. */
+/** The fields of the template's text that could be read. */
 export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
 /** The current template, to the extent that it could be read. */
@@ -17,7 +17,6 @@ export type TemplateState = {
   /** Null if links show the default page, undefined if unknown. */
   readonly live: ReadTemplateVersion | null | undefined;
   readonly draft: TemplateText | undefined;
-  /** Whether the project has no template yet. */
   readonly isAbsent: boolean;
 };
 
@@ -30,7 +29,7 @@ const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: fa
 export async function readState(call: TemplateCall): Promise<TemplateState> {
   const { ask, keyContext } = call;
   try {
-    // The draft is read with an empty save, which would create a missing template. So the versions
+    // The draft is read with an empty save, which would create a missing template, so the versions
     // are read first.
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
     if (found === undefined) return unknown;
@@ -49,7 +48,7 @@ export async function readState(call: TemplateCall): Promise<TemplateState> {
   }
 }
 
-/** Reads the live version. Returns undefined if it may be among unreadable versions. */
+/** Reads the live version. Returns undefined if it may be among versions that cannot be parsed. */
 export async function readLive(
   found: CallAnswer<typeof pageTemplate.versions>,
   { ask }: Pick<ToolCall, "ask">,
@@ -107,7 +106,6 @@ export function describeCondition({
   isAbsent,
 }: TemplateState): WriteCondition | undefined {
   if (isAbsent) return "absent";
-  // Without access to the live version, nothing was shown that could be compared.
   if (live === undefined) return undefined;
   return { shown: describeTemplateState(draft, live?.id ?? null) };
 }
@@ -121,7 +119,7 @@ export async function refuseForeignPage(
   if (body !== live?.body) refuseForeign(await keyContext.checkPage(body));
 }
 
-/** Throws before the approval if the API would reject the page afterwards. */
+/** Throws, before asking for approval, if the API would reject the page anyway. */
 export async function refuseUnpublishable(
   text: Partial<TemplateText>,
   { askFree, keyContext }: ToolCall,

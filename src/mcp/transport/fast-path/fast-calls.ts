@@ -19,9 +19,9 @@ import type { Tool } from "../../tools/tool.ts";
 import type { RpcId } from "../messages.ts";
 
 /**
- * Answers calls to read-only tools without the SDK, which validates each message eight times and so
- * takes longer than the call. A call is answered here only if it differs from an accepted call in
- * nothing but its id, tool and arguments.
+ * Answers calls to read-only tools without the SDK, whose validation takes longer than the call
+ * itself. A call is answered here only if it differs from an accepted call in nothing but its id,
+ * tool and arguments.
  */
 export type FastCalls = {
   /** Remembers a call that the SDK has accepted. */
@@ -45,7 +45,6 @@ type ReadOnlyCall = {
 
 export function createFastCalls(options: ServerOptions): FastCalls {
   const { toolbox, version } = options;
-  /** The last call that the SDK accepted. */
   let accepted: { readonly kind: string; readonly readCaller: () => CallingClient } | undefined;
 
   return {
@@ -77,7 +76,7 @@ export function createFastCalls(options: ServerOptions): FastCalls {
     leaving: Leaving,
   ): Promise<CallToolResult> {
     const answer = await answerCall({ caller, tool, given, leaving, requestId, meta }, options);
-    // The result is complete, because read-only tools never ask a person.
+    // The result is complete, because read-only tools never ask a user.
     const result = answer as CallToolResult;
     return caller.isModern ? addServerInfo(result) : result;
   }
