@@ -38,7 +38,7 @@ describe("a link deletion excluded by WAYPOST_TOOLS", () => {
     },
   );
 
-  test("is also rejected in another process's plan and in an undo of a job", async () => {
+  test("is rejected in a plan made by another process and in an undo of a job", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -57,9 +57,9 @@ describe("a link deletion excluded by WAYPOST_TOOLS", () => {
   });
 });
 
-describe("an app registration excluded by WAYPOST_TOOLS", () => {
+describe("excluding an app registration tool with WAYPOST_TOOLS", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "is also rejected as part of a link write when WAYPOST_TOOLS is %s",
+    "also blocks that registration as part of a link write when WAYPOST_TOOLS is %s",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });
@@ -81,7 +81,7 @@ describe("an app registration excluded by WAYPOST_TOOLS", () => {
     },
   );
 
-  test("is still possible on the other platform", async () => {
+  test("does not block app registrations for the other platform", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,

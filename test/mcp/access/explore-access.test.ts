@@ -84,15 +84,15 @@ async function readStoredAccess(): Promise<readonly string[]> {
   return tools.map(({ tool, state }) => `${tool} ${state}`);
 }
 
-describe("the first list of tools", () => {
-  test("contains only usable tools, and does not change afterwards", async () => {
+describe("the first tool list", () => {
+  test("contains only usable tools and does not change afterwards", async () => {
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
     await stage.settle();
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("waits 1.5 seconds for the probes, and changes once if they take longer", async () => {
+  test("is returned after 1.5 seconds if probes are slow, and is then updated only once", async () => {
     const gate = createGate();
     const clock = createTestClock();
     const send: Deployment = async (request) => {
@@ -117,7 +117,7 @@ describe("the first list of tools", () => {
   });
 });
 
-describe("the next process on a data folder", () => {
+describe("the next process that uses a data folder", () => {
   beforeEach(async () => {
     await using first = await start();
     await first.listNames();
@@ -137,7 +137,7 @@ describe("the next process on a data folder", () => {
     expect(await stage.listNames()).toEqual(names);
   });
 
-  test("sends one notification if the permissions of the key changed", async () => {
+  test("sends one notification if the key's permissions have changed", async () => {
     await changeScopes(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
@@ -166,7 +166,7 @@ describe("the next process on a data folder", () => {
     expect(await third.listNames()).toEqual(names);
   });
 
-  test("probes again after a day, before it lists the tools", async () => {
+  test("repeats the probes after a day, before it lists the tools", async () => {
     advance(24 * hour_ms);
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
@@ -174,7 +174,7 @@ describe("the next process on a data folder", () => {
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("does not use the stored permissions of another key", async () => {
+  test("does not use permissions stored for another key", async () => {
     await using stage = await start({ key: world.key, probe: "off" });
     expect(await stage.listNames()).toHaveLength(42);
   });
@@ -186,7 +186,7 @@ describe("the next process on a data folder", () => {
   });
 });
 
-test("a revoked key without the permission to list links loses its tools", async () => {
+test("a key that cannot list links loses its tools when it is revoked", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -200,7 +200,7 @@ test("a revoked key without the permission to list links loses its tools", async
   expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
 });
 
-test("a long-running process probes again once a day", async () => {
+test("a long-running process repeats the probes once a day", async () => {
   await using stage = await start();
   await stage.listNames();
   await stage.settle();
@@ -248,7 +248,7 @@ describe("a rejected call", () => {
   });
 });
 
-test("two simultaneous processes find the same permissions, and a third reuses them", async () => {
+test("two processes that probe concurrently detect the same permissions, and a third reuses them", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);

@@ -110,8 +110,8 @@ test("the tool list contains exactly what the embedded service allows for the ke
   );
 });
 
-describe("the list of tools", () => {
-  test("has the project tools for a master key", async () => {
+describe("the tool list", () => {
+  test("contains the project tools for a master key", async () => {
     expect(await listNames(assistant.world.master)).toEqual([
       "resolve_short_link",
       "list_projects",
@@ -127,7 +127,7 @@ describe("the list of tools", () => {
     expect((await explain(assistant.world.master)).kind).toBe("master");
   });
 
-  test("has only the tools that need no key when no key is set", async () => {
+  test("contains only the tools that need no key when no key is set", async () => {
     expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
     const { kind, tools } = await explain(undefined);
     expect(kind).toBe("none");
@@ -140,7 +140,7 @@ describe("the list of tools", () => {
     expect(resolved.structured.error.code).toBe("not_found");
   });
 
-  test("changes with the pricing plan and suspension of the key's project", async () => {
+  test("shrinks when the key's project is downgraded, and again when it is suspended", async () => {
     const { world } = assistant;
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
@@ -159,7 +159,7 @@ describe("the list of tools", () => {
   });
 });
 
-test("a denied tool is rejected with the API's message, without a request", async () => {
+test("a call of a denied tool is rejected with the API's message, without sending a request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,
@@ -181,7 +181,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes declared by the operator", () => {
-  test("limit the probes to the key's validity and the tools that only Waypost has", async () => {
+  test("replace all probes except those for the key's validity and the Waypost-only tools", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);

@@ -34,7 +34,7 @@ async function readState(stage: Stage, tool: string) {
 
 type Line = readonly [error: string, tool: string, args: Record<string, unknown>, pattern: RegExp];
 
-describe("an error that rejects every call of a tool", () => {
+describe("an error that applies to every call of a tool", () => {
   test.each<Line>([
     [messages.scope_missing("links.destroy"), "delete_link", { id }, /^DELETE/],
     ["Insufficient scope", "create_link", {}, /^POST .*links$/],
@@ -62,7 +62,7 @@ describe("an error that rejects every call of a tool", () => {
   });
 });
 
-test("a rejected tool is listed again after the clock was set back", async () => {
+test("a tool hidden after a rejection is listed again if the clock is set back", async () => {
   const clock = createTestClock();
   const send = saying(/^DELETE/, messages.scope_missing("links.destroy"));
   await using stage = await openStage({ probe: "off", send, clock });
@@ -98,7 +98,7 @@ test("a rejected export also hides every other tool that lists links", async () 
   }
 });
 
-describe("an error about a single call", () => {
+describe("an error that applies to a single call", () => {
   test.each<Line>([
     [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
@@ -120,7 +120,7 @@ describe("an error about a single call", () => {
     });
   });
 
-  test("does not hide a tool that worked before", async () => {
+  test("does not hide a tool that has worked before", async () => {
     const project = await world.addProject({ plan: "free" });
     await using stage = await openStage({
       probe: "off",
@@ -137,7 +137,7 @@ describe("an error about a single call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("does not block upserts of new links when only an update was rejected", async () => {
+  test("about a denied update does not prevent upsert_link from creating links", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
@@ -159,14 +159,14 @@ function openBoth(request: Request): Promise<Response> {
   return world.fetch(new Request(request, { headers }));
 }
 
-describe("the list of tools", () => {
-  test("drops the project tools after a project key's first call", async () => {
+describe("the tool list", () => {
+  test("no longer contains the project tools after a project key's first call", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
-  test("keeps the link tools if a project endpoint reports a missing scope", async () => {
+  test("still contains the link tools if a project endpoint reports a missing scope", async () => {
     const send = saying(/^GET .*projects$/, messages.scope_missing("projects.index"));
     await using stage = await openStage({ probe: "off", send });
     await stage.callTool("list_projects");
@@ -176,7 +176,7 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).toContain("list_links");
   });
 
-  test("has link tools and project tools if a key works for both", async () => {
+  test("contains both link tools and project tools if the key works for both", async () => {
     await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
     await stage.settle();

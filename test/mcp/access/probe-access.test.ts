@@ -43,9 +43,9 @@ const masterProbes = [
 /** All probes. They are sent at the same time. */
 const allProbes = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
 
-describe("probing", () => {
+describe("permission probing", () => {
   test.each(eras)(
-    "is skipped for every request of a %s client when it is turned off",
+    "is skipped for every request of a %s client when probing is turned off",
     async (era) => {
       const key = await world.addKey({ scopes: ["links.show"] });
       await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
@@ -77,7 +77,7 @@ describe("probing", () => {
   });
 });
 
-describe("probes", () => {
+describe("permission probes", () => {
   test.each(eras)("are sent on the first request of a %s client", async (era) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, era });
     if (era === "modern") await stage.client.ping().catch(() => undefined);
@@ -102,7 +102,7 @@ describe("probes", () => {
     expect(await readStore()).toEqual(before);
   });
 
-  test("all contain the same random UUID", async () => {
+  test("use the same random UUID in every request", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.key });
     await stage.listTools();
     const ids = new Set(stage.asked.flatMap((line) => uuid.exec(line)?.[0] ?? []));
@@ -152,7 +152,7 @@ describe("probes", () => {
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
-  test("leave only the project tools in the list for a master key", async () => {
+  test("hide all tools except the project tools from a master key", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
     const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");

@@ -43,7 +43,7 @@ describe("a rejected probe", () => {
     expect(names.toSorted()).toEqual(viewerTools);
   });
 
-  test("for apps does not hide the tools that write links", async () => {
+  test("of an app endpoint does not hide the tools that write links", async () => {
     const error = "Only managers can change apps.";
     const isApps = /(POST|PATCH|DELETE) .*_apps/;
     await using stage = await openStage({
@@ -55,7 +55,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("hides all Pro plan tools if the server requires the Pro plan", async () => {
+  test("hides all tools of the Pro plan if the server requires the Pro plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
@@ -107,7 +107,7 @@ describe("a probe response", () => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("marks update_link as granted when it accepts an update of a missing link", async () => {
+  test("marks update_link as granted when the server accepts an update of a missing link", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -115,26 +115,29 @@ describe("a probe response", () => {
     }
   });
 
-  test("does not mark the key as a master key when it is an HTML page for projects", async () => {
+  test("does not mark the key as a master key when the projects endpoint returns HTML", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);
   });
 });
 
-describe("a remote server", () => {
+describe("the tool list", () => {
   test.each([
     ["an HTML page", async () => new Response("<h1>No</h1>", { status: 404 })],
     ["a 500", answering(500, { error: "Oops" })],
     ["another 401", answering(401, { error: "Not permitted to do so." })],
-  ])("that returns %s for projects still lists its link and app tools", async (_, answer) => {
-    const send = unlike(world, /\/projects/, answer);
-    await using stage = await openStage({ send, key: world.key });
-    const { granted, kind } = await explainAccess(stage);
-    expect(kind).toBe("project");
-    expect(granted).toEqual(expect.arrayContaining(["list_links", "update_ios_app"]));
-    const names = await stage.listNames();
-    expect(names).toHaveLength(38);
-    expect(names).not.toContain("list_projects");
-  });
+  ])(
+    "still contains the link and app tools if the projects endpoint returns %s",
+    async (_, answer) => {
+      const send = unlike(world, /\/projects/, answer);
+      await using stage = await openStage({ send, key: world.key });
+      const { granted, kind } = await explainAccess(stage);
+      expect(kind).toBe("project");
+      expect(granted).toEqual(expect.arrayContaining(["list_links", "update_ios_app"]));
+      const names = await stage.listNames();
+      expect(names).toHaveLength(38);
+      expect(names).not.toContain("list_projects");
+    },
+  );
 });

@@ -60,7 +60,7 @@ test.each([
   ["other JSON", answering(200, { links: [], meta: {} })],
   ["a 500", answering(500, { error: "Oops" })],
   ["another 401", answering(401, { error: "Not permitted to do so." })],
-])("link_stats is not listed for a server that answers with %s", async (_, answer) => {
+])("link_stats is not listed for a server that responds with %s", async (_, answer) => {
   const send = answerStatsWith(answer);
   await using stage = await start({ send });
   expect(await stage.listNames()).not.toContain(name);

@@ -89,7 +89,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("declining on the approval page ends the call, and the next call asks again", async () => {
+  test("declining on the approval page ends the call, and the next call requests approval again", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await decide("decline");
@@ -103,7 +103,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await expectUntouched();
   });
 
-  test("an approval counts even if the user gives it before the client replies", async () => {
+  test("an approval is accepted even if the user gives it before the client replies", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
       return agree;
@@ -111,7 +111,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect((await deleteLink(client)).structured.deleted.id).toBe(id);
   });
 
-  test("a target that changes while the page is open needs approval on a new page", async () => {
+  test("if the target changes while the page is open, approval is requested again on a new page", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -141,7 +141,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("an approval outlives its cancelled call and is used by the next call", async () => {
+  test("an approval is kept when its call is cancelled, and the next call uses it", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -211,7 +211,7 @@ describe("an unanswered approval page", () => {
   });
 
   test.each(legacyEras)(
-    "makes a %s client's call return, and the next call waits for the same page",
+    "ends the call of a %s client, and the next call waits for the same page",
     async (era) => {
       const client = await connect(era);
       const first = deleteLink(client);
@@ -228,7 +228,7 @@ describe("an unanswered approval page", () => {
   );
 });
 
-test("the 21st waiting call of a key returns the page's URL at once", async () => {
+test("the 21st concurrent call of a key to wait for approval returns the page's URL immediately", async () => {
   const other = await assistant.plant("link", { path: "summer" });
   const open = async (asked: string, key = assistant.world.key) => {
     const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opensPages };
@@ -272,28 +272,31 @@ test("the 21st waiting call of a key returns the page's URL at once", async () =
   expect((await last).structuredContent.error.code).toBe("approval_declined");
 });
 
-test.each(eras)("a %s client cannot approve without typing the PIN on the page", async (era) => {
-  await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
-  const asked: (string | undefined)[] = [];
-  const client = await locked.connect({
-    era,
-    capabilities: { elicitation: { form: {}, url: {} } },
-    elicit: (_, { url }) => {
-      asked.push(url);
-      return { action: "accept", content: { approve: true } };
-    },
-  });
-  const call = client.callTool("delete_link", { id });
-  await locked.untilAsleep();
-  expect(asked).toEqual([expect.stringContaining("/approve/")]);
-  await locked.press(asked[0] ?? "", "approve", "135791");
-  locked.advance(page_check_ms);
-  await locked.untilAsleep();
-  await expectUntouched();
-  await locked.press(asked[0] ?? "", "approve", "246810");
-  locked.advance(page_check_ms);
-  expect((await call).structured.deleted.id).toBe(id);
-});
+test.each(eras)(
+  "a %s client cannot approve unless the user types the PIN on the page",
+  async (era) => {
+    await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
+    const asked: (string | undefined)[] = [];
+    const client = await locked.connect({
+      era,
+      capabilities: { elicitation: { form: {}, url: {} } },
+      elicit: (_, { url }) => {
+        asked.push(url);
+        return { action: "accept", content: { approve: true } };
+      },
+    });
+    const call = client.callTool("delete_link", { id });
+    await locked.untilAsleep();
+    expect(asked).toEqual([expect.stringContaining("/approve/")]);
+    await locked.press(asked[0] ?? "", "approve", "135791");
+    locked.advance(page_check_ms);
+    await locked.untilAsleep();
+    await expectUntouched();
+    await locked.press(asked[0] ?? "", "approve", "246810");
+    locked.advance(page_check_ms);
+    expect((await call).structured.deleted.id).toBe(id);
+  },
+);
 
 /** Sends one raw call of the 2026-07-28 protocol. */
 function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
@@ -305,7 +308,7 @@ function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   });
 }
 
-describe("a raw 2026-07-28 client", () => {
+describe("a 2026-07-28 client without an SDK", () => {
   const byPage = { capabilities: opensPages };
 
   test.each([
@@ -324,7 +327,7 @@ describe("a raw 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("cannot approve a page request with a ticked form", async () => {
+  test("cannot approve by returning a ticked form instead of opening the page", async () => {
     const { requestState } = await call(byPage);
     const ticked = { action: "accept", content: { approve: true } };
     const result = await call({ inputResponses: { approval: ticked }, requestState });
@@ -339,7 +342,7 @@ describe("a raw 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("gets the same request state again after the longest wait", async () => {
+  test("gets the same request state again when the longest wait is over", async () => {
     const { requestState } = await call(byPage);
     const waiting = call({
       ...byPage,

@@ -163,11 +163,11 @@ describe.each([
   );
 });
 
-describe("a write without an approval", () => {
+describe("a write that needs no approval", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
   test.each(withoutApproval)(
-    "by %s is retried if another client just changed the target",
+    "by %s is retried if another client changes the target at the same time",
     async (tool, plant) => {
       const { args, edit, read } = await plant();
       interruptOnce("write", edit, read);
@@ -176,7 +176,7 @@ describe("a write without an approval", () => {
     },
   );
 
-  test("by save_template is retried if another client just changed the draft", async () => {
+  test("by save_template is retried if another client changes the draft at the same time", async () => {
     const { args, edit, read } = await prepareTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
@@ -186,7 +186,7 @@ describe("a write without an approval", () => {
     expect((await read()).body.body).toBe(page(changedName).body);
   });
 
-  test("by update_link needs an approval if another client just set a destination", async () => {
+  test("by update_link needs an approval after all if another client sets a destination first", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const { read } = createScene(`/links/${id}`, {});
     const edit = () => request("PATCH", `/links/${id}`, { body: { url: otherHost } });
@@ -195,7 +195,7 @@ describe("a write without an approval", () => {
     expect((await read()).body).toEqual(changed());
   });
 
-  test("by upsert_link needs an approval if another client just created the link", async () => {
+  test("by upsert_link needs an approval after all if another client creates the link first", async () => {
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     const { preview } = await ask("upsert_link", { path: "spring", url: springUrl });
     expect(preview).toContain(otherHost);

@@ -312,7 +312,7 @@ describe("an approval page", () => {
     expect((await call()).structured.deleted.id).toBe(link);
   });
 
-  test("lets exactly one of many simultaneous calls perform the action", async () => {
+  test("performs the action for exactly one of many concurrent calls", async () => {
     const calls = fc.integer({ min: 2, max: 10 });
     await fc.assert(
       fc.asyncProperty(calls, calls, async (times, presses) => {
@@ -336,7 +336,7 @@ describe("an approval page", () => {
     );
   });
 
-  test("accepts only the first of two opposite answers", async () => {
+  test("accepts only the first of two conflicting answers", async () => {
     for (let round = 0; round < 10; round += 1) {
       const { id } = await assistant.plant("link", {});
       const call = () => assistant.callTool("delete_link", { id });

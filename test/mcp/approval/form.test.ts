@@ -76,7 +76,7 @@ describe.each(eras)("with a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("the error after an accepted form without a tick explains how to approve", async () => {
+  test("accepting the form without a tick returns an error that explains how to approve", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
@@ -87,7 +87,7 @@ describe.each(eras)("with a %s client", (era) => {
     );
   });
 
-  test("a target that changes while the form is open is shown in a second form", async () => {
+  test("a target that changes while the form is open is shown again in a second form", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");
@@ -119,7 +119,7 @@ describe.each(eras)("with a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("visits while the form is open do not cause a second form", async () => {
+  test("visits to the link while the form is open do not cause a second form", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -133,7 +133,7 @@ describe.each(eras)("with a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("a form answered after the approval request expired is shown again", async () => {
+  test("a form answered after the approval request has expired is shown again", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -191,7 +191,7 @@ describe.each(legacyEras)("a %s client that supports forms", (era) => {
     await expectUntouched();
   });
 
-  test("cannot approve in the call itself, before the form is shown", async () => {
+  test("cannot include an approval in the call itself, before the form is shown", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -226,7 +226,7 @@ describe("a 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("does not approve by failing to show the form", async () => {
+  test("does not approve the call if it fails to show the form", async () => {
     const { callTool } = await assistant.connect({ elicit: fail });
     await callTool("delete_link", { id }).catch(() => undefined);
     await expectUntouched();
@@ -243,7 +243,7 @@ describe("a 2026-07-28 client", () => {
     ["a list", { approval: { action: "accept", content: [true] } }],
     ["a tick on a declined form", { approval: { action: "decline", content: { approve: true } } }],
     ["a value that is not an object", true],
-  ])("does not approve by answering the form with %s", async (_, inputResponses) => {
+  ])("does not approve the call if it answers the form with %s", async (_, inputResponses) => {
     const { requestState } = await call();
     const result = await call({ inputResponses, requestState });
     expect(result.structuredContent?.deleted).toBeUndefined();
@@ -256,7 +256,7 @@ describe("a 2026-07-28 client", () => {
     ["with an empty state", ""],
     ["with an object as the state", { id: "x" }],
     ["with a number as the state", 7],
-  ])("does not approve by answering %s", async (_, requestState) => {
+  ])("does not approve the call if it answers %s", async (_, requestState) => {
     await call();
     const result = await answer(requestState);
     expect(result.structuredContent?.deleted).toBeUndefined();
@@ -269,7 +269,7 @@ describe("a 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("cannot approve a call after declining it", async () => {
+  test("cannot approve a call that it has declined", async () => {
     const { requestState } = await call();
     const no = { inputResponses: { approval: think({ action: "decline" }) }, requestState };
     expect((await call(no)).structuredContent.error.code).toBe("approval_declined");

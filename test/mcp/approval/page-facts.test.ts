@@ -116,7 +116,7 @@ describe("the approval page of a changed link", () => {
     return `${error.approval.preview}\nbutton: ${button.exec(html)?.[1]}`;
   }
 
-  test("has a headline and a button that name the change", async () => {
+  test("names the change in its headline and on its button", async () => {
     const pointed = await ask({ url });
     expect(pointed).toMatch(/^Point the link "Spring" to "https:\/\/other\.example\/new"\n/);
     expect(pointed).toMatch(/\nbutton: Change link$/);
@@ -126,7 +126,7 @@ describe("the approval page of a changed link", () => {
     expect(await ask({ path: "summer", url })).toMatch(/^Change the link "Spring"\n/);
   });
 
-  test("shows apps by their names, and never by a UUID", async () => {
+  test("shows apps by name, never by UUID", async () => {
     const text = await ask({ ios_app: { id: otherApp } });
     expect(text).toContain('- iOS app: "Example" ("com.example.app") → "Other" ("com.other.app")');
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
@@ -145,7 +145,7 @@ describe("the approval page of a changed link", () => {
     );
   });
 
-  test("warns of a host that looks like another host", async () => {
+  test("warns about a host that resembles another host", async () => {
     const text = await ask({ url: "https://\u0430pple.com/" });
     expect(text).toContain('(host "xn--pple-43d.com") (warning: "\u0430pple" in the host mixes');
   });
@@ -258,7 +258,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("has a note about its last change, without the earlier text", async () => {
+  test("has a note about its last change, which omits the earlier text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");

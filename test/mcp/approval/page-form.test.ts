@@ -169,7 +169,7 @@ describe("an open approval page", () => {
 });
 
 describe("an answered approval page", () => {
-  test("shows the decision, both before and after the call uses it", async () => {
+  test("shows the decision before and after the call uses it", async () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
@@ -180,7 +180,7 @@ describe("an answered approval page", () => {
     expect(used.html).toContain("has used this approval");
   });
 
-  test("stays declined after the assistant's next call", async () => {
+  test("still shows that the user declined after the assistant's next call", async () => {
     expect(readTitle(await assistant.press(url, "decline"))).toBe("Declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
@@ -208,7 +208,7 @@ describe("an answered approval page", () => {
     expect(await ask()).not.toBe(url);
   });
 
-  test("looks the same after it expires as a page that never existed", async () => {
+  test("that has expired looks the same as a page that never existed", async () => {
     const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
     const others = ["x", "", sealed.requestState, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {

@@ -51,7 +51,7 @@ describe("the page listener", () => {
     expect(await visit(first)).toBe("/approve/first");
   });
 
-  test("stops reading a connection with 100 unanswered requests", async () => {
+  test("stops reading from a connection with 100 unanswered requests", async () => {
     let asked = 0;
     const busy = createPageListener(() => {
       asked += 1;
@@ -107,7 +107,7 @@ describe("the page listener", () => {
     expect(await visit(await listener.open(path, "second"))).toBe("/approve/second");
   });
 
-  test("closes at once when the process ends", async () => {
+  test("closes immediately when the process ends", async () => {
     const url = await listener.open(path, "first");
     listener.close();
     expect(await visit(url)).toBeUndefined();

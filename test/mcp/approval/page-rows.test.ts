@@ -69,7 +69,7 @@ function listPaths(html: string): readonly string[] {
   return [...html.matchAll(/&quot;(row\/\d+)&quot;/g)].map(([, path]) => path ?? "");
 }
 
-describe("a row of a plan's approval page", () => {
+describe("a row on a plan's approval page", () => {
   test("is listed in the plan's order, on a page with the approval form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
@@ -111,7 +111,7 @@ describe("a row of a plan's approval page", () => {
     expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
-  test("has a warning when the new host looks like another host", async () => {
+  test("has a warning if the new host resembles another host", async () => {
     const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
     expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
   });
@@ -147,7 +147,7 @@ describe("a row of a plan's approval page", () => {
     },
   );
 
-  test("is left out if a cancelled job has already applied the row", async () => {
+  test("is omitted if a cancelled job has already applied it", async () => {
     await makeLinks("Spring");
     const plan_id = await planChange();
     const found = await assistant.state.plans.find(plan_id);

@@ -136,8 +136,8 @@ test("the approval page works without JavaScript", async () => {
   expect((await call()).deleted).toBeDefined();
 });
 
-describe("on the approval page, with only the keyboard,", () => {
-  test('Tab focuses the approve button and then "Decline"', async () => {
+describe("on the approval page, using only the keyboard,", () => {
+  test('a user can move with Tab to the approve button and then to "Decline"', async () => {
     const page = await open(await ask());
     await page.keyboard.press("Tab");
     const focused = page.locator(":focus");
@@ -151,7 +151,7 @@ describe("on the approval page, with only the keyboard,", () => {
     expect((await call()).error.code).toBe("approval_declined");
   });
 
-  test("a PIN can be typed and sent", async () => {
+  test("a user can type and submit a PIN", async () => {
     await using locked = await createPagedWorld({
       pin: (given) => Promise.resolve(given === "correct horse"),
     });
@@ -289,7 +289,7 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("opens a port only for an approval page, over stdio with a remote server", async () => {
+  test("opens a port only for an approval page when it uses stdio and a remote server", async () => {
     await using folder = await createFolder();
     await using remote = await createFolder();
     await using server = await startServe(remote.path);
@@ -307,7 +307,7 @@ describe("the built command", () => {
     await waitUntil(async () => !(await isOpen()));
   });
 
-  test("uses the approval page of a running server when its own server is off", async () => {
+  test("uses the approval page of a running server when WAYPOST_SERVE is off", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });

@@ -81,7 +81,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("counts simultaneous attempts toward the limit", async () => {
+  test("counts concurrent attempts toward the limit", async () => {
     const url = await ask("a");
     const guesses = Array.from({ length: 30 }, (_, guess) => String(100_000 + guess));
     await Promise.all(guesses.map((guess) => assistant.press(url, "approve", guess)));
@@ -126,7 +126,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(checked).toHaveLength(21);
   });
 
-  test("does not count a PIN sent with a wrong number of links", async () => {
+  test("does not count a PIN sent with a wrong number of affected links", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };

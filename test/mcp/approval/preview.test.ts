@@ -33,14 +33,14 @@ const prints = ["AA:BB:01", "AA:BB:02"];
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
 const androidApp = { package_name: "com.example.app", fingerprints: prints, name: "Example" };
 
-describe("an approval is needed to change", () => {
+describe("an approval", () => {
   test.each([
     ["bundle_id", "com.other", '- bundle ID: "com.example.app" → "com.other"'],
     ["team_id", "NEWTEAM123", '- team ID: "ABCDE12345" → "NEWTEAM123"'],
     ["app_store_id", "123", '- App Store ID: none → "123"'],
     ["custom_scheme", "other", '- URL scheme: none → "other"'],
     ["clip_bundle_id", "com.clip", '+ "App Clip ABCDE12345.com.clip"'],
-  ])("the %s of an iOS app", async (field, value, line) => {
+  ])("is needed to change the %s of an iOS app", async (field, value, line) => {
     const { id } = await assistant.plant("ios_app", iosApp);
     expect(await readPreview("update_ios_app", { id, [field]: value })).toContain(line);
     expect(assistant.writes).toEqual([]);
@@ -50,7 +50,7 @@ describe("an approval is needed to change", () => {
     ["custom_scheme", "other", '- URL scheme: none → "other"'],
     ["package_name", "com.other", '- package name: "com.example.app" → "com.other"'],
     ["fingerprints", ["AA:BB:02"], '- SHA-256 fingerprints: "AA:BB:01", "AA:BB:02" → "AA:BB:02"'],
-  ])("the %s of an Android app", async (field, value, line) => {
+  ])("is needed to change the %s of an Android app", async (field, value, line) => {
     const { id } = await assistant.plant("android_app", androidApp);
     expect(await readPreview("update_android_app", { id, [field]: value })).toContain(line);
     expect(assistant.writes).toEqual([]);
@@ -61,7 +61,7 @@ describe("an approval is needed to change", () => {
     [{ custom_domain: "go.other.com" }, '- custom domain: "go.example.com" → "go.other.com"'],
     [{ custom_domain: null }, '- custom domain: "go.example.com" → none'],
     [{ custom_domain: "" }, '- custom domain: "go.example.com" → ""'],
-  ])("the domains of a project to %o", async (change, line) => {
+  ])("is needed to change the domains of a project to %o", async (change, line) => {
     const { id } = await assistant.world.addProject({
       subdomain: "spring",
       custom_domain: "go.example.com",
@@ -72,7 +72,7 @@ describe("an approval is needed to change", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("the Team ID of an app, and the preview also lists the other changes", async () => {
+  test("is needed to change an app's Team ID, and its preview also lists the other changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,
@@ -101,7 +101,7 @@ async function plantOpening() {
   return { app, url, ...(await assistant.plant("link", fields)) };
 }
 
-describe("the preview of a link's update", () => {
+describe("the preview of a link update", () => {
   test("does not list an unchanged app", async () => {
     const { id, app } = await plantOpening();
     for (const apps of [{ ios_app: { id: app } }, { android_app: null }]) {
@@ -111,8 +111,8 @@ describe("the preview of a link's update", () => {
   });
 });
 
-describe("no approval is needed to", () => {
-  test("change other fields of an app, or send its current values", async () => {
+describe("no approval", () => {
+  test("is needed to change other fields of an app, or to send its current values", async () => {
     const ios = await assistant.plant("ios_app", iosApp);
     const android = await assistant.plant("android_app", androidApp);
     const calls: readonly (readonly [string, Args])[] = [
@@ -127,7 +127,7 @@ describe("no approval is needed to", () => {
     expect(assistant.writes).toHaveLength(calls.length);
   });
 
-  test("rename a project, or send its current domains", async () => {
+  test("is needed to rename a project, or to send its current domains", async () => {
     const { id } = await assistant.world.addProject({ subdomain: "spring" });
     const { master } = assistant.world;
     for (const change of [{ name: "Other" }, { subdomain: "spring" }, { custom_domain: "" }]) {
@@ -188,7 +188,7 @@ test("the result of a write lists each app problem once", async () => {
   expect(ofLink).toEqual([{ field: "android_app.fingerprints", message, fix }]);
 });
 
-test("a scheme of the operating system is rejected without asking for approval", async () => {
+test("a URL scheme reserved by the operating system is rejected without asking for approval", async () => {
   const { id } = await assistant.plant("ios_app", iosApp);
   const problems = [{ field: "custom_scheme", message: "Custom scheme is invalid" }];
   const calls: readonly (readonly [string, Args])[] = [
@@ -228,7 +228,7 @@ describe("the preview of a deletion or update", () => {
   });
 
   test.each(["delete_ios_app", "update_ios_app"])(
-    "counts an app's links for %s, and names the most clicked",
+    "shows for %s how many links use the app, and names the most clicked",
     async (tool) => {
       const { id } = await assistant.plant("ios_app", iosApp);
       for (const [index, name] of ["One", "Two", "Three", null].entries()) {

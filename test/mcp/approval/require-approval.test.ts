@@ -40,7 +40,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("that supports no forms gets a page, and its next call uses the approval", async () => {
+  test("that does not support forms gets a page, and its next call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });

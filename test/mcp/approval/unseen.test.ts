@@ -46,20 +46,23 @@ async function deleteLink({ callTool }: AssistantClient, target = id) {
   return (await callTool("delete_link", { id: target })).structured;
 }
 
-test.each(legacyEras)("a %s client that cancels its own call gets a form again", async (era) => {
-  const giveUp = new AbortController();
-  const elicit: Elicit = () => {
-    questions += 1;
-    if (questions > 1) return { action: "accept", content: { approve: true } };
-    giveUp.abort();
-    return new Promise(() => {});
-  };
-  const client = await assistant.connect({ era, elicit });
-  const call = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
-  await expect(call).rejects.toThrow();
-  expect((await deleteLink(client)).deleted.id).toBe(id);
-  expect(questions).toBe(2);
-});
+test.each(legacyEras)(
+  "a %s client that cancels a call gets a new form when it repeats the call",
+  async (era) => {
+    const giveUp = new AbortController();
+    const elicit: Elicit = () => {
+      questions += 1;
+      if (questions > 1) return { action: "accept", content: { approve: true } };
+      giveUp.abort();
+      return new Promise(() => {});
+    };
+    const client = await assistant.connect({ era, elicit });
+    const call = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
+    await expect(call).rejects.toThrow();
+    expect((await deleteLink(client)).deleted.id).toBe(id);
+    expect(questions).toBe(2);
+  },
+);
 
 const decline: Reply = { action: "decline" };
 const cancel: Reply = { action: "cancel" };
@@ -123,7 +126,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("does not suppress forms for another key's client by replying instantly", async () => {
+  test("that instantly declines a form does not turn off forms for clients with other keys", async () => {
     await deleteLink(await connect(era, 0, decline));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
@@ -132,7 +135,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("does not get a page request again after cancelling one instantly", async () => {
+  test("that instantly cancels a page request does not get the same page request again", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, cancel, { capabilities });
     const { url } = (await deleteLink(client)).error.approval;
@@ -140,7 +143,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("gets no form for a day after cancelling a late one, even from a new process", async () => {
+  test("that cancels a form late gets no form for a day, even from a new process", async () => {
     await deleteLink(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
@@ -184,7 +187,7 @@ async function endCall(era: Era, after_ms: number): Promise<void> {
   await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
 }
 
-describe.each(legacyEras)("a %s client that ends its own call", (era) => {
+describe.each(legacyEras)("a %s client that ends its call while a form is open", (era) => {
   test.each([
     [45_000, "approval_required", 1],
     [44_999, "approval_declined", 2],
@@ -202,7 +205,7 @@ test.each([
   [45_000, "complete"],
   [300_001, "input_required"],
 ])(
-  "a 2026-07-28 form unanswered for %i ms makes the result of the next call %s",
+  "after a 2026-07-28 form was left open for %i ms, the next result is %s",
   async (after_ms, type) => {
     const ask = () => assistant.callRaw({ name: "delete_link", arguments: { id } });
     expect((await ask()).resultType).toBe("input_required");
@@ -212,7 +215,7 @@ test.each([
   },
 );
 
-test("the time that a form stays open is measured independently of the system clock", async () => {
+test("how long a form stays open is measured independently of the system clock", async () => {
   const client = await assistant.connect({
     elicit: () => {
       assistant.setClock(hour_ms / 60);

@@ -106,7 +106,7 @@ describe("an existing link", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("on a remote server needs an approval for a URL in an unknown format", async () => {
+  test("of a remote server needs an approval for a URL in an unknown format", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
@@ -128,7 +128,7 @@ describe("an existing link", () => {
     ],
     ["its unchanged destination", { url: springUrl }, { url: springUrl }],
     ["another name", { url: springUrl }, { name: "Summer", social_title: "Sale" }],
-  ])("gets %s without an approval", async (_, before, change) => {
+  ])("can get %s without an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
     expect(await readPreview("update_link", { id, ...change })).toBeUndefined();
     expect(await readPreview("upsert_link", { path: "spring", ...change })).toBeUndefined();
@@ -200,7 +200,7 @@ describe("an approval", () => {
     expect((await call("update_link", args)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("becomes invalid if another link starts using the app to be deleted", async () => {
+  test("becomes invalid if another link starts to use the app to be deleted", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { error } = await call("delete_ios_app", { id: app.id });
     await assistant.press(error.approval.url, "approve");
@@ -221,8 +221,8 @@ describe("an approval", () => {
   });
 });
 
-describe("an app", () => {
-  test("needs an approval that shows its association file entry", async () => {
+describe("the registration of an app", () => {
+  test("needs an approval that shows the app's association file entry", async () => {
     expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
       [
         'Register the iOS app "com.example.app"',
@@ -245,7 +245,7 @@ describe("an app", () => {
     ["create_link", { path: "a", ios_app: iosApp }],
     ["upsert_link", { path: "a", android_app: androidApp }],
     ["update_link", { id: "b", android_app: androidApp }],
-  ])("needs an approval if %s would register it", async (tool, args) => {
+  ])("needs an approval even as part of %s", async (tool, args) => {
     await assistant.plant("link", { path: "b" });
     const preview = await readPreview(tool, args);
     expect(preview).toMatch(/Register the (iOS|Android) app "com\.example\.app", and /);
@@ -254,7 +254,7 @@ describe("an app", () => {
     expect((await approve(tool, args)).link).toBeDefined();
   });
 
-  test("needs an approval to be registered again after its deletion", async () => {
+  test("needs an approval again after the app was deleted", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { store } = assistant.world;
     const { link } = await call("create_link", { path: "a", ios_app: iosApp });
@@ -320,7 +320,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("counts each key separately and ignores created links", async () => {
+  test("counts overwrites separately for each key, and does not count created links", async () => {
     await assistant.plant("link", { path: "spring" });
     for (let count = 0; count < 25; count += 1) {
       expect(await call("create_link", { path: `p${count}` })).toHaveProperty("link");
@@ -331,7 +331,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await other.callTool("update_link", { id: "spring", name: "x" })).isError).toBe(false);
   });
 
-  test("ignores rejected writes and writes without changes", async () => {
+  test("does not count rejected writes or writes without changes", async () => {
     await assistant.plant("link", { path: "spring", name: "same" });
     for (let count = 0; count < 25; count += 1) {
       expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
@@ -398,7 +398,7 @@ describe("a plan that only creates links", () => {
 const tenMinutes_ms = 10 * 60_000;
 
 describe("update_link and undo", () => {
-  test("need approval to move a link that has clicks", async () => {
+  test("need an approval to move a link that has clicks", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
@@ -408,7 +408,7 @@ describe("update_link and undo", () => {
     expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
   });
 
-  test("need approval to move a link that is older than ten minutes", async () => {
+  test("need an approval to move a link that is older than ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     assistant.advance(tenMinutes_ms);
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
@@ -419,7 +419,7 @@ describe("update_link and undo", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("need approval to undo a move after ten minutes", async () => {
+  test("need an approval to undo a move after ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
@@ -433,7 +433,7 @@ describe("update_link and undo", () => {
     expect((await call("get_link", { id })).link.path).toBe("spring");
   });
 
-  test("need approval if the key cannot read the link's age", async () => {
+  test("need an approval if the key cannot read the link's age", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update", "links.show"] });
     const { callTool } = await assistant.connect({ key });
@@ -442,7 +442,7 @@ describe("update_link and undo", () => {
   });
 });
 
-test("moving a remote server's link needs approval because the link's age is unknown", async () => {
+test("moving a remote server's link needs an approval because the link's age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;

@@ -79,7 +79,7 @@ test("list_links finds a link on a remote Waypost server by its short URL", asyn
 
 const ownFilter = [{ field: "url", condition: "start", value: "https://new.example" }];
 
-describe("a remote server with fewer filters", () => {
+describe("a remote server that supports fewer filters", () => {
   test.each<[tool: string, args: Args, fault: string]>([
     ["list_links", { filters: ownFilter }, "filters on url"],
     ["list_links", { search: "spring" }, "search"],
@@ -98,7 +98,7 @@ describe("a remote server with fewer filters", () => {
     expect(refused.message).toContain("name, path, shortened_path, clicks, created_at");
   });
 
-  test("can apply all filters of the specification", async () => {
+  test("can be searched with all filters of the specification", async () => {
     ignoreOwn(strange);
     const filters = [{ field: "path", condition: "start", value: "news" }];
     expect((await callDone(strange, "list_links", { filters })).links).toHaveLength(16);
@@ -120,7 +120,7 @@ describe("a remote server with fewer filters", () => {
     }
   });
 
-  test("can reject unknown filters with its own error message", async () => {
+  test("can reject unsupported filters with its own error message", async () => {
     strange.proxy.setAlter(({ path }, reply) =>
       path.includes("f%5B")
         ? { ...reply, status: 400, body: '{"error":"Unpermitted parameter: f"}' }
@@ -158,7 +158,7 @@ test("audit_links reports an incomplete audit, and the next call completes it", 
   expect(first.checked + rest.checked).toBeGreaterThanOrEqual(all);
 });
 
-test("list_links rejects invalid arguments without a request", async () => {
+test("list_links rejects invalid arguments without sending a request", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "must not be empty"],

@@ -69,7 +69,7 @@ describe("a list of a remote server", () => {
     ["only a count", () => ({ count: 3 })],
     ["no next page", (meta: Fields) => ({ ...meta, next: undefined })],
     ["only a last page", () => ({ last: 2 })],
-  ])("can be read to its second and last page even with %s", async (_, change) => {
+  ])("is read to the end of its second and last page even with %s", async (_, change) => {
     await plantThree();
     strange.proxy.setAlter((asked, reply) =>
       withBody(reply, (body: { meta: Fields }) => {
@@ -99,7 +99,7 @@ describe("a write with a 2xx status", () => {
   ];
 
   test.each(unreadable)(
-    "is reported as done after another read of the link if the response was %s",
+    "is reported as successful once the link is read again if the response was %s",
     async (_, alter) => {
       strange.proxy.setAlter((asked, reply) =>
         asked.method === "GET" ? reply : alter(asked, reply),
@@ -119,7 +119,7 @@ describe("a write with a 2xx status", () => {
   );
 
   test.each(unreadable)(
-    "is reported as done, with a problem, even if every response is %s",
+    "is reported as successful, with a problem, even if every response is %s",
     async (_, alter) => {
       const { id } = await strange.plant("link", { path: "winter" });
       // Answer correctly until the write, because the link is read before.
@@ -155,8 +155,8 @@ async function openCounted(): Promise<readonly string[]> {
   return ids;
 }
 
-describe("a remote server with numeric IDs", () => {
-  test("can read, change and delete links", async () => {
+describe("numeric IDs of a remote server", () => {
+  test("work for reading, changing and deleting links", async () => {
     await openCounted();
     expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");
     expect((await callDone(strange, "get_link", { id: "2" })).link.path).toBe("b");
@@ -179,7 +179,7 @@ describe("a remote server with numeric IDs", () => {
     });
   });
 
-  test("causes an error if it returns another link than the requested one", async () => {
+  test("cause an error if the server returns a link other than the requested one", async () => {
     await openCounted();
     const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));

@@ -98,18 +98,21 @@ describe("a plan", () => {
     ["nothing", () => undefined],
     ["the next page", ({ next }: Fields) => ({ next })],
     ["the count", ({ count }: Fields) => ({ count })],
-  ])("like an export, reads all 230 links if the list's meta has only %s", async (_, change) => {
-    await plantMany(230);
-    strange.proxy.setAlter(({ path }, reply) =>
-      path.startsWith("/api/v1/links?")
-        ? withBody(reply, (body: { meta: Fields }) => ({ ...body, meta: change(body.meta) }))
-        : reply,
-    );
-    const { export: exported } = await callDone(strange, "export_links");
-    expect(exported.count).toBe(230);
-  });
+  ])(
+    "reads all 230 links, as an export does, if the list's meta has only %s",
+    async (_, change) => {
+      await plantMany(230);
+      strange.proxy.setAlter(({ path }, reply) =>
+        path.startsWith("/api/v1/links?")
+          ? withBody(reply, (body: { meta: Fields }) => ({ ...body, meta: change(body.meta) }))
+          : reply,
+      );
+      const { export: exported } = await callDone(strange, "export_links");
+      expect(exported.count).toBe(230);
+    },
+  );
 
-  test("like an export, fails if the server ignores the page number", async () => {
+  test("fails, as an export does, if the server ignores the page number", async () => {
     await plantMany(120);
     const first = { value: "" };
     strange.proxy.setAlter(({ path }, reply) => {
@@ -171,7 +174,7 @@ describe("an undo", () => {
   });
 });
 
-test("a write without a response is not reported as done if its field is unreadable", async () => {
+test("a write without a response is not reported as successful if its field is unreadable", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;
@@ -193,14 +196,14 @@ describe("publish_template", () => {
   const hides: Alter = ({ path, method }, reply) =>
     /versions|preview|links/.test(path) || method === "PATCH" ? noRoute : reply;
 
-  test("publishes the given text even if nothing else is readable", async () => {
+  test("publishes the given text even if every read returns 404", async () => {
     strange.proxy.setAlter(hides);
     await callDone(strange, "publish_template", text);
     await expectLive(text);
   });
 
   test.each(["<h1>Not found</h1>", ""])(
-    "publishes the given text even if the list of versions returns the 404 %j",
+    "publishes the given text even if reading the versions returns 404 with the body %j",
     async (body) => {
       const headers = { "content-type": "text/html" };
       strange.proxy.setAlter(({ path }, reply) =>
@@ -215,17 +218,14 @@ describe("publish_template", () => {
     [404, "Not found"],
     [403, "Forbidden"],
     [401, "Unauthorized"],
-  ])(
-    "needs the whole text if the server rejects reading the draft with %i",
-    async (status, error) => {
-      await callDone(strange, "save_template", text);
-      strange.proxy.setAlter(({ path, method }, reply) =>
-        method === "PATCH" && path.includes("page_template") ? replyWith({ error }, status) : reply,
-      );
-      const refused = await callRefused(strange, "publish_template");
-      expect(refused).toMatchObject({ code: "invalid_arguments", effect: "none" });
-    },
-  );
+  ])("requires the whole text if reading the draft fails with status %i", async (status, error) => {
+    await callDone(strange, "save_template", text);
+    strange.proxy.setAlter(({ path, method }, reply) =>
+      method === "PATCH" && path.includes("page_template") ? replyWith({ error }, status) : reply,
+    );
+    const refused = await callRefused(strange, "publish_template");
+    expect(refused).toMatchObject({ code: "invalid_arguments", effect: "none" });
+  });
 });
 
 test("an undo sets a boolean field to false if it was null before the change", async () => {

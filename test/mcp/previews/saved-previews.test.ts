@@ -7,7 +7,7 @@ import { openStateForEach } from "../../support/store-place.ts";
 
 const at = openStateForEach();
 
-test("a preview over one megabyte is not stored", async () => {
+test("a preview larger than one megabyte is not stored", async () => {
   const { save } = createPreviews((await at.open()).kept);
   expect(await save("key", "x".repeat(1024 * 1024))).toBeDefined();
   expect(await save("key", "x".repeat(1024 * 1024 + 1))).toBeUndefined();

@@ -95,9 +95,14 @@ test.each([
   [{ mode: "read-only" }, ["audit_links", "connect_app"]],
   [{ selection: ["links"] }, ["launch_campaign", "audit_links"]],
   [{ selection: ["-apply_plan"] }, ["launch_campaign", "audit_links", "connect_app"]],
-] as const)("with %j, only prompts whose tools are all visible are listed", async (given, left) => {
-  await using stage = await openStage({ send: answering(200, {}), known, ...given });
-  const { prompts } = await stage.client.listPrompts();
-  expect(prompts.map(({ name }) => name)).toEqual(left);
-  await expect(stage.client.getPrompt({ name: "migrate_links" })).rejects.toThrow("Unknown prompt");
-});
+] as const)(
+  "with %j, a prompt is listed only if all of its tools are available",
+  async (given, left) => {
+    await using stage = await openStage({ send: answering(200, {}), known, ...given });
+    const { prompts } = await stage.client.listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual(left);
+    await expect(stage.client.getPrompt({ name: "migrate_links" })).rejects.toThrow(
+      "Unknown prompt",
+    );
+  },
+);

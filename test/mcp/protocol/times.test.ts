@@ -67,7 +67,7 @@ test("an approval preview shows times in the user's time zone", async () => {
   expect((await asking.visit(approval.url)).html).toMatch(published);
 });
 
-test("an approval preview shows a recent change's time in the user's time zone", async () => {
+test("an approval preview shows in the user's time zone when the target was last changed", async () => {
   await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
   await call("create_link", { path: "spring", url: "https://shop.example/a" });
   await call("update_link", { id: "spring", url: "https://shop.example/b" });
@@ -75,7 +75,7 @@ test("an approval preview shows a recent change's time in the user's time zone",
   expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
 });
 
-test("explain_access shows the time of a permission's rejection in UTC", async () => {
+test("explain_access shows in UTC when a permission was denied", async () => {
   await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
   const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
   const { denied } = (await other.callTool("explain_access")).structured.access;

@@ -170,7 +170,7 @@ test("the failures in this file cover every error code that no other file tests"
   expect([...cases.map(([code]) => code), ...others]).toEqual(expect.arrayContaining([...codes]));
 });
 
-test("an internal error before a tool is called shows only its reference", async () => {
+test("an internal error before a tool runs shows only its reference", async () => {
   await using stage = await openStage({
     send: answering(200, {}),
     lookUp: () => Promise.reject(new Error("ENOENT: /etc/passwd")),

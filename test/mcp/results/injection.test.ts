@@ -348,7 +348,7 @@ describe("text in human languages", () => {
     ["a\ufe0f", "a\\u{fe0f}"],
     ["🏴\u{e0067}\u{e0062}\u{e007f}", "🏴\\u{e0067}\\u{e0062}\\u{e007f}"],
     ["a\r\nb", "a\\u{d}\nb"],
-  ])("is escaped if a joiner does not join two characters: %j", async (name, inert) => {
+  ])("is escaped if a zero-width joiner does not join two characters: %j", async (name, inert) => {
     expect((await stage.callTool("create_link", { name })).structured.link.name).toBe(inert);
   });
 });

@@ -37,7 +37,7 @@ function alterAnswers(change: (body: Record<string, unknown>) => unknown): Deplo
 const byPath = { sort: { field: "path", direction: "asc" } };
 
 describe("list_links", () => {
-  test("omits empty fields, and shows only once how to turn a path into a URL", async () => {
+  test("omits empty fields, and explains only once how to build a URL from a path", async () => {
     await using stage = await open();
     const { structured } = await stage.callTool("list_links", byPath);
     const [folder, spring] = structured.links;
@@ -47,7 +47,7 @@ describe("list_links", () => {
     expect(JSON.stringify(structured)).not.toContain("null");
   });
 
-  test("shows the fields that are used in its filters", async () => {
+  test("includes each field that its filters use", async () => {
     await using stage = await open();
     const list = async (args: Record<string, unknown>) =>
       (await stage.callTool("list_links", args)).structured.links;

@@ -64,7 +64,7 @@ test.each<readonly [tool: string, field: string, value: unknown, message: string
 });
 
 describe("splitting an error message into problems", () => {
-  test("separates three parts joined as in the specification", async () => {
+  test("separates three problems that are joined as the specification defines", async () => {
     const parts = ["Bundle is invalid", "Bundle can't be blank", teamLength] as const;
     const [first, second, third] = parts;
     const problems = [
@@ -77,7 +77,7 @@ describe("splitting an error message into problems", () => {
     expect(await failRemote({ error }, "register_ios_app")).toEqual(problems);
   });
 
-  test("names the fields of the new apps of a link", async () => {
+  test("assigns each problem to its field, including fields of a link's new apps", async () => {
     const problems = await fail("create_link", {
       path: "taken",
       url: "ftp://a.example",
@@ -96,7 +96,7 @@ describe("splitting an error message into problems", () => {
     ]);
   });
 
-  test("names the app's field for an unknown or ambiguous app", async () => {
+  test("assigns an unknown or ambiguous app to the link's app field", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],
@@ -112,7 +112,7 @@ describe("splitting an error message into problems", () => {
     ]);
   });
 
-  test("names the fields of projects and short links", async () => {
+  test("assigns the problems of projects and short links to their fields", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -172,7 +172,7 @@ test("a 400 with a list of errors shows them as problems", async () => {
   });
 });
 
-test("the parts of a remote message that are not in the specification are quoted", async () => {
+test("the parts of a remote error that are not in the specification are quoted", async () => {
   const error = "Bundle is invalid and Team is odd";
   await using other = await openStage({ send: answering(422, { error }) });
   const { structured } = await other.callTool("register_ios_app", ios);

@@ -95,7 +95,7 @@ describe("a written link", () => {
     expect(changed.problems).toEqual((await call("explain_link", { id: "made" })).problems);
   });
 
-  test("can have no fields, and its problems then list what is missing", async () => {
+  test("may have no destination, and its problems then list the missing fields", async () => {
     const { link, problems } = await call("create_link");
     expect(link.address).toMatch(/^http:\/\/default.localhost:8787\/./);
     const fields = problems.map(({ field }: { field: string }) => field);
@@ -108,7 +108,7 @@ describe("a written link", () => {
   });
 });
 
-test("the result of a large job is short, and get_job returns the receipts in pages", async () => {
+test("the result of a large job is short, and get_job returns its receipts in pages", async () => {
   const long = "x".repeat(300);
   const rows = Array.from({ length: 120 }, (_, row) => ({ path: `${long}-${row}`, name: long }));
   const { plan } = await call("plan_links", { operation: "upsert", rows });

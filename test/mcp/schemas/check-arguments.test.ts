@@ -241,8 +241,8 @@ async function count(condition: string, value: unknown): Promise<number> {
   return (await accept("list_links", { filters })).meta.count;
 }
 
-describe("arguments that a client encoded as JSON twice", () => {
-  test("are accepted for objects, lists, numbers and booleans", async () => {
+describe("arguments that a client has encoded as JSON twice", () => {
+  test("may be objects, lists, numbers or booleans", async () => {
     const { link } = await accept("create_link", {
       path: "encoded",
       enable_forced_redirect: "true",
@@ -265,7 +265,7 @@ describe("arguments that a client encoded as JSON twice", () => {
     expect(listed.meta.limit).toBe(5);
   });
 
-  test("are accepted for null, so an app can be removed", async () => {
+  test("may be null, so that an app can be removed", async () => {
     for (const ios_app of [null, "null"]) {
       const app = { bundle_id: "com.example.encoded" };
       const path = "detached";
@@ -276,7 +276,7 @@ describe("arguments that a client encoded as JSON twice", () => {
     }
   });
 
-  test("are accepted for filter values that are not text", async () => {
+  test("may be filter values that are not strings", async () => {
     expect(await count("in", '["encoded","nothing"]')).toBe(1);
     expect(await count("null", "true")).toBe(0);
     expect(await count("present", "true")).toBe(await count("present", true));
@@ -314,7 +314,7 @@ describe("arguments of a call", () => {
     expect(id.structured.error.code).toMatch(/^(not_found|bad_request)$/);
   });
 
-  test("are rejected if they are not an object", async () => {
+  test("are rejected if they are not a JSON object", async () => {
     const { tools } = await stage.client.listTools();
     expect(tools.length).toBeGreaterThan(10);
     for (const args of [[], "text", 7]) {
@@ -328,7 +328,7 @@ describe("arguments of a call", () => {
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("may be missing altogether", async () => {
+  test("may be omitted", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });

@@ -92,7 +92,7 @@ describe("a filter that the API would ignore", () => {
     }
   });
 
-  test("is rejected if its field belongs to another list", async () => {
+  test("is rejected if its field exists only in another kind of list", async () => {
     const filter = { field: "social_image_url", condition: "eq", value: "a" };
     expect(await readProblems([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),

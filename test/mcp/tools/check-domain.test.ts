@@ -99,7 +99,7 @@ describe("the `host` argument of check_domain", () => {
     `https://${publicName}/`,
     "ｓｅｃｕｒｅ.example",
     ` ${publicName}:443`,
-  ])("accepts the project's own host written as %j", async (written) => {
+  ])("can be the project's own host, written as %j", async (written) => {
     expect((await check({ host: written })).domain).toMatchObject({ host: publicName, ok: true });
   });
 
@@ -119,7 +119,7 @@ describe("the `host` argument of check_domain", () => {
     `www.${publicName}`,
     "ſecure.example.evil",
     "",
-  ])("rejects %j, which is not a host of the project", async (foreign) => {
+  ])("is rejected if it is %j, which is not a host of the project", async (foreign) => {
     const before = host.asked.length;
     const { structured } = await assistant.callTool("check_domain", { host: foreign });
     expect(structured.error).toMatchObject({
@@ -129,7 +129,7 @@ describe("the `host` argument of check_domain", () => {
     expect(host.asked.length).toBe(before);
   });
 
-  test("reports a name that works only on this machine, without sending a request", async () => {
+  test("is reported without sending a request if it resolves only on this machine", async () => {
     const before = host.asked.length;
     const { domain, codes } = await check({ host: "default.localhost" });
     expect(domain).toMatchObject({ host: "default.localhost:8787", ok: false });
@@ -234,8 +234,8 @@ describe("check_domain", () => {
   });
 });
 
-describe("check_domain, in the caches of Apple and Google,", () => {
-  test("reports that a file could not be fetched, with Apple's reason", async () => {
+describe("when checking the caches of Apple and Google, check_domain", () => {
+  test("reports Apple's reason if a file could not be fetched", async () => {
     const reason = "SWCERR00101 Bad HTTP Response: 403 Forbidden";
     host.others.set(apple, answerJson("Not Found", 404, { "apple-failure-reason": reason }));
     host.others.set(google, answerJson({ errorCode: ["ERROR_CODE_FETCH_ERROR", "run this"] }));
@@ -260,7 +260,7 @@ describe("check_domain, in the caches of Apple and Google,", () => {
     ["that do not answer", { kind: "timed_out" }],
     ["that answer with a page", answerJson("<html>")],
     ["that fail", answerJson({}, 503)],
-  ])("reports unknown results from servers %s", async (_, fetched) => {
+  ])("reports unknown results for servers %s", async (_, fetched) => {
     host.others.set(apple, fetched);
     host.others.set(google, fetched);
     const { domain, codes } = await check();
@@ -269,12 +269,12 @@ describe("check_domain, in the caches of Apple and Google,", () => {
   });
 });
 
-test("check_domain reports a host that drops connections only once for both files", async () => {
+test("check_domain reports a host that drops connections once, not once per file", async () => {
   host.setAnswer((_, response) => response.destroy());
   expect((await check()).codes).toEqual(["error host_unreadable"]);
 });
 
-test("check_domain checks only the files for a key that may not read apps", async () => {
+test("check_domain reports the apps as unread for a key that may not read apps", async () => {
   const key = await assistant.world.addKey({
     project: assistant.world.project,
     scopes: ["links.index"],

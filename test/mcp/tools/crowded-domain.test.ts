@@ -88,7 +88,7 @@ async function countExcluded(): Promise<number> {
   return (opening?.["dynamic_app_link_components"]?.length ?? 0) - 4;
 }
 
-describe("in check_domain, the paths of links without an app", () => {
+describe("the paths of links without an app in check_domain", () => {
   test("cause no warning while both association files contain all of them", async () => {
     await plantAndroidApps(1);
     await plantLinks(200, (index) => `web-${index}`);
@@ -96,7 +96,7 @@ describe("in check_domain, the paths of links without an app", () => {
     expect(await countExcluded()).toBe(200);
   });
 
-  test("cause a warning with the number per platform if some do not fit", async () => {
+  test("cause a warning with the number per platform if some paths do not fit", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();
@@ -107,7 +107,7 @@ describe("in check_domain, the paths of links without an app", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short paths with a query, which need room in the files too", async () => {
+  test("include short paths with a query, which take up space in both files", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");

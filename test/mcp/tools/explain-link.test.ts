@@ -57,7 +57,7 @@ test("explain_link includes the query of the given URL", async () => {
   expect(other.visits.desktop.to).toBe("https://a.example");
 });
 
-test("explain_link explains an existing link and its apps, given the link's path", async () => {
+test("explain_link finds a link by its path and explains the link and its apps", async () => {
   await using stage = await open();
   const { visits, problems } = await explain(stage, { id: "spring" });
   expect(visits.ios.with_app.action).toBe("open_app");

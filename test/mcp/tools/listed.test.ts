@@ -42,7 +42,7 @@ async function list(setting: Setting, era?: "v1" | "legacy" | "modern") {
   return tools;
 }
 
-describe("the list of tools", () => {
+describe("the tool list", () => {
   test("for a key with all permissions matches the snapshot", async () => {
     const text = (await list(full)).map((tool) => write(tool, undefined)).join("\n\n");
     await expect(`${text}\n`).toMatchFileSnapshot("snapshots/full.snap");

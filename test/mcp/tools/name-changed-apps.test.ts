@@ -26,7 +26,7 @@ const call = async (tool: string, args: Record<string, unknown> = {}) =>
   (await assistant.callTool(tool, args)).structured;
 
 test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
-  "replacing a link's app shows both names in the result and the history: %j",
+  "replacing a link's app shows the names of both apps in the result and the history: %j",
   async (ios_app) => {
     const { change } = await call("update_link", { id: "spring", ios_app });
     expect(change.fields).toEqual({ ios_app: moved });
@@ -36,7 +36,7 @@ test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   },
 );
 
-test("a plan that replaces an app shows both names in its sample and its rows", async () => {
+test("a plan that replaces an app shows the names of both apps in its sample and its rows", async () => {
   const ios_app = { bundle_id: shop.bundle_id };
   const byRows = { operation: "update", rows: [{ path: "spring", ios_app }] };
   const filters = [{ field: "path", condition: "eq", value: "spring" }];
@@ -61,7 +61,7 @@ test("removing a link's app shows the removed app's name", async () => {
   expect(change.fields.ios_app.to ?? null).toBeNull();
 });
 
-test("changes show app IDs to a key that may not read apps", async () => {
+test("changes show app IDs instead of names to a key that may not read apps", async () => {
   const scopes = ["links.index", "links.show", "links.update"] as const;
   const key = await assistant.world.addKey({ scopes });
   const { callTool } = await assistant.connect({ key });

@@ -124,7 +124,7 @@ describe("unanswered calls", () => {
     expect([answered, new Set(statuses)]).toEqual([2501, new Set([200, 503])]);
   });
 
-  test("are rejected after waiting ten seconds for the key's 100 running calls", async () => {
+  test("are rejected after waiting ten seconds behind the key's 100 running calls", async () => {
     const { call, open, advance } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const late = call("one");

@@ -63,7 +63,7 @@ describe("long messages", () => {
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });
 
-  test("do not block others while their calls wait for an approval", async () => {
+  test("do not delay other messages while their calls wait for an approval", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const way = openWay(async (tool, { mcpReq }) => {
       if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });

@@ -60,7 +60,7 @@ describe("an input line", () => {
     ["at the end of a response", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
     ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
   ])(
-    "over 4 MiB with an ID %s gets an error with the ID only if it is the request's",
+    "over 4 MiB with an ID %s gets an error that has the ID only if it is the request's own",
     async (_, ...given) => {
       const [begin, end, id] = given;
       const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);

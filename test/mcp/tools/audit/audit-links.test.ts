@@ -98,10 +98,10 @@ describe("audit_links", () => {
   });
 });
 
-describe("an app in an audit", () => {
+describe("an app that audit_links checks", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
-  test("with a problem is reported only once for all its links", async () => {
+  test("is reported only once if it has a problem, not once for each link", async () => {
     const ios = await assistant.plant("ios_app", { ...ios_app, team_id: "abcde12345" });
     const android = await assistant.plant("android_app", {
       package_name: "com.example.app",
@@ -124,7 +124,7 @@ describe("an app in an audit", () => {
     ]);
   });
 
-  test("that was deleted can be removed from all links by repeated fixes", async () => {
+  test("can be removed from all of its links by repeated fixes if it was deleted", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ios_app });
     }
@@ -137,7 +137,7 @@ describe("an app in an audit", () => {
     expect(await find("deleted_app")).toBeUndefined();
   });
 
-  test("is reported as not checked if the key may not read apps", async () => {
+  test("is reported as unchecked if the key may not read apps", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     const client = await assistant.connect({ key });
     await plant({ path: "a", url: otherUrl, ios_app });
@@ -186,7 +186,7 @@ describe("a fix suggested by audit_links", () => {
     expect((await find("http_address"))?.count).toBe(1);
   });
 
-  test("keeps all visible characters of a name", async () => {
+  test("keeps all visible characters of a link's name", async () => {
     await plant({ path: "a", url: otherUrl, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
     await expectFixed("hidden_characters");
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
@@ -228,7 +228,7 @@ test("links without a visit in 90 days are reported with filters that find them"
   ]);
 });
 
-test("audit_links checks only matching links, and lists further IDs on later pages", async () => {
+test("audit_links checks only matching links, and lists the remaining IDs on later pages", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });

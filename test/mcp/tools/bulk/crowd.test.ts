@@ -46,7 +46,7 @@ describe("a plan", () => {
 });
 
 describe("plans and exports of one key", () => {
-  test("share one queue with approval previews of plans", async () => {
+  test("share one queue with the approval previews of plans", async () => {
     await assistant.plant("link", { path: "p0" });
     const { id } = (await plan({ rows: [{ path: "p0", name: "New" }] })).plan;
     const calls = Array.from({ length: 40 }, () =>
@@ -56,7 +56,7 @@ describe("plans and exports of one key", () => {
     expect(new Set(codes)).toEqual(new Set(["approval_required", "overloaded"]));
   });
 
-  test("wait in a queue, or are rejected with a retry time when it is full", async () => {
+  test("wait in a queue, and are rejected with a retry time if the queue is full", async () => {
     const neighbour = await assistant.connect({ key: await assistant.world.addKey({}) });
     let planned = 0;
     const answers = Array.from({ length: 25 }, async (_, turn) => {

@@ -36,20 +36,20 @@ const plan = async (args: Args) => (await call("plan_links", args)).plan;
 const rows = [{ path: "a", url: "https://a.example" }];
 const refused = { effect: "none", retry: "never" };
 
-describe("a plan or job", () => {
+describe("a call with the ID of a plan or job", () => {
   test.each([
     ["apply_plan", { plan_id: "nothing" }, "plan", "Make a plan first."],
     ["get_job", { job_id: "nothing" }, "job", "list of jobs"],
     ["cancel_job", { job_id: "nothing" }, "job", "list of jobs"],
     ["plan_links", { undo: "nothing" }, "job", "list of jobs"],
-  ])("causes not_found if it does not exist: %s %j", async (tool, args, kind, next) => {
+  ])("returns not_found if the ID does not exist: %s %j", async (tool, args, kind, next) => {
     const error = await fail(tool, args);
     const message = `This key has no ${kind} with this id.`;
     expect(error).toMatchObject({ ...refused, code: "not_found", message });
     expect(error.next).toContain(next);
   });
 
-  test("causes not_found if it belongs to another API key", async () => {
+  test("returns not_found if the ID belongs to another API key", async () => {
     const { id } = await plan({ operation: "upsert", rows });
     const { job } = await call("apply_plan", { plan_id: id });
     const key = await assistant.world.addKey({});
@@ -121,7 +121,7 @@ test.each([
   [{ options: { shorten: true } }, "changes.options.shorten", /^A link can get a short path/],
   [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
 ])(
-  "plan_links rejects invalid changes with the name of the field: %j",
+  "plan_links names the invalid field in the requested changes: %j",
   async (changes, field, message) => {
     await assistant.plant("link", { path: "a" });
     const filters = [{ field: "path", condition: "eq", value: "a" }];

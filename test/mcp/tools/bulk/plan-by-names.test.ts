@@ -163,7 +163,7 @@ describe("a row of a plan", () => {
     expect(message).toMatch(/^Several links match: "(twin" and "sale|sale" and "twin)";/);
   });
 
-  test("does not compare its path with the names of links", async () => {
+  test("does not match its path against the names of links", async () => {
     await assistant.plant("link", { path: "other-path", name: "gone" });
     const rows = [{ path: "gone" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });

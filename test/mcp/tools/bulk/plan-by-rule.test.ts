@@ -80,7 +80,7 @@ describe("a rule to move links to another domain", () => {
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
   });
 
-  test("is shown as a rule in the preview, and for each link on the approval page", async () => {
+  test("is described once in the preview, and its result is shown per link on the approval page", async () => {
     const { plan: made } = await plan({ replace });
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
@@ -93,7 +93,7 @@ describe("a rule to move links to another domain", () => {
   });
 });
 
-test("rules can be combined with changes of other fields", async () => {
+test("rules can be combined with changes to other fields", async () => {
   await assistant.plant("link", { path: "p0", name: "Spring sale", url: "https://x.example/#a" });
   const { plan: made } = await plan({
     changes: { social_title: "Sale" },
@@ -190,7 +190,7 @@ describe("a link made invalid by a rule", () => {
     expect(error.problems[0].message).toMatch(/^Link p1: Url is too long/);
   });
 
-  test("is listed in the plan's problems, and skip_invalid leaves it out", async () => {
+  test("is listed in the plan's problems, and is skipped with skip_invalid", async () => {
     const { plan: made } = await plan(rule, { skip_invalid: true });
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.problems).toMatchObject([{ link: "p1" }]);
@@ -219,7 +219,7 @@ describe("invalid rows with skip_invalid", () => {
     expect((await call("list_links")).meta.count).toBe(2);
   });
 
-  test("leave nothing to apply if no other rows exist", async () => {
+  test("leave nothing to apply if every row is invalid", async () => {
     const bad = [{ path: "b", url: "ftp://x.example" }];
     const { plan: strict } = await call("plan_links", { operation: "upsert", rows: bad });
     expect(strict.next).not.toContain("skip_invalid");
@@ -235,7 +235,7 @@ describe("invalid rows with skip_invalid", () => {
     expect((await call("list_links")).meta.count).toBe(0);
   });
 
-  test("are skipped, but an invalid CSV header still rejects the plan", async () => {
+  test("are skipped, but the plan is still rejected for an invalid CSV header", async () => {
     const csv = "path,nmae\na,A\nb,B\n../c,C\n";
     const { plan: made } = await call("plan_links", {
       operation: "upsert",

@@ -106,7 +106,7 @@ describe("an approval to change many existing links", () => {
     return (await call("plan_links", { operation: "update", filters, changes })).plan;
   }
 
-  test.each(eras)("needs the number of links typed in the form of a %s client", async (era) => {
+  test.each(eras)("requires typing the number of links in the form of a %s client", async (era) => {
     const { id } = await plan(51);
     elicited = [];
     let typed: number | undefined;
@@ -129,7 +129,7 @@ describe("an approval to change many existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("needs no typed number for exactly 50 links", async () => {
+  test("requires no typed number for exactly 50 links", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -138,7 +138,7 @@ describe("an approval to change many existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 50 } });
   });
 
-  test("needs the number of links typed on the approval page", async () => {
+  test("requires typing the number of links on the approval page", async () => {
     const { id } = await plan(51);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");

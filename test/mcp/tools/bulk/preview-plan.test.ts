@@ -79,7 +79,7 @@ describe("the approval request for updates whose last rows change the host", () 
   });
 });
 
-describe("the approval request for the same change of many links", () => {
+describe("the approval request for an identical change to many links", () => {
   test("describes the change once, and its page lists every link", async () => {
     await plant(70);
     const rows = listPaths(70).map((row) => ({ ...row, url: other }));

@@ -38,7 +38,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe("get_link finds a link", () => {
+describe("get_link", () => {
   test.each([
     ["by a path of several parts", "spring/new shoes", "spring/new shoes"],
     ["by its encoded path", "spring/new%20shoes", "spring/new shoes"],
@@ -48,12 +48,12 @@ describe("get_link finds a link", () => {
     ["by its path with the same capitalization", "SPRING", "SPRING"],
     ["by its encoded URL", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
     ["by a URL in a different letter case", "HTTP://Default.LOCALHOST:8787/spring", "spring"],
-  ])("%s", async (_, id, path) => {
+  ])("finds a link %s", async (_, id, path) => {
     const { structured } = await stage.callTool("get_link", { id });
     expect(structured.link).toMatchObject({ id: ids[path], path });
   });
 
-  test("by its path as escaped in results", async () => {
+  test("finds a link by its path as escaped in results", async () => {
     const { structured } = await stage.callTool("get_link", { id: ids[joined] ?? "" });
     const shown: string = structured.link.path;
     expect(shown).toBe("می\\u{200c}خواهم");
@@ -61,7 +61,7 @@ describe("get_link finds a link", () => {
     expect(again.structured.link.id).toBe(ids[joined]);
   });
 
-  test("by its UUID in any case, without a lookup", async () => {
+  test("finds a link by its UUID in any letter case, without a lookup", async () => {
     const id = ids["spring"] ?? "";
     for (const form of [id, id.toUpperCase()]) {
       expect((await stage.callTool("get_link", { id: form })).structured.link.id).toBe(id);
@@ -70,7 +70,7 @@ describe("get_link finds a link", () => {
   });
 });
 
-describe("lookups that find nothing", () => {
+describe("a lookup that finds nothing", () => {
   const none = "No link has the UUID, name, (short) path or address";
 
   test.each([
@@ -81,7 +81,7 @@ describe("lookups that find nothing", () => {
     ["get_ios_app", "org.example", "No iOS app has the UUID, name or bundle_id"],
     ["get_android_app", "COM.other", "No Android app has the"],
     ["delete_link", "winter", "No link has"],
-  ])("return not_found: %s %j", async (tool, id, message) => {
+  ])("returns not_found: %s %j", async (tool, id, message) => {
     const { isError, structured } = await stage.callTool(tool, { id });
     expect(isError).toBe(true);
     expect(structured.error).toMatchObject({ code: "not_found", effect: "none", retry: "never" });
@@ -90,7 +90,7 @@ describe("lookups that find nothing", () => {
     expect(structured.error.problems).toBeUndefined();
   });
 
-  test("return the API's 404 for an unknown UUID", async () => {
+  test("returns the API's 404 for an unknown UUID", async () => {
     for (const [tool, message] of [
       ["get_link", 'The server at deployment.example answered: "Link not found"'],
       ["get_ios_app", "iOS app not found"],
@@ -101,7 +101,7 @@ describe("lookups that find nothing", () => {
     }
   });
 
-  test("suggest the project for a part of its name", async () => {
+  test("suggests the project whose name contains the given text", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
     await using masters = await openStage({
       send: world.fetch,
@@ -156,7 +156,7 @@ describe("delete_link", () => {
   });
 });
 
-test("a key that may not list links must pass a link's UUID", async () => {
+test("the caller must pass a link's UUID if the key may not list links", async () => {
   const scopes = ["links.show", "links.destroy"] as const;
   const key = await world.addKey({ scopes });
   await using other = await openStage({

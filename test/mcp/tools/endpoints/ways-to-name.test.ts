@@ -88,7 +88,7 @@ test("get_link finds a link by its full name if that is unique", async () => {
   expect([structured.link.name, lookups]).toEqual(["Another", 1]);
 });
 
-test("get_link lists similar links for a part of a name", async () => {
+test("get_link lists links with similar names if the given name is incomplete", async () => {
   await plant("/links", { path: "x1", name: "Last spring" });
   for (const world of [assistant, remote]) {
     const { error } = (await get(world, "SPRING s")).structured;
@@ -124,7 +124,7 @@ describe("a URL on another host", () => {
     );
   });
 
-  test("is rejected even without a scheme and if no link has the path", async () => {
+  test("is rejected even if it has no scheme or no link has its path", async () => {
     const { error } = (await get(assistant, "other.example/winter")).structured;
     expect(error.message).toContain(`No link exists at "http://${host}/winter".`);
     expect(error.next).toContain("Look up the right id");
@@ -185,7 +185,7 @@ describe("the lookup of an app", () => {
     },
   );
 
-  test("accepts a name that is unique with its exact capitalization", async () => {
+  test("accepts a name that is unique only when capitalization counts", async () => {
     const { structured } = await get(assistant, "twin", "get_ios_app");
     expect(structured.ios_app.bundle_id).toBe("com.acme.lower");
   });

@@ -25,7 +25,7 @@ async function list(client: Client = assistant, args = {}): Promise<readonly Lis
 
 const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
 
-test("only an owner key with all scopes lists the changes of other keys", async () => {
+test("list_changes shows other keys' changes only to an owner key with all scopes", async () => {
   const { world } = assistant;
   const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
   const limited = await assistant.connect({
@@ -49,7 +49,7 @@ test("only an owner key with all scopes lists the changes of other keys", async 
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
 });
 
-test("an owner key restricted by WAYPOST_SCOPES lists only its own changes", async () => {
+test("list_changes shows an owner key restricted by WAYPOST_SCOPES only its own changes", async () => {
   const key = await assistant.world.addKey();
   const limited = await assistant.connect({ key, scopes: ["links.create", "links.show"] });
   await call("create_link", { path: "another" });
@@ -76,7 +76,7 @@ test("list_changes hides the fields of links from a key that may not read links"
   expect(JSON.stringify(shown)).not.toContain("ecret");
 });
 
-test("undo needs the scopes of the requests that it sends", async () => {
+test("undo requires the scopes of the requests that it sends", async () => {
   const key = await assistant.world.addKey({ scopes: ["links.create", "links.show"] });
   const writer = await assistant.connect({ key });
   const { link } = await call("create_link", { path: "spring" }, writer);

@@ -124,7 +124,7 @@ test("a body of only white space is rejected without asking for approval", async
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
 });
 
-describe("a tool call counts toward the template rate limit like its REST request:", () => {
+describe("a tool call counts as much toward the template rate limit as its REST request:", () => {
   const budget = 60;
 
   const extensions = { [viewExtension]: { mimeTypes: [viewType] } };

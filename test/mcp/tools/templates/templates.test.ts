@@ -163,13 +163,13 @@ describe("publish_template", () => {
 });
 
 describe("the template version", () => {
-  test('"starter" exists before any template', async () => {
+  test('"starter" exists before the first template is saved', async () => {
     const { version } = await call("get_template_version", { id: "starter" });
     expect(version).toEqual({ id: "starter", ...starter });
     expect((await call("preview_template", { body: version.body })).error).toBeUndefined();
   });
 
-  test('"draft" needs the permission to save, unlike "live"', async () => {
+  test('"draft" requires permission to save templates, unlike "live"', async () => {
     await callApproved("publish_template", { body: first, css });
     const key = await assistant.world.addKey({ scopes: ["page_templates.show"] });
     const { callTool } = await assistant.connect({ key });
