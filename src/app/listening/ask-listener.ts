@@ -23,10 +23,7 @@ import { clock, random } from "../process/embedded.ts";
  */
 
 const purposes = ["ask", "leave"] as const;
-/**
- * `ask` requests a description of the listening process. With `leave`, `serve` also asks a stdio
- * process to release the port.
- */
+/** With `leave`, `serve` also asks a stdio process to release the port. */
 type Purpose = (typeof purposes)[number];
 
 export type Statement = Listening & ServedBy;
@@ -41,12 +38,7 @@ export type Listening = {
   readonly isTemporary: boolean;
 };
 
-type ListenerAddress = { readonly host: string; readonly port: number };
-
-/**
- * `changing`: a process of the folder may be starting or stopping on the port. `foreign`: another
- * program uses it.
- */
+/** `changing`: a process of the folder starts or stops on the port. `foreign`: another program. */
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
@@ -54,24 +46,22 @@ const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
 /** Limits the age of a request, so that another program on the port cannot replay it later. */
 const validFor_ms = 10_000;
-/** Waypost responds quickly unless the machine is very busy. Other programs may never respond. */
-const answerWithin_ms = 3000;
-const mostCharacters = 4096;
-
-/** The loopback address for a server that listens on all addresses. */
-const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+/** Waypost responds and releases a port within this time. Other programs may never do so. */
+const within_ms = 3000;
 
 async function askListener(
   purpose: Purpose,
-  { host, port }: ListenerAddress,
+  { host, port }: Pick<Config, "host" | "port">,
   folder: string,
 ): Promise<PortHolder> {
-  const sign = findSign(folder);
-  if (sign === undefined) return "foreign";
+  const secret = findSecret(folder);
+  if (secret === undefined) return "foreign";
   const nonce = `${clock.now()} ${randomBytes(16).toString("base64url")}`;
-  const headers = { [nonceHeader]: nonce, [proofHeader]: sign(purpose, port, nonce) };
-  const signal = AbortSignal.timeout(answerWithin_ms);
-  const place = { host: reachable[host] ?? host, port, path: `/listener/${purpose}` };
+  const headers = { [nonceHeader]: nonce, [proofHeader]: sign(secret, purpose, port, nonce) };
+  const signal = AbortSignal.timeout(within_ms);
+  // A server that listens at all addresses also listens at the loopback address.
+  const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  const place = { host: reachable, port, path: `/listener/${purpose}` };
   try {
     const asked = request({ ...place, method: "POST", headers, agent: false, signal }).end();
     const [response]: IncomingMessage[] = await once(asked, "response");
@@ -80,12 +70,11 @@ async function askListener(
     let text = "";
     for await (const chunk of response?.setEncoding("utf8") ?? []) {
       text += chunk;
-      if (text.length > mostCharacters) return "foreign";
+      if (text.length > 4096) return "foreign";
     }
     const { said, proof } = JSON.parse(text);
-    const isOurs = isSameSecret(String(proof), sign("answer", port, nonce, said));
-    // The signature proves that a process of this data folder wrote the text in
-    // `createAnswerProcess`.
+    const isOurs = isSameSecret(String(proof), sign(secret, "answer", port, nonce, said));
+    // The signature proves that `createAnswerProcess` of another process wrote the text.
     return isOurs ? (JSON.parse(said) as Statement) : "foreign";
   } catch (error) {
     // A process that is shutting down may reset the connection.
@@ -94,7 +83,6 @@ async function askListener(
   }
 }
 
-/** Returns the description of the process that serves the data folder, if one exists. */
 export async function findStatement(config: Config): Promise<Statement | undefined> {
   for (const place of [readServedPlace(config.data), config]) {
     const found = place && (await askListener("ask", place, config.data));
@@ -104,12 +92,12 @@ export async function findStatement(config: Config): Promise<Statement | undefin
 }
 
 /** Saves where `serve` listens, because later commands may run without its --port. */
-export function noteServedPlace(data: string, place: ListenerAddress): void {
+export function noteServedPlace(data: string, place: Pick<Config, "host" | "port">): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
 /** May be outdated: only a signed response proves that a process of the folder listens there. */
-function readServedPlace(data: string): ListenerAddress | undefined {
+function readServedPlace(data: string): Pick<Config, "host" | "port"> | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
   } catch {
@@ -123,47 +111,39 @@ export function createAnswerProcess(
   readStatement: () => Statement,
   leave?: () => void,
 ): AnswerProcess {
-  const sign = openSign(data);
+  const secret = openSecret(data);
   return ({ method, url, headers }, response) => {
     const purpose = purposes.find((each) => url === `/listener/${each}`);
     if (method !== "POST" || purpose === undefined) return false;
     const nonce = String(headers[nonceHeader]);
     const isRecent = Math.abs(clock.now() - Number.parseInt(nonce, 10)) < validFor_ms;
-    const expected = sign(purpose, port, nonce);
+    const expected = sign(secret, purpose, port, nonce);
     if (!isRecent || !isSameSecret(String(headers[proofHeader]), expected)) return false;
     const said = JSON.stringify(readStatement());
-    respondJson(response, 200, { said, proof: sign("answer", port, nonce, said) });
+    respondJson(response, 200, { said, proof: sign(secret, "answer", port, nonce, said) });
     if (purpose === "leave") leave?.();
     return true;
   };
 }
 
 /** A signature is valid for one purpose on one port. */
-type Sign = (purpose: Purpose | "answer", ...signed: readonly unknown[]) => string;
-
-/** Opens the folder's secret, and creates it if no process has listened before. */
-export function openSign(folder: string): Sign {
-  return (
-    findSign(folder) ?? createSign(keepToken(findListenerKeyFile(folder), createToken(random)))
-  );
+function sign(secret: string, ...signed: readonly [Purpose | "answer", ...unknown[]]): string {
+  return createHmac("sha256", secret).update(JSON.stringify(signed)).digest("base64url");
 }
 
-/** Returns undefined if no process of the folder has ever listened. */
-function findSign(folder: string): Sign | undefined {
+/** Creates the folder's secret if no process has listened before. */
+export function openSecret(folder: string): string {
+  return findSecret(folder) ?? keepToken(findListenerKeyFile(folder), createToken(random));
+}
+
+function findSecret(folder: string): string | undefined {
   const path = findListenerKeyFile(folder);
   const secret = readIfThere(path);
   // With a guessable secret, any program on this machine could impersonate Waypost.
-  return secret === undefined ? undefined : createSign(checkToken(path, secret));
-}
-
-function createSign(secret: string): Sign {
-  return (...signed) =>
-    createHmac("sha256", secret).update(JSON.stringify(signed)).digest("base64url");
+  return secret === undefined ? undefined : checkToken(path, secret);
 }
 
 const tryEvery_ms = 25;
-/** How long to wait for a process that is starting on the port or releasing it. */
-const changeWithin_ms = 3000;
 
 /** Listens on a port, or returns the description of the folder's process that keeps the port. */
 export async function takePort(
@@ -173,7 +153,7 @@ export async function takePort(
   data: string,
   isStopped = () => false,
 ): Promise<number | Statement> {
-  const until = clock.monotonic() + changeWithin_ms;
+  const until = clock.monotonic() + within_ms;
   for (;;) {
     try {
       return await listenOnBoth(server, place);

@@ -11,22 +11,17 @@ import { listenOnBoth } from "../http/listen-on-both.ts";
 import {
   createAnswerProcess,
   findStatement,
-  openSign,
+  openSecret,
   takePort,
   type Listening,
 } from "./ask-listener.ts";
 
-type MakeHandlers = (listening: Listening) => RequestHandlers;
-
-type FolderListenerOptions = {
+type ListenerState = {
   readonly config: Config;
   readonly serveCommand: string;
   readonly report: (error: unknown) => unknown;
-};
-
-type ListenerState = FolderListenerOptions & {
   isClosed: boolean;
-  makeHandlers?: MakeHandlers;
+  makeHandlers?: (listening: Listening) => RequestHandlers;
   held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
   /** Where the folder's other process listens, if there is one. */
   other?: Listening | undefined;
@@ -36,7 +31,6 @@ type ListenerState = FolderListenerOptions & {
   timer?: NodeJS.Timeout;
 };
 
-const loopback = "127.0.0.1";
 /** A process that released its port to `serve` waits this long before it tries again. */
 const tryEvery_ms = 2000;
 
@@ -44,7 +38,9 @@ const tryEvery_ms = 2000;
  * Serves links and pages in a stdio process. Of a folder's processes, the first one to get the port
  * does this, and the others retry every few seconds.
  */
-export function createFolderListener(options: FolderListenerOptions) {
+export function createFolderListener(
+  options: Pick<ListenerState, "config" | "serveCommand" | "report">,
+) {
   const { config, serveCommand } = options;
   const state: ListenerState = { ...options, isClosed: false };
   // A remote server has its own link host, so this folder needs no listener.
@@ -52,7 +48,7 @@ export function createFolderListener(options: FolderListenerOptions) {
   const readCurrent = () => state.held?.listening ?? state.other;
   return {
     /** Sets the request handlers. Before, this process only looks for another listening process. */
-    setHandlers: (makeHandlers: MakeHandlers) => {
+    setHandlers: (makeHandlers: NonNullable<ListenerState["makeHandlers"]>) => {
       state.makeHandlers = makeHandlers;
     },
     /** Returns where the folder's links are served. If no process listens, this one starts to. */
@@ -68,16 +64,16 @@ export function createFolderListener(options: FolderListenerOptions) {
       // The operator or the remote server serves the links, so their URLs are not temporary.
       if (config.link_origin !== undefined || isRemote) return undefined;
       const listening = readCurrent();
-      if (listening?.isTemporary === true) {
-        return (
-          `The links' addresses are temporary: another program is using port ${config.port}. ` +
-          "Tell the user that the addresses may change in the next session."
-        );
-      }
       const reason = config.serve ? state.fault : "WAYPOST_SERVE is off";
-      if (listening !== undefined || reason === undefined) return undefined;
-      const advice = `Tell the user that links open only while \`${serveCommand}\` runs.`;
-      return `Links do not open now: ${reason}. ${advice}`;
+      if (listening === undefined) {
+        const advice = `Tell the user that links open only while \`${serveCommand}\` runs.`;
+        return reason && `Links do not open now: ${reason}. ${advice}`;
+      }
+      if (!listening.isTemporary) return undefined;
+      return (
+        `The links' addresses are temporary: another program is using port ${config.port}. ` +
+        "Tell the user that the addresses may change in the next session."
+      );
     },
     close: async (): Promise<void> => {
       state.isClosed = true;
@@ -90,7 +86,7 @@ export function createFolderListener(options: FolderListenerOptions) {
 
 function settle(state: ListenerState): Promise<void> {
   clearTimeout(state.timer);
-  state.settling ??= listenOrAsk(state)
+  return (state.settling ??= listenOrAsk(state)
     .then(() => (state.fault = undefined))
     .catch((error: unknown) => {
       state.other = undefined;
@@ -100,8 +96,7 @@ function settle(state: ListenerState): Promise<void> {
     .then(() => {
       state.settling = undefined;
       if (state.held?.listening.isTemporary !== false) settleLater(state);
-    });
-  return state.settling;
+    }));
 }
 
 function settleLater(state: ListenerState): void {
@@ -117,19 +112,19 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
     return;
   }
   // Throws if the folder's secret is invalid, and creates a missing one.
-  openSign(data);
+  openSecret(data);
   const server = createHttpServer();
-  const place = { host: loopback, port: config.port, hasLocalLinks: true };
+  const place = { host: "127.0.0.1", port: config.port, hasLocalLinks: true };
   const isStopped = () => state.isClosed;
   const taken = await takePort(server, place, "ask", data, isStopped).catch(() => undefined);
-  if (state.isClosed) return closeHttpServer(server);
+  if (isStopped()) return closeHttpServer(server);
   const isHeld = typeof taken === "number";
   state.other = isHeld ? undefined : taken;
   // A temporary port is kept until the configured port is free.
   if (!isHeld && (taken ?? state.held) !== undefined) return;
   const port = isHeld ? taken : await listenOnBoth(server, { ...place, port: 0 });
   const listening: Listening = {
-    url: `http://${loopback}:${port}`,
+    url: `http://${place.host}:${port}`,
     links: describeLinkOrigin(config, port),
     isTemporary: config.port !== 0 && port !== config.port,
   };
