@@ -7,54 +7,54 @@ import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
 type ClientFile = {
-  /** The target of the link, if the client's file is a symbolic link. */
+  /** The target, if the client's file is a symbolic link. */
   readonly path: string;
   /** Undefined if the file does not exist yet. */
   readonly text: string | undefined;
 };
 
-export async function readClientFile(named: string): Promise<ClientFile> {
-  return explainFaults(named, "read", async () => {
-    const path = await followLink(named);
-    return { path, text: await readText(path) };
-  });
+export async function readClientFile(file: string): Promise<ClientFile> {
+  const path = await followLink(file);
+  return { path, text: await readText(path) };
 }
 
-/** Returns the name of the backup. A new file has no backup. */
+/** Returns the path of the backup. A new file has no backup. */
 export async function replaceClientFile(
   { path, text }: ClientFile,
   changed: string,
 ): Promise<string | undefined> {
-  return explainFaults(path, "written", async () => {
-    // The client may have changed its file while the user decided.
-    if ((await readText(path)) !== text) {
-      const advice = "nothing was written. Run the command again";
-      throw refuse(path, `was changed by another process; ${advice}`);
-    }
+  // The client may have changed its file while the user decided.
+  if ((await readText(path)) !== text) {
+    const advice = "nothing was written. Run the command again";
+    throw refuse(path, `was changed by another process; ${advice}`);
+  }
+  try {
     await mkdir(dirname(path), { recursive: true });
     const mode = text === undefined ? undefined : (await stat(path)).mode & 0o777;
-    // Each backup has its own name, so that the user's original is never overwritten.
+    // A backup never replaces an earlier one, which may be the user's original.
     const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
     const backup = text === undefined ? undefined : `${path}.waypost-backup-${time}`;
     if (backup !== undefined) await copyFile(path, backup);
     await writeWholeFile(path, true, (output) => pipeline([changed], output), mode);
     return backup;
-  });
+  } catch (error) {
+    throw explainFault(path, "written", error);
+  }
 }
 
-/** Writing to the link's own name would replace the link. */
-async function followLink(named: string): Promise<string> {
-  const path = await realpath(named).catch(() => undefined);
+/** Without this, writing would replace a symbolic link by a file. */
+async function followLink(file: string): Promise<string> {
+  const path = await realpath(file).catch(() => undefined);
   if (path !== undefined) return path;
-  if ((await lstat(named).catch(() => undefined)) === undefined) return named;
+  if ((await lstat(file).catch(() => undefined)) === undefined) return file;
   const fault = "is a symbolic link to a file that does not exist; nothing was changed";
-  throw refuse(named, `${fault}. Create the file, or remove the link`);
+  throw refuse(file, `${fault}. Create the file, or remove the link`);
 }
 
 async function readText(path: string): Promise<string | undefined> {
   const bytes = await readFile(path).catch((error: unknown) => {
     if (readCode(error) === "ENOENT") return undefined;
-    throw error;
+    throw explainFault(path, "read", error);
   });
   try {
     return bytes && new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -63,18 +63,10 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-async function explainFaults<Result>(
-  path: string,
-  done: "read" | "written",
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isFileFault(error)) throw error;
-    const fault = `cannot be ${done}: ${explainFileFault(error)}`;
-    throw refuse(path, `${fault}; nothing was changed`, error);
-  }
+function explainFault(path: string, done: "read" | "written", error: unknown): unknown {
+  if (!isFileFault(error)) return error;
+  const fault = `cannot be ${done}: ${explainFileFault(error)}`;
+  return refuse(path, `${fault}; nothing was changed`, error);
 }
 
 function refuse(path: string, fault: string, cause?: unknown): UsageFault {

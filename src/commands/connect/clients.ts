@@ -1,7 +1,5 @@
 import { posix, win32 } from "node:path";
 
-/** The MCP clients that `waypost connect` supports, and their settings files. */
-
 export type McpClient = {
   readonly title: string;
   readonly format: "json" | "toml";
@@ -11,12 +9,9 @@ export type McpClient = {
   readonly type?: "stdio";
   /** The user's file, in a folder that depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
-  /** The project's file. Claude Desktop and Windsurf have none. */
+  /** The project's file, if the client has one. */
   readonly workspaceFile?: string;
-  /**
-   * The part of an entry that takes the key from the client's environment. A project's file is
-   * often in git, so it must not contain the key. Zed does not replace variables.
-   */
+  /** Takes the key from the client's environment, because a project's file is often in git. */
   readonly workspaceKey?: KeyMembers;
 };
 
@@ -24,6 +19,7 @@ export type KeyMembers =
   | { readonly env: { readonly WAYPOST_API_KEY: string } }
   | { readonly env_vars: readonly ["WAYPOST_API_KEY"] };
 
+/** The MCP clients that `waypost connect` supports, and their settings files. */
 export const clients = {
   "claude-desktop": {
     title: "Claude Desktop",
@@ -93,31 +89,24 @@ export type Machine = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
+type FolderName = "home" | "claudeCode" | "codex" | "gemini" | "applications" | "zed";
+
 /** Returns the client's file for all projects of the user. */
-export function findUserFile({ userFile }: McpClient, machine: Machine): string {
-  const [folder, ...path] = userFile;
-  const paths = machine.platform === "win32" ? win32 : posix;
-  const join = (...parts: readonly string[]) => paths.join(...parts);
-  return join(listFolders(machine, join)[folder], ...path);
-}
-
-type FolderName = keyof ReturnType<typeof listFolders>;
-
-function listFolders(
-  { platform, home, env }: Machine,
-  join: (...parts: readonly string[]) => string,
-) {
-  const roaming = env["APPDATA"] || join(home, "AppData", "Roaming");
-  const xdg = env["XDG_CONFIG_HOME"] || join(home, ".config");
-  const choose = (mac: string, windows: string, others: string) =>
-    platform === "darwin" ? mac : platform === "win32" ? windows : others;
-  return {
+export function findUserFile({ userFile }: McpClient, { platform, home, env }: Machine): string {
+  const paths = platform === "win32" ? win32 : posix;
+  const roaming = env["APPDATA"] || paths.join(home, "AppData", "Roaming");
+  const xdg = env["XDG_CONFIG_HOME"] || paths.join(home, ".config");
+  const choose = (mac: readonly string[], windows: string, others: string) =>
+    platform === "darwin" ? paths.join(home, ...mac) : platform === "win32" ? windows : others;
+  const folders: Readonly<Record<FolderName, string>> = {
     home,
     claudeCode: env["CLAUDE_CONFIG_DIR"] || home,
-    codex: env["CODEX_HOME"] || join(home, ".codex"),
+    codex: env["CODEX_HOME"] || paths.join(home, ".codex"),
     gemini: env["GEMINI_CLI_HOME"] || home,
     /** The folder for application data in Electron. */
-    applications: choose(join(home, "Library", "Application Support"), roaming, xdg),
-    zed: choose(join(home, ".config", "zed"), join(roaming, "Zed"), join(xdg, "zed")),
+    applications: choose(["Library", "Application Support"], roaming, xdg),
+    zed: choose([".config", "zed"], paths.join(roaming, "Zed"), paths.join(xdg, "zed")),
   };
+  const [folder, ...path] = userFile;
+  return paths.join(folders[folder], ...path);
 }

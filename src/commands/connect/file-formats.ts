@@ -37,15 +37,11 @@ const json: FileFormat = {
     if (entry === undefined) return remove(text, key);
     const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
     const eol = readLineBreak(text);
-    const formattingOptions = {
-      insertSpaces: !indent.startsWith("\t"),
-      tabSize: indent.length,
-      eol,
-    };
-    const path = [key, serverName];
-    // As the first member, so that no comma or comment of the others has to move.
+    const insertSpaces = !indent.startsWith("\t");
+    const formattingOptions = { insertSpaces, tabSize: indent.length, eol };
+    // As the first member, so that no comma or comment of the other servers has to move.
     const options = { formattingOptions, getInsertionIndex: () => 0 };
-    const changed = applyEdits(text, modify(text, path, entry, options));
+    const changed = applyEdits(text, modify(text, [key, serverName], entry, options));
     return text.trim() === "" ? changed + eol : changed;
   },
 };
@@ -67,19 +63,14 @@ function remove(text: string, key: string): string {
 /** Removes a member with one comma, and its line if nothing else is on it. */
 function cut(text: string, { offset, length, parent }: Node): string {
   const end = offset + length;
-  const comma = findComma(text, end);
-  const rest = comma === undefined ? text.slice(end) : cutAt(text, comma).slice(end);
-  const isAloneInLine = /^[ \t]*\r?\n/.test(rest);
-  const head = isAloneInLine ? text.slice(0, offset).trimEnd() : text.slice(0, offset);
   const before = parent?.children?.findLast((each) => each.offset < offset);
-  if (comma !== undefined || before === undefined) return head + rest;
   // The last member has no comma after it, so the comma before it is removed.
-  const last = findComma(text, before.offset + before.length);
-  return (last === undefined ? head : cutAt(head, last)) + rest;
-}
-
-function cutAt(text: string, at: number): string {
-  return text.slice(0, at) + text.slice(at + 1);
+  const comma = findComma(text, end) ?? (before && findComma(text, before.offset + before.length));
+  const isAloneInLine = /^[ \t]*,?[ \t]*\r?\n/.test(text.slice(end));
+  const start = isAloneInLine ? text.slice(0, offset).trimEnd().length : offset;
+  const member = { offset: start, length: end - start, content: "" };
+  const edits = comma === undefined ? [] : [{ offset: comma, length: 1, content: "" }];
+  return applyEdits(text, [member, ...edits]);
 }
 
 /** Finds the next comma, if only whitespace and comments are before it. */
@@ -93,7 +84,7 @@ const toml: FileFormat = {
   name: "TOML",
   parse: (text) => {
     try {
-      // The parser's tables have no prototype, so they would not equal our objects.
+      // A copy has ordinary prototypes, which the comparison of `connect` requires.
       return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
     } catch (error) {
       // The build loads the parser lazily, so its error class cannot be imported.
@@ -112,10 +103,10 @@ const toml: FileFormat = {
       if (text.trim() === "") return text + table;
       return `${text}${text.endsWith("\n") ? "" : lineBreak}${lineBreak}${table}`;
     }
-    const start = text.indexOf(first);
     const [blank = ""] = /^[ \t]*\r?\n/.exec(first) ?? [];
-    const rest = text.slice(start + first.length).replaceAll(tables, "");
-    return text.slice(0, start) + blank + table + rest;
+    // The first table is replaced, and the others are removed.
+    const replacements = [blank + table];
+    return text.replaceAll(tables, () => replacements.pop() ?? "");
   },
 };
 
