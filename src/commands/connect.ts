@@ -4,13 +4,13 @@ import { homedir } from "node:os";
 import { dirname, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { UsageFault, type Config } from "../config.ts";
-import { settingList, settings, type Setting } from "../config/settings.ts";
+import { settingList, settings } from "../config/settings.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { readClientFile, replaceClientFile } from "./connect/client-file.ts";
 import { clients, findUserFile, type KeyMembers, type McpClient } from "./connect/clients.ts";
 import { formats, serverName } from "./connect/file-formats.ts";
-import { confirmUntilStopped } from "./terminal/ask-to-go-on.ts";
+import { confirmAtTerminal, listenForStop } from "./terminal/ask-to-go-on.ts";
 import { yesHelp, type Command, type Host, type Invocation } from "./terminal/command.ts";
 import { print, say } from "./terminal/output.ts";
 
@@ -46,25 +46,21 @@ type ConnectInvocation = Invocation<typeof connectFlags>;
 /** Returns false if the user rejects the change. */
 async function run(invocation: ConnectInvocation, name: string): Promise<boolean | void> {
   const { config, flags, host } = invocation;
-  const client = chooseClient(name);
+  const client = new Map<string, McpClient>(Object.entries(clients)).get(name);
+  if (client === undefined) {
+    throw new UsageFault(`use connect with ${connectFlags.CLIENT} (see waypost --help)`);
+  }
   if (flags.write === true && flags.remove === true) {
     throw new UsageFault("connect takes --write or --remove, not both");
   }
   const isWorkspace = flags.workspace === true;
-  const named = findFile(client, host.env, isWorkspace);
+  const file = findFile(client, host.env, isWorkspace);
   const entry = createEntry(config, await realpath(host.program), client, isWorkspace);
-  if (flags.remove === true) return edit(invocation, client, named);
-  if (flags.write === true) return edit(invocation, client, named, entry);
+  if (flags.remove === true) return edit(invocation, client, file);
+  if (flags.write === true) return edit(invocation, client, file, entry);
   print(formats[client.format].edit("", client.key, entry).trimEnd());
-  say(`Add this to ${named}, or run the command again with --write.`);
-  sayRest(invocation, client, entry, named);
-}
-
-function chooseClient(name: string): McpClient {
-  const known: Readonly<Record<string, McpClient>> = clients;
-  const client = Object.hasOwn(known, name) ? known[name] : undefined;
-  if (client !== undefined) return client;
-  throw new UsageFault(`use connect with ${connectFlags.CLIENT} (see waypost --help)`);
+  say(`Add this to ${file}, or run the command again with --write.`);
+  sayRest(invocation, client, entry, file);
 }
 
 function findFile(client: McpClient, env: Host["env"], isWorkspace: boolean): string {
@@ -81,42 +77,42 @@ function findFile(client: McpClient, env: Host["env"], isWorkspace: boolean): st
 async function edit(
   invocation: ConnectInvocation,
   client: McpClient,
-  named: string,
-  entry?: ServerEntry,
+  filePath: string,
+  created?: ServerEntry,
 ): Promise<boolean> {
   const { flags, host } = invocation;
   const isWorkspace = flags.workspace === true;
-  const file = await readClientFile(named);
+  const file = await readClientFile(filePath);
   if (isWorkspace) await requireInside(file.path);
   const path = showHidden(file.path);
   const { text = "" } = file;
-  const { rest, servers } = readServers(file.path, text, client);
-  const { [serverName]: old, ...others } = servers;
+  const name = quote(file.path, 200);
+  const current = readServers(name, text, client);
+  if ("fault" in current) throw new UsageFault(current.fault);
+  const { [serverName]: old, ...others } = current.servers;
   // Anyone may have written a project's file, so its variables are not kept.
-  const wanted = entry && !isWorkspace ? keepEnv(entry, old) : entry;
-  if (isDeepStrictEqual(old, wanted)) {
-    print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
+  const entry = created && !isWorkspace ? keepEnv(created, old) : created;
+  if (isDeepStrictEqual(old, entry)) {
+    print(`${path} ${entry === undefined ? "has no entry" : "already has this entry"}.`);
     return true;
   }
-  const format = formats[client.format];
-  const changed = format.edit(text, client.key, wanted);
-  const parsed = format.parse(changed);
-  const expected = { rest, servers: { ...others, ...(wanted && { [serverName]: wanted }) } };
-  if (!("value" in parsed) || !isDeepStrictEqual(split(parsed.value, client), expected)) {
+  const changed = formats[client.format].edit(text, client.key, entry);
+  const servers = { ...others, ...(entry && { [serverName]: entry }) };
+  if (!isDeepStrictEqual(readServers(name, changed, client), { ...current, servers })) {
     throw new UsageFault(
-      `connect cannot edit the servers in ${quote(file.path, 200)}; nothing was changed. ` +
+      `connect cannot edit the servers in ${name}; nothing was changed. ` +
         "Edit the file yourself: waypost connect prints the entry",
     );
   }
-  say(describeChange(path, client, old, wanted));
-  if (flags.yes !== true && !(await confirmUntilStopped(host))) {
+  say(describeChange(path, client, old, entry));
+  if (flags.yes !== true && !(await confirmAtTerminal(host.input, listenForStop(host)))) {
     say("Nothing was changed.");
     return false;
   }
   const backup = await replaceClientFile(file, changed);
-  print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
+  print(`${entry === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
   if (backup !== undefined) say(`The old file is saved as ${backup}.`);
-  if (wanted !== undefined) sayRest(invocation, client, wanted, path);
+  if (entry !== undefined) sayRest(invocation, client, entry, path);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
 }
@@ -124,39 +120,31 @@ async function edit(
 /** Rejects paths outside the project. A symbolic link could point to any file of the user. */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
-  const place = await realpath(findExisting(path));
+  let existing = path;
+  while (!existsSync(existing)) existing = dirname(existing);
+  const place = await realpath(existing);
   if (place === folder || place.startsWith(`${folder}${sep}`)) return;
   throw new UsageFault(
     `a symbolic link puts ${quote(path, 200)} outside this folder; nothing was changed`,
   );
 }
 
-/** Returns the file, or the nearest existing folder above it. */
-function findExisting(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
-}
-
-function readServers(path: string, text: string, client: McpClient) {
-  const format = formats[client.format];
-  const parsed = format.parse(text);
-  const name = quote(path, 200);
+/** Separates the servers in a file from the rest. A file without servers has an empty object. */
+function readServers(
+  name: string,
+  text: string,
+  { format, key }: McpClient,
+): { readonly rest: JsonObject; readonly servers: JsonObject } | { readonly fault: string } {
+  const parsed = formats[format].parse(text);
   if ("brokenLine" in parsed) {
-    const fault = `${name} is not valid ${format.name} at line ${parsed.brokenLine}`;
-    throw new UsageFault(`${fault}; nothing was changed. Fix it first`);
+    const fault = `${name} is not valid ${formats[format].name} at line ${parsed.brokenLine}`;
+    return { fault: `${fault}; nothing was changed. Fix it first` };
   }
-  const { rest, servers } = split(parsed.value, client);
-  if (rest === undefined) throw new UsageFault(`${name} must be an object; nothing was changed`);
+  const { value } = parsed;
+  if (!isJsonObject(value)) return { fault: `${name} must be an object; nothing was changed` };
+  const { [key]: servers = {}, ...rest } = value;
   if (isJsonObject(servers)) return { rest, servers };
-  throw new UsageFault(`${client.key} in ${name} must be an object; nothing was changed`);
-}
-
-/**
- * Separates the servers from the rest of a file. If the file has none, they are an empty object.
- */
-function split(root: unknown, { key }: McpClient): { rest?: JsonObject; servers?: unknown } {
-  if (!isJsonObject(root)) return {};
-  const { [key]: servers = {}, ...rest } = root;
-  return { rest, servers };
+  return { fault: `${key} in ${name} must be an object; nothing was changed` };
 }
 
 /**
@@ -180,20 +168,20 @@ function readBaseUrl(args: unknown): unknown {
   return Array.isArray(args) ? args[args.indexOf("--base-url") + 1 || args.length] : undefined;
 }
 
-function describeChange(path: string, client: McpClient, old: unknown, wanted: unknown): string {
-  const show = (entry: unknown) => {
-    const block = formats[client.format].edit("", client.key, hideSecrets(entry));
+function describeChange(path: string, client: McpClient, old: unknown, entry: unknown): string {
+  const show = (each: unknown) => {
+    const block = formats[client.format].edit("", client.key, hideSecrets(each));
     return showHidden(block.trimEnd());
   };
-  if (old === undefined) return `This will be added to ${path}:\n${show(wanted)}`;
+  if (old === undefined) return `This will be added to ${path}:\n${show(entry)}`;
   const [program] = isJsonObject(old) && Array.isArray(old["args"]) ? old["args"] : [];
   const before = /[\\/]waypost\.js$/.test(String(program))
     ? show(old)
     : "Not shown: it starts another program and may hold secrets.";
-  const now = `${path} has another entry named ${serverName}:\n${before}\n`;
-  return wanted === undefined
+  return entry === undefined
     ? `The entry ${serverName} will be removed from ${path}:\n${before}`
-    : `${now}It will be replaced by:\n${show(wanted)}`;
+    : `${path} has another entry named ${serverName}:\n${before}\n` +
+        `It will be replaced by:\n${show(entry)}`;
 }
 
 /** Hides secrets, because a terminal may be recorded or visible to others. */
@@ -203,7 +191,7 @@ function hideSecrets(value: unknown, name: unknown = ""): unknown {
     const members = Object.entries(value);
     return Object.fromEntries(members.map(([key, member]) => [key, hideSecrets(member, key)]));
   }
-  if (typeof value !== "string" || keyStandIn.test(value)) return value;
+  if (typeof value !== "string" || keyReference.test(value)) return value;
   return secretName.test(String(name)) ? hidden : value.replace(secretFlag, `$1=${hidden}`);
 }
 
@@ -211,7 +199,7 @@ const hidden = "(hidden)";
 const secretName = /(?:key|token|secret|password|authorization|database[-_]url)$/i;
 const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is;
 /** The placeholder for the key, or a reference to its variable. */
-const keyStandIn = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
+const keyReference = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
 /** Prints what is left to do about the key and the shell's other variables. */
 function sayRest(
@@ -253,17 +241,22 @@ type ServerEntry = {
 /** The user replaces this by the key. The key is never copied from the environment into a file. */
 const keyPlaceholder = "<your key>";
 
-/**
- * The entry needs the program's full path, because a client has its own PATH and working folder.
- */
+/** Names the program by its full path, because a client has its own PATH and working folder. */
 function createEntry(
   config: Config,
   program: string,
   { type, workspaceKey }: McpClient,
   isWorkspace: boolean,
 ): ServerEntry {
-  refuseOtherFlags(config);
   const { given, base_url } = config;
+  // An entry without a flag such as --mode read-only would start a server that allows more.
+  const unsupported = settingList.find(
+    ({ flag = "", variable }) => given.flags.has(flag) && !entryVariables.has(variable),
+  );
+  if (unsupported !== undefined) {
+    const advice = `add ${unsupported.variable} to the entry's env in the client's file`;
+    throw new UsageFault(`connect does not take --${unsupported.flag}; ${advice}`);
+  }
   const isDataNamed = config.isDataNamed || given.variables.has(settings.data.variable);
   const data = isDataNamed ? ["--data", resolve(config.data)] : [];
   const base = base_url === undefined ? [] : ["--base-url", base_url];
@@ -275,14 +268,7 @@ function createEntry(
   };
 }
 
-const entrySettings: readonly Setting[] = [
-  settings.data,
-  settings.base_url,
-  settings.api_key,
-  settings.api_key_file,
-];
-
-/** Variables that the entry already contains. */
+const entrySettings = [settings.data, settings.base_url, settings.api_key, settings.api_key_file];
 const entryVariables: ReadonlySet<string> = new Set(entrySettings.map(({ variable }) => variable));
 
 function chooseKey(
@@ -294,16 +280,4 @@ function chooseKey(
     return { env: { WAYPOST_API_KEY_FILE: resolve(api_key_file) } };
   }
   return base_url !== undefined || api_key !== undefined ? key : {};
-}
-
-/** The entry contains no other flags, so without --mode read-only the server would differ. */
-function refuseOtherFlags({ given }: Config): void {
-  const stray = settingList.find(
-    (setting) => given.flags.has(setting.flag ?? "") && !entrySettings.includes(setting),
-  );
-  if (stray === undefined) return;
-  throw new UsageFault(
-    `connect does not take --${stray.flag}; add ${stray.variable} to the entry's env in the ` +
-      "client's file",
-  );
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { isJsonFile, readJsonFile } from "../bulk/files/json-file.ts";
 import type { Unit } from "../bulk/rows/check-rows.ts";
 import type { RowSource } from "../bulk/rows/read-rows.ts";
@@ -9,7 +10,7 @@ import { UsageFault } from "../config.ts";
 import { planOperations } from "../state/plans.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/apply-plan.ts";
-import { refuseReadOnly, withBulk } from "./bulk/bulk-session.ts";
+import { refuseReadOnly, withBulk, type BulkSession } from "./bulk/bulk-session.ts";
 import { readChoice, yesHelp, type Command, type Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 
@@ -33,30 +34,24 @@ export const importCommand: Command<typeof importFlags> = {
 
 /** Returns false if some rows of the file were not applied. */
 async function run(invocation: Invocation<typeof importFlags>, file: string): Promise<boolean> {
-  const { config, flags, host } = invocation;
-  // Stdin is either the file, or the terminal for the answer.
-  const { input } = host;
+  const { config, flags } = invocation;
+  const { input } = invocation.host;
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
-  return withBulk(invocation, async (session) => {
+  const work = async (session: BulkSession) => {
     const { source, unit } = await openRows(file, input, session.signal);
     say("Comparing the file with the existing links. Nothing is changed yet.");
-    const wanted = { operation, source, ...(file !== "-" && { file: basename(file) }) };
-    const made = await session.bulk.plan(wanted, session.owner, session.signal);
-    return confirmAndApply(session, made, {
-      unit,
-      isJson: flags.json === true,
-      isSure: flags.yes === true,
-      // If stdin is the file, it cannot also contain the answer.
-      input: file !== "-" && input.isTTY ? input : undefined,
-    });
-  });
+    const request = { operation, source, ...(file !== "-" && { file: basename(file) }) };
+    const made = await session.bulk.plan(request, session.owner, session.signal);
+    const answers = file === "-" ? undefined : input;
+    return confirmAndApply(session, made, { ...flags, unit, input: answers });
+  };
+  return withBulk(invocation, work, { mayCreate: true });
 }
 
-/** JSON can only be parsed as a whole, so the file must fit into memory. */
+/** JSON can only be parsed as a whole, so it must fit into memory several times. */
 const mostJsonBytes = 256 * 1024 * 1024;
 
-/** CSV is planned while the file is read, and JSON after the whole file was read. */
 async function openRows(
   file: string,
   input: Readable,
@@ -82,10 +77,7 @@ async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8
   }
 }
 
-async function* prepend(
-  first: Uint8Array,
-  rest: AsyncGenerator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+async function* prepend(first: Uint8Array, rest: AsyncGenerator<Uint8Array>) {
   try {
     yield first;
     yield* rest;
@@ -95,16 +87,11 @@ async function* prepend(
 }
 
 async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > mostJsonBytes) {
-      throw new UsageFault(`${name} is too large for JSON; use CSV, which has no size limit`);
-    }
-    parts.push(chunk);
+  const bytes = await buffer(chunks);
+  if (bytes.length > mostJsonBytes) {
+    throw new UsageFault(`${name} is too large for JSON; use CSV, which has no size limit`);
   }
-  const read = readJsonFile(Buffer.concat(parts));
+  const read = readJsonFile(bytes);
   if ("value" in read) return read.value;
   throw new UsageFault(`${name} ${read.fault}; nothing was changed`);
 }

@@ -8,15 +8,14 @@ import {
   confirmAndApply,
   describeJob,
   followJob,
-  isResumable,
+  nameNext,
   presentOwn,
   reportJob,
   sayNext,
 } from "./bulk/apply-plan.ts";
-import { showLine } from "./bulk/describe-plan.ts";
-import { refuseReadOnly, withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
+import { refuseReadOnly, withBulk, type BulkSession } from "./bulk/bulk-session.ts";
 import { readPage, type Command, type Invocation } from "./terminal/command.ts";
-import { print, printJson, printTable, say, sayPage } from "./terminal/output.ts";
+import { print, printJson, printTable, say, sayPage, showLine } from "./terminal/output.ts";
 import { describeSeconds, sumUp } from "./terminal/progress-bar.ts";
 
 const jobFlags = {
@@ -39,12 +38,10 @@ export const jobs: Command<typeof jobFlags> = {
 
 type JobInvocation = Invocation<typeof jobFlags>;
 
-const rowsPerPage = 100;
-
 async function list(invocation: JobInvocation): Promise<void> {
   const { json, page: given } = invocation.flags;
   const page = readPage(given);
-  const { jobs: listed, meta } = await withKnownBulk(invocation, ({ bulk, owner }) =>
+  const { jobs: listed, meta } = await withBulk(invocation, ({ bulk, owner }) =>
     bulk.listJobs(owner, page),
   );
   if (json === true) return printJson({ jobs: listed.map(presentOwn), meta });
@@ -54,13 +51,12 @@ async function list(invocation: JobInvocation): Promise<void> {
   sayPage(meta, "jobs");
 }
 
-/** Runs `work` with the job of this ID. */
 function withJob<Result>(
   invocation: JobInvocation,
   id: string,
   work: (session: BulkSession, job: Job) => Promise<Result>,
 ): Promise<Result> {
-  return withKnownBulk(invocation, async (session) => {
+  return withBulk(invocation, async (session) => {
     const job = await session.bulk.findJob(id, session.owner);
     if (job !== undefined) return work(session, job);
     throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists its jobs`);
@@ -72,8 +68,8 @@ function writeJob(job: Job): readonly string[] {
   const { done, rejected, unknown, left } = counts;
   const numbers = [done, rejected, unknown, left].map(String);
   const age = describeSeconds(Math.max(0, (clock.now() - created_at) / 1000));
-  const next = isResumable(job) ? `waypost jobs resume ${id}` : "";
-  return [id, state, ...numbers, age, showLine(presentJob(job).what), next];
+  const what = showLine(presentJob(job).what);
+  return [id, state, ...numbers, age, what, nameNext(job) ?? ""];
 }
 
 function show(invocation: JobInvocation, id: string): Promise<void> {
@@ -81,7 +77,7 @@ function show(invocation: JobInvocation, id: string): Promise<void> {
   const page = readPage(given);
   return withJob(invocation, id, async ({ bulk }, job) => {
     const { counts } = job;
-    const limit = rowsPerPage;
+    const limit = 100;
     const part = { offset: (page - 1) * limit, limit };
     const receipts = await bulk.listReceipts(job, isFailed ? { ...part, only: "failed" } : part);
     const count = isFailed ? counts.rejected + counts.unknown : sumUp(counts).total;
@@ -106,8 +102,8 @@ function writeReceipt(receipt: Receipt): readonly string[] {
 /** Resuming needs no approval, because the plan was already approved. */
 function resume(invocation: JobInvocation, id: string): Promise<boolean> {
   refuseReadOnly(invocation.config, "jobs resume");
+  const reporting = { ...invocation.flags, unit: "row" } as const;
   return withJob(invocation, id, async (session, job) => {
-    const reporting = { unit: "row", isJson: invocation.flags.json === true } as const;
     if (job.state === "done") return reportJob(session, job, reporting);
     const plan = await session.bulk.findPlan(job.plan_id, session.owner);
     if (plan === undefined) {
@@ -140,11 +136,6 @@ function undo(invocation: JobInvocation, id: string): Promise<boolean> {
       throw new UsageFault(`the job is still running; run waypost jobs cancel ${id} first`);
     }
     const made = await session.bulk.plan({ undo: job }, session.owner, session.signal);
-    return confirmAndApply(session, made, {
-      unit: "row",
-      isJson: flags.json === true,
-      isSure: flags.yes === true,
-      input: host.input.isTTY ? host.input : undefined,
-    });
+    return confirmAndApply(session, made, { ...flags, unit: "row", input: host.input });
   });
 }

@@ -38,14 +38,31 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   const target = describePlace(place);
   let isFilled = false;
   const fill = async (sources: readonly Source[]) => {
-    const progress = followRows(await countAll(sources));
-    const filling = { sources, from: config, follow: progress.follow, signal };
+    let total = 0;
+    for (const { known, db } of sources) {
+      for (const table of known.tables) total += await countRows(db, table);
+    }
+    const screen = openScreen();
+    const progress = createProgress(screen, { ended: 0, total }, clock);
+    let ended = 0;
+    const follow = (rows: number) => {
+      ended += rows;
+      if (screen.isTTY) progress.show({ ended, total });
+    };
+    const filling = { sources, from: config, follow, signal };
     const tables = await fillTarget(place, filling).finally(progress.end);
     isFilled = true;
     return tables;
   };
   const tables = await lockSource(config, target, fill).catch((error: unknown) => {
-    if (isFilled) throw explainUnmarked(error, target);
+    if (isFilled) {
+      const reason = error instanceof Error ? error.message : "unknown error";
+      throw new UsageFault(
+        `everything was copied to ${target}, but the old data was not marked as moved: ${reason}; ` +
+          "run the same command again before you use either of them",
+        { cause: error },
+      );
+    }
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     throw explainUncopied(error, place.data);
   });
@@ -54,40 +71,12 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   const cells = filled.map(({ table, rows }) => [table, String(rows)]);
   printTable(["TABLE", "ROWS"], cells);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  say(`Copied ${rows} rows to ${target}. ${nextStep(place)}`);
+  const next =
+    place.secrets === undefined
+      ? `--data ${quote(place.data, 200)}`
+      : "WAYPOST_DATABASE_URL_FILE or WAYPOST_DATABASE_URL";
+  say(`Copied ${rows} rows to ${target}. Start with ${next} from now on.`);
   say("The old data is marked as moved: Waypost does not start with it any more.");
-}
-
-/** The copy is complete, but its source could not be marked as moved. */
-function explainUnmarked(error: unknown, target: string): UsageFault {
-  const reason = error instanceof Error ? error.message : "unknown error";
-  return new UsageFault(
-    `everything was copied to ${target}, but the old data was not marked as moved: ${reason}; ` +
-      "run the same command again before you use either of them",
-    { cause: error },
-  );
-}
-
-/** Shows the progress if stderr is a terminal. */
-function followRows(total: number) {
-  const screen = openScreen();
-  if (!screen.isTTY) return { follow: () => {}, end: () => {} };
-  let done = 0;
-  const count = () => ({ done, rejected: 0, unknown: 0, left: total - done });
-  const bar = createProgress(screen, count(), clock);
-  const follow = (rows: number) => {
-    done += rows;
-    bar.show(count());
-  };
-  return { follow, end: bar.end };
-}
-
-async function countAll(sources: readonly Source[]): Promise<number> {
-  let rows = 0;
-  for (const { known, db } of sources) {
-    for (const table of known.tables) rows += await countRows(db, table);
-  }
-  return rows;
 }
 
 /** Parses the target: a data folder, which has two files, or a database. */
@@ -107,10 +96,4 @@ function readTarget(to: string | undefined, { data }: Config): DataPlace {
   if (!/\.(db|sqlite3?)$/i.test(path)) return { data: path };
   const fault = "must be a data folder, or the waypost.db in it";
   throw new UsageFault(`--to ${quote(path, 200)} ${fault}`);
-}
-
-function nextStep({ data, secrets }: DataPlace): string {
-  return secrets?.database_url === undefined
-    ? `Start with --data ${quote(data, 200)} from now on.`
-    : "Start with WAYPOST_DATABASE_URL_FILE or WAYPOST_DATABASE_URL from now on.";
 }

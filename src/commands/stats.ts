@@ -8,8 +8,8 @@ import { readAnswer } from "../contract/server-answer.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { isTimeZone } from "../text/time-zone.ts";
-import { withKnownBulk, type BulkSession } from "./bulk/bulk-session.ts";
-import { readFilters, readSearchText } from "./bulk/read-filters.ts";
+import { withBulk, type BulkSession } from "./bulk/bulk-session.ts";
+import { readSelection } from "./bulk/read-filters.ts";
 import { pickGiven, type Command, type Invocation } from "./terminal/command.ts";
 import { print, printJson } from "./terminal/output.ts";
 
@@ -35,21 +35,19 @@ const { links, linkStats } = contract;
 async function run(invocation: Invocation<typeof statsFlags>, path?: string): Promise<void> {
   const { config, flags } = invocation;
   const { from, to, by } = flags;
-  const filters = readFilters(flags.filter ?? []);
-  const search = readSearchText(flags.search);
+  const selection = readSelection(flags);
   const { name: zone } = readTimeZone(config);
-  const { stats: counted } = await withKnownBulk(invocation, async (session) => {
+  const { stats: counted } = await withBulk(invocation, async (session) => {
     const id = path === undefined ? undefined : await findId(path, session);
     const compare = flags.compare === true ? "true" : undefined;
     const time_zone = isTimeZone(zone) ? zone : undefined;
-    const query = { filters, search, ...pickGiven({ id, from, to, by, compare, time_zone }) };
+    const query = { ...selection, ...pickGiven({ id, from, to, by, compare, time_zone }) };
     return session.owner.call(linkStats.show, query).catch(refuseWithout);
   });
   if (flags.json === true) return printJson({ stats: counted });
   print([counted.sentence, "", ...drawRows(counted)].join("\n"));
 }
 
-/** Finds the ID of the link with this path. */
 async function findId(path: string, { owner }: BulkSession): Promise<string> {
   const value = normalizeForSearch(path);
   const filters = [{ field: "path", condition: "eq", value }] as const;
@@ -72,8 +70,6 @@ function refuseWithout(error: unknown): never {
 
 const widest = 40;
 const longestKey = 40;
-/** The last character of a bar, by eighths of its width. */
-const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /** Draws a bar for the clicks of each row. Clicks of the previous period are only a number. */
 function drawRows({ rows }: LinkStats): readonly string[] {
@@ -86,7 +82,8 @@ function drawRows({ rows }: LinkStats): readonly string[] {
     ];
     const full = showHidden(key);
     const name = full.length > longestKey ? `${full.slice(0, longestKey - 1)}…` : full;
-    const rest = [drawBar(clicks / most), apps.filter(Boolean).join(", ")];
+    const bar = "█".repeat(Math.round((clicks / most) * widest));
+    const rest = [bar, apps.filter(Boolean).join(", ")];
     return { name, count: clicks.toLocaleString("en"), rest };
   });
   const names = Math.max(...cells.map(({ name }) => name.length));
@@ -94,9 +91,4 @@ function drawRows({ rows }: LinkStats): readonly string[] {
   return cells.map(({ name, count, rest }) =>
     [name.padEnd(names), count.padStart(counts), ...rest].join("  ").trimEnd(),
   );
-}
-
-function drawBar(share: number): string {
-  const parts = Math.round(share * widest * 8);
-  return "█".repeat(Math.floor(parts / 8)) + (eighths[parts % 8] ?? "");
 }

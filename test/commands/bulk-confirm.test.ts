@@ -36,9 +36,9 @@ afterEach(async () => {
 async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
   const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name }));
   const made = await desk.bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);
-  const input = new PassThrough();
+  const input = Object.assign(new PassThrough(), { isTTY: true });
   input.end(`${typed}\n`);
-  const confirming = { unit: "row", isJson: false, isSure: false, input } as const;
+  const confirming = { unit: "row", input } as const;
   return timeless.time.drive(confirmAndApply(desk, made, confirming));
 }
 

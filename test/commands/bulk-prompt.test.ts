@@ -14,10 +14,7 @@ function createScreen(more: Partial<Screen> = {}) {
   return { ...more, written, write: (text: string) => written.push(text) };
 }
 
-const count = (done: number, total: number, others = {}) => {
-  const counts = { done, rejected: 0, unknown: 0, ...others };
-  return { ...counts, left: total - counts.done - counts.rejected - counts.unknown };
-};
+const count = (ended: number, total: number) => ({ ended, total });
 
 describe("the progress of a job on a terminal", () => {
   test("redraws one line with speed and remaining time, and ends the line once", () => {
@@ -26,7 +23,7 @@ describe("the progress of a job on a terminal", () => {
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
     progress.show(count(0, 600));
     time = 10_000;
-    progress.show(count(90, 600, { rejected: 8, unknown: 2 }));
+    progress.show(count(100, 600));
     time = 60_000;
     progress.show(count(600, 600));
     progress.end();
@@ -101,7 +98,7 @@ test.each([
 });
 
 async function ask(typed: string | undefined, wanted?: number, isStopped = false) {
-  const input = new PassThrough();
+  const input = Object.assign(new PassThrough(), { isTTY: true });
   const written: string[] = [];
   const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
     written.push(String(text));
@@ -110,7 +107,7 @@ async function ask(typed: string | undefined, wanted?: number, isStopped = false
   const stop = new AbortController();
   const { signal } = stop;
   try {
-    const asking = confirmAtTerminal({ input, count: wanted, signal });
+    const asking = confirmAtTerminal(input, signal, wanted);
     if (isStopped) stop.abort();
     else input.end(typed);
     return { isMeant: await asking, said: written.join("") };

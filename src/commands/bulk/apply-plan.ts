@@ -1,63 +1,148 @@
-import type { Readable } from "node:stream";
 import { clock } from "../../app/process/embedded.ts";
 import { estimateSeconds } from "../../bulk/apply/job-runner.ts";
+import type { Bulk } from "../../bulk/bulk.ts";
+import { describeRow } from "../../bulk/plan/describe-row.ts";
 import type { PlanResult } from "../../bulk/plan/make-plan.ts";
 import { findCountToType, presentJob, presentPlan, presentReceipt } from "../../bulk/present.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { isBlank } from "../../contract/text.ts";
 import type { Receipt } from "../../state/job-runs.ts";
 import type { Job } from "../../state/jobs.ts";
-import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
+import {
+  countPlannedWrites,
+  isFaulty,
+  writeActions,
+  type Plan,
+  type PlanAction,
+  type PlanProblem,
+  type PlanRow,
+} from "../../state/plans.ts";
 import { quote } from "../../text/show-hidden.ts";
-import { confirmAtTerminal, Interrupted } from "../terminal/ask-to-go-on.ts";
-import { openScreen, print, printJson, say } from "../terminal/output.ts";
+import { confirmAtTerminal, Interrupted, type TerminalInput } from "../terminal/ask-to-go-on.ts";
+import { conclude, openScreen, print, printJson, say, showLine } from "../terminal/output.ts";
 import { createProgress, describeSeconds, sumUp } from "../terminal/progress-bar.ts";
 import type { BulkSession } from "./bulk-session.ts";
-import { describePlan, showLine } from "./describe-plan.ts";
 
-type ConfirmOptions = {
+type ReportOptions = {
+  /** What the rows of the source are called. */
   readonly unit: Unit;
-  readonly isJson: boolean;
-  /** Whether the user approved the plan in advance, with --yes. */
-  readonly isSure: boolean;
-  /** Undefined if stdin is not a terminal, so that no one can answer. */
-  readonly input: Readable | undefined;
+  readonly json?: boolean | undefined;
+};
+
+type ConfirmOptions = ReportOptions & {
+  readonly yes?: boolean | undefined;
+  /** Undefined if stdin is the imported file, which cannot also contain the answer. */
+  readonly input: TerminalInput | undefined;
 };
 
 /** Shows a plan, and applies it after confirmation. Returns false if some rows were not applied. */
 export async function confirmAndApply(
   session: BulkSession,
   made: PlanResult,
-  { unit, isJson, isSure, input }: ConfirmOptions,
+  { unit, json = false, yes = false, input }: ConfirmOptions,
 ): Promise<boolean> {
   const { plan, unmapped, warnings } = made;
   const { counts, problems } = plan;
-  for (const line of await describePlan(made, session.bulk, unit)) say(line);
-  const shown = await presentPlan(plan, session.bulk);
-  const extra = { plan: { ...shown, problems, unmapped, warnings } };
-  const conclude = (sentence: string, isDone = false) => {
-    if (isJson) printJson(extra);
-    (isJson ? say : print)(sentence);
+  await sayPlan(made, session.bulk, unit);
+  const presented = await presentPlan(plan, session.bulk);
+  const extra = { plan: { ...presented, problems, unmapped, warnings } };
+  const stop = (sentence: string, isDone = false) => {
+    conclude(json, extra, sentence);
     return isDone;
   };
-  if (isFaulty(plan)) {
-    return conclude("Nothing was changed. Fix the problems above and try again.");
-  }
+  if (isFaulty(plan)) return stop("Nothing was changed. Fix the problems above and try again.");
   const writes = countPlannedWrites(counts);
-  if (writes === 0) return conclude("There is nothing to change.", counts.conflict === 0);
+  if (writes === 0) return stop("There is nothing to change.", counts.conflict === 0);
   say(`Applying the plan takes about ${describeSeconds(estimateSeconds(counts))}.`);
-  const question = { input, count: findCountToType(plan, writes), signal: session.signal };
-  if (!isSure && !(await confirmAtTerminal(question))) return conclude("Nothing was changed.");
+  const count = findCountToType(plan, writes);
+  const isApproved = yes || (await confirmAtTerminal(input, session.signal, count));
+  if (!isApproved) return stop("Nothing was changed.");
   const job = await followJob(session, plan);
-  const isComplete = await reportJob(session, job, { unit, isJson, extra });
+  const isComplete = await reportJob(session, job, { unit, json }, extra);
   if (counts.conflict === 0) return isComplete;
   const rows = counts.conflict === 1 ? "1 row was" : `${counts.conflict} rows were`;
   say(`${rows} left out; the plan above has the reasons.`);
   return false;
 }
 
-/** Longer than any job takes. The user can stop earlier with Ctrl-C. */
-const mostWait_ms = 24 * 60 * 60_000;
+const countWords: readonly (readonly [action: PlanAction, words: string])[] = [
+  ["create", "to create"],
+  ["update", "to overwrite"],
+  ["delete", "to delete"],
+  ["unchanged", "unchanged"],
+  ["conflict", "left out"],
+  ["invalid", "invalid"],
+];
+
+async function sayPlan(made: PlanResult, bulk: Bulk, unit: Unit): Promise<void> {
+  const { plan, unmapped, warnings, format } = made;
+  const { counts, problems } = plan;
+  if (format !== undefined) say(`The file is an export of ${format}.`);
+  const numbers = countWords.filter(([action]) => counts[action] > 0);
+  const summary = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
+  say(`Plan: ${summary || "no rows"}.`);
+  for (const text of warnings) say(`warning: ${text}`);
+  for (const { field, count, example } of unmapped) {
+    const values = count === 1 ? "1 value" : `${count} values`;
+    say(`not imported: ${quote(field)} (${values}, such as ${quote(example)})`);
+  }
+  for (const problem of problems) say(describeProblem(problem, unit));
+  // A plan keeps only the first problems of a file.
+  const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
+  if (more > 0) say(`and ${more} more invalid rows`);
+  // The planned writes of a faulty plan do not help to fix it, but its left-out rows do.
+  const listed: readonly PlanAction[] = problems.length === 0 ? writeActions : [];
+  for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
+}
+
+/** Describes a problem on one line, even if a text in it has line breaks. */
+function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit): string {
+  const place = [
+    row !== undefined && `${unit} ${row}`,
+    link !== undefined && quote(link),
+    field && showLine(field),
+  ].filter(Boolean);
+  return place.length === 0 ? showLine(message) : `${place.join(", ")}: ${showLine(message)}`;
+}
+
+async function sayRows(plan: Plan, action: PlanAction, bulk: Bulk, unit: Unit): Promise<void> {
+  // The user has to check each row that is left out.
+  const limit = action === "conflict" ? 50 : 3;
+  const rows = await bulk.listRows(plan, { actions: [action], limit });
+  for (const row of rows) say(writeRow(row, unit));
+  const more = plan.counts[action] - rows.length;
+  if (more > 0) say(`${nameAction(action)}: and ${more} more`);
+}
+
+function writeRow(row: PlanRow, unit: Unit): string {
+  const { action, message } = row;
+  const place = row.row === null ? "" : `${unit} ${row.row} `;
+  const details = [...describeChanges(row), ...(message === null ? [] : [showLine(message)])];
+  const name = `${nameAction(action)}: ${place}${quote(describeRow(row).target)}`;
+  return details.length === 0 ? name : `${name}  ${details.join("; ")}`;
+}
+
+function nameAction(action: PlanAction): string {
+  return action === "conflict" ? "left out" : action;
+}
+
+function describeChanges(row: PlanRow): readonly string[] {
+  const { fields, before, action } = row;
+  if (action === "create") {
+    const given = Object.entries(fields ?? {}).filter(([field]) => field !== "path");
+    return given.map(([field, value]) => `${field}: ${writeValue(value)}`);
+  }
+  if (action === "delete") return [`clicks: ${writeValue(before?.["clicks"])}`];
+  return Object.entries(describeRow(row).changes).map(([field, { from, to }]) => {
+    return `${field}: ${writeValue(from)} becomes ${writeValue(to)}`;
+  });
+}
+
+function writeValue(value: unknown): string {
+  if (isBlank(value)) return "nothing";
+  return typeof value === "string" ? quote(value) : showLine(JSON.stringify(value));
+}
 
 /** Applies a plan or resumes its job, and shows the progress until it ends or is stopped. */
 export async function followJob(
@@ -68,41 +153,36 @@ export async function followJob(
 ): Promise<Job> {
   const tool = plan.undoes === null ? "waypost import" : "waypost jobs undo";
   let job = await bulk.apply(plan, owner, seen, { ...writer, tool });
-  const progress = createProgress(openScreen(), job.counts, clock);
-  progress.show(job.counts);
+  const progress = createProgress(openScreen(), sumUp(job.counts), clock);
+  const show = ({ counts }: Job) => progress.show(sumUp(counts));
+  show(job);
   while (job.state === "running" && !signal.aborted) {
-    job = await bulk.wait(job, mostWait_ms, ({ counts }) => progress.show(counts));
+    // Longer than any job takes. The user can stop earlier with Ctrl-C.
+    job = await bulk.wait(job, 24 * 60 * 60_000, show);
   }
   if (signal.aborted) {
     // The results of the last rows are known only now.
     await bulk.close();
     job = (await bulk.findJob(job.id, owner)) ?? job;
   }
-  progress.show(job.counts);
+  show(job);
   progress.end();
   return job;
 }
-
-type ReportOptions = {
-  readonly unit: Unit;
-  readonly isJson: boolean;
-  /** More properties of the JSON document. */
-  readonly extra?: JsonObject;
-};
-
-const mostShown = 50;
 
 /** Reports a job and its failed rows. Returns false if some rows were not applied. */
 export async function reportJob(
   session: BulkSession,
   job: Job,
-  { unit, isJson, extra }: ReportOptions,
+  { unit, json = false }: ReportOptions,
+  /** More properties of the JSON document. */
+  extra: JsonObject = {},
 ): Promise<boolean> {
   const { id, state, counts } = job;
   const count = counts.rejected + counts.unknown;
-  const limit = isJson ? count : mostShown;
+  const limit = json ? count : 50;
   const failed = await session.bulk.listReceipts(job, { limit, only: "failed" });
-  if (isJson) {
+  if (json) {
     printJson({ ...extra, job: { ...presentOwn(job), failed: failed.map(presentReceipt) } });
   } else {
     print(describeJob(job));
@@ -118,21 +198,24 @@ export async function reportJob(
 
 /** Says why a job stopped, and how to resume it. */
 export function sayNext(job: Job): void {
-  const { id, message } = job;
+  const { message } = job;
   if (message !== null) {
     say(`The job stopped: ${showLine(message)} (to find the cause, run waypost doctor)`);
   }
-  if (isResumable(job)) say(`Run waypost jobs resume ${id} to resume it.`);
+  const next = nameNext(job);
+  if (next !== undefined) say(`Run ${next} to resume it.`);
 }
 
 /** Presents a job for scripts, without its rows. */
 export function presentOwn(job: Job): JsonObject {
-  return { ...presentJob(job), ...(isResumable(job) && { next: `waypost jobs resume ${job.id}` }) };
+  const next = nameNext(job);
+  return { ...presentJob(job), ...(next !== undefined && { next }) };
 }
 
-/** Whether a part of the job is left, and no process is running it. */
-export function isResumable({ state }: Job): boolean {
-  return state === "interrupted" || state === "cancelled";
+/** Returns the command that resumes the job, if a part is left that no process works on. */
+export function nameNext({ id, state }: Job): string | undefined {
+  const isStopped = state === "interrupted" || state === "cancelled";
+  return isStopped ? `waypost jobs resume ${id}` : undefined;
 }
 
 export function describeJob({ id, state, counts }: Job): string {

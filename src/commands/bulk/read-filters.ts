@@ -12,10 +12,13 @@ import { decodeFilter, findFilterFault, findRepeated } from "../../mcp/schemas/c
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 
-/**
- * Parses filters such as `name_cont=spring`. Rejects filters that the API would silently ignore.
- */
-export function readFilters(texts: readonly string[]): readonly FilterInput[] {
+type SelectionFlags = {
+  readonly filter?: readonly string[] | undefined;
+  readonly search?: string | undefined;
+};
+
+/** Reads which links to select. The API would silently ignore an invalid filter. */
+export function readSelection({ filter: texts = [], search }: SelectionFlags) {
   if (texts.length > paging.max_filters) {
     throw new UsageFault(`pass --filter at most ${paging.max_filters} times`);
   }
@@ -24,12 +27,14 @@ export function readFilters(texts: readonly string[]): readonly FilterInput[] {
   if (repeated !== undefined) {
     throw refuseFilter(texts[repeated] ?? "", "is given twice; pass each condition once");
   }
-  return filters;
+  const fault = search === undefined ? undefined : findSearchFault(search);
+  if (fault !== undefined) throw new UsageFault(`--search ${fault}`);
+  return { filters, search };
 }
 
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/** Every field with every condition. The contract checks which of them can be combined. */
+/** Every field with every condition, even if they cannot be combined. */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
   Object.keys(fields).flatMap((field) =>
     offeredConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),
@@ -41,16 +46,13 @@ function readFilter(text: string): FilterInput {
   const test = names.get(name.trim());
   if (test === undefined) throw refuseFilter(text, explainName(name.trim()));
   if (value === undefined) throw refuseFilter(text, "has no value; write it as name_cont=spring");
-  const decoded = decodeFilter({ ...test, value });
-  const filter = { ...decoded, value: splitList(decoded) };
+  const { value: decoded } = decodeFilter({ ...test, value });
+  // Lists may also be JSON, for values that contain commas.
+  const isPlainList = test.condition === "in" && typeof decoded === "string";
+  const filter = { ...test, value: isPlainList ? decoded.split(",") : decoded };
   const fault = findFilterFault(fields, filter);
   if (fault !== undefined) throw refuseFilter(text, fault);
   return filter;
-}
-
-/** Lists may also be JSON, for values that contain commas. */
-function splitList({ condition, value }: FilterInput): FilterInput["value"] {
-  return condition === "in" && typeof value === "string" ? value.split(",") : value;
 }
 
 function explainName(name: string): string {
@@ -59,13 +61,6 @@ function explainName(name: string): string {
   const known = Object.keys(fields).join(", ");
   const conditions = offeredConditions.join(", ");
   return `is not a filter; write a field (${known}), then _ and a condition (${conditions})`;
-}
-
-/** Checks a search text. */
-export function readSearchText(text: string | undefined): string | undefined {
-  const fault = text === undefined ? undefined : findSearchFault(text);
-  if (fault !== undefined) throw new UsageFault(`--search ${fault}`);
-  return text;
 }
 
 function refuseFilter(text: string, fault: string): UsageFault {

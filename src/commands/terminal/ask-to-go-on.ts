@@ -16,28 +16,18 @@ export function listenForStop({ waitForStop }: Pick<Host, "waitForStop">): Abort
   return stop.signal;
 }
 
-/** For a command that has nothing open. It ends at once if the user stops it. */
-export function confirmUntilStopped(host: Host): Promise<boolean> {
-  const input = host.input.isTTY ? host.input : undefined;
-  return confirmAtTerminal({ input, count: undefined, signal: listenForStop(host) });
-}
+export type TerminalInput = Readable & { readonly isTTY?: boolean };
 
-type TerminalQuestion = {
-  /** Undefined if stdin is not a terminal. */
-  readonly input: Readable | undefined;
-  /** The number that the user has to type to confirm a change of many links. */
-  readonly count: number | undefined;
-  /** Aborted when no answer is needed any more. */
-  readonly signal: AbortSignal;
-};
-
-/** Asks for confirmation before a change. Any answer but the exact one rejects the change. */
-export async function confirmAtTerminal({
-  input,
-  count,
-  signal,
-}: TerminalQuestion): Promise<boolean> {
-  if (input === undefined) {
+/**
+ * Asks for confirmation before a change. Any answer but the exact one rejects the change. To
+ * confirm a change of many links, the user types their number.
+ */
+export async function confirmAtTerminal(
+  input: TerminalInput | undefined,
+  signal: AbortSignal,
+  count?: number,
+): Promise<boolean> {
+  if (input?.isTTY !== true) {
     throw new UsageFault(
       "nothing was changed: this needs your approval, but stdin is not a terminal; pass --yes to " +
         "approve in advance",

@@ -22,7 +22,6 @@ export function writeCommand(config: NamedConfig, command: string, words: string
   return `env WAYPOST_DATABASE_URL_FILE=${shown} ${command} ${words}${folder}`;
 }
 
-/** Writes the command that creates a key for the first project. */
 export function nameMakeKey(config: NamedConfig, command: string): string {
   return writeCommand(config, command, "keys create --project default");
 }

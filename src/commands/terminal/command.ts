@@ -81,14 +81,13 @@ export async function runUsage(
     return run({ config, flags: values, host }, ...operands);
   }
   const known = Object.keys(usages);
+  if (known.every((usage) => listPlaces(usage).length === 0)) {
+    throw new UsageFault(`${name} does not take "${positionals[0]}"`);
+  }
   // British English has no comma before "or".
   const list = new Intl.ListFormat("en-GB", { type: "disjunction" });
-  const takesNone = known.length === 1 && listPlaces(known[0] ?? "").length === 0;
-  throw new UsageFault(
-    takesNone
-      ? `${name} does not take "${positionals[0]}"`
-      : `use ${list.format(known.map((usage) => listChoices(usage, flags)))} (see waypost --help)`,
-  );
+  const choices = list.format(known.map((usage) => listChoices(usage, flags)));
+  throw new UsageFault(`use ${choices} (see waypost --help)`);
 }
 
 /** A help text such as `list, show: the page to print` names the only usages that take a flag. */
@@ -96,10 +95,9 @@ function refuseOtherFlags(usage: string, flags: FlagHelp, given: object): void {
   const [command = "", verb = ""] = usage.match(/\w+/g) ?? [];
   for (const [text, help] of Object.entries(flags)) {
     const [flag = ""] = text.slice(2).split(" ");
-    const [, verbs] = /^([a-z]+(?:, [a-z]+)*): /.exec(help) ?? [];
-    if (verbs === undefined || !Object.hasOwn(given, flag)) continue;
-    if (verbs.split(", ").includes(verb)) continue;
-    throw new UsageFault(`--${flag} is only for ${command} ${verbs.replaceAll(", ", " and ")}`);
+    const verbs = /^([a-z]+(?:, [a-z]+)*): /.exec(help)?.[1]?.split(", ");
+    if (verbs === undefined || verbs.includes(verb) || !Object.hasOwn(given, flag)) continue;
+    throw new UsageFault(`--${flag} is only for ${command} ${verbs.join(" and ")}`);
   }
 }
 
@@ -116,7 +114,7 @@ export function listOptions(flags: FlagHelp): ParseOptions {
   );
 }
 
-/** Returns undefined if the words do not match this usage. */
+/** Returns undefined if the words do not match the usage. */
 export function readOperands(usage: string, words: readonly string[]): string[] | undefined {
   const places = listPlaces(usage);
   const required = places.filter((place) => !place.startsWith("["));
@@ -173,7 +171,6 @@ export const yesHelp =
 
 export const projectHelp = "the project's ID or subdomain; required only if several projects exist";
 
-/** Returns the value if it is one of the names, and throws otherwise. */
 export function readChoice<Name extends string>(
   flag: string,
   text: string,
@@ -194,7 +191,7 @@ export function readPage(text = "1"): number {
   throw new UsageFault("--page must be a whole number, 1 or more");
 }
 
-/** Returns the flags that are set. */
+/** Omits the flags that are not set. */
 export function pickGiven<Flags extends object>(flags: Flags): GivenFlags<Flags> {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   // Object.fromEntries loses the type of each member.

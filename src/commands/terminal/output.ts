@@ -1,6 +1,8 @@
 import { Console } from "node:console";
 import type { Writable } from "node:stream";
 import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
+import { escapeHiddenInJson } from "../../text/escape.ts";
+import { showHidden } from "../../text/show-hidden.ts";
 
 /**
  * The output of all commands. Only requested results go to stdout; notes and questions go to
@@ -26,17 +28,15 @@ export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/**
- * Prints one JSON document. Characters that a terminal would execute or reorder are escaped, which
- * parsers ignore.
- */
+/** Prints one JSON document. Hidden characters are escaped, which parsers ignore. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, writeNumber));
+  print(escapeHiddenInJson(JSON.stringify(value)));
 }
 
-function writeNumber(character: string): string {
-  const units = character.split("").map((unit) => unit.charCodeAt(0).toString(16));
-  return units.map((digits) => `\\u${digits.padStart(4, "0")}`).join("");
+/** Prints a result as a sentence. With --json, stdout gets the JSON, and stderr the sentence. */
+export function conclude(isJson: boolean, document: unknown, sentence: string): void {
+  if (isJson) printJson(document);
+  (isJson ? say : print)(sentence);
 }
 
 /** Notes and progress bars go to stderr. */
@@ -56,7 +56,6 @@ export function claimStdout(): Writable {
   return process.stdout;
 }
 
-/** Prints rows as aligned columns below their headings. */
 export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [heads, ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -64,7 +63,11 @@ export function printTable(heads: readonly string[], rows: readonly (readonly st
   print(lines.map((line) => line.trimEnd()).join("\n"));
 }
 
-/** Creates the function that writes times in tables. */
+/** Makes untrusted text safe to print on one line. */
+export function showLine(text: string): string {
+  return showHidden(text).replace(/\s+/g, " ");
+}
+
 export function createWriteTime(zone: TimeZone): (time: number | null) => string {
   return (time) => (time === null ? "(never)" : writeLocalTime(time, zone));
 }

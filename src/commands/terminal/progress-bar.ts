@@ -7,38 +7,30 @@ export type Screen = {
   readonly write: (text: string) => unknown;
 };
 
-export type ProgressBar = {
-  readonly show: (counts: JobCounts) => void;
-  /** Ends the line, so that later output starts on a new line. */
-  readonly end: () => void;
-};
+/** The rows that have ended, with or without success, and all rows. */
+type Progress = { readonly ended: number; readonly total: number };
 
 /** Without redrawing, a line is printed after this time or this share of the rows. */
 const lineEvery_ms = 10_000;
 const lineEvery = 0.1;
 const [narrowest, widest] = [10, 30];
-const usualColumns = 80;
-/** A terminal that reports fewer columns does not know its width. */
-const fewestColumns = 20;
 
 /** Shows the progress of a job: a bar on a terminal, and otherwise a line from time to time. */
 export function createProgress(
   screen: Screen,
-  begun: JobCounts,
+  { ended: before }: Progress,
   { monotonic }: Pick<Clock, "monotonic">,
-): ProgressBar {
+) {
   const startedAt = monotonic();
-  const before = sumUp(begun).ended;
   let last = { at: startedAt, ended: before, length: 0 };
   const isDrawn = screen.isTTY === true;
   return {
-    show: (counts) => {
-      const { ended, total } = sumUp(counts);
+    show: ({ ended, total }: Progress) => {
       const at = monotonic();
       const isDue = at - last.at >= lineEvery_ms || ended - last.ended >= total * lineEvery;
       if (!isDrawn && !isDue) return;
       const rate = Math.max(0, ((ended - before) * 1000) / Math.max(1, at - startedAt));
-      const describeLeft = () => `${describeSeconds(Math.ceil(counts.left / rate))} left`;
+      const describeLeft = () => `${describeSeconds(Math.ceil((total - ended) / rate))} left`;
       const pace = rate === 0 ? [] : [`${rate.toFixed(1)} a second`, describeLeft()];
       const line = isDrawn
         ? drawBar(ended, total, pace, screen.columns)
@@ -47,21 +39,21 @@ export function createProgress(
       screen.write(isDrawn ? `\r${line.padEnd(last.length)}` : `${line}\n`);
       last = { at, ended, length: line.length };
     },
+    /** Ends the bar's line, so that later output starts on a new line. */
     end: () => {
       if (isDrawn && last.length > 0) screen.write("\n");
-      last = { ...last, length: 0 };
     },
   };
 }
 
-/** Sums up the rows that have ended, with or without success, and all rows. */
-export function sumUp({ done, rejected, unknown, left }: JobCounts) {
+export function sumUp({ done, rejected, unknown, left }: JobCounts): Progress {
   const ended = done + rejected + unknown;
   return { ended, total: ended + left };
 }
 
 function drawBar(ended: number, total: number, pace: readonly string[], known = 0): string {
-  const columns = known < fewestColumns ? usualColumns : known;
+  // Some terminals report no width, or 0.
+  const columns = known || 80;
   const text = [`${ended}/${total}`, ...pace].join("  ");
   const width = Math.min(widest, Math.max(narrowest, columns - text.length - 4));
   const filled = total === 0 ? width : Math.floor((ended / total) * width);
