@@ -23,7 +23,6 @@ const backupFlags = {
   "--json": "print `{backup}`: its size, time and files",
 };
 
-/** Copies all data of a folder to one file. */
 export const backup: Command<typeof backupFlags> = {
   usages: {
     "backup FILE": ["copy the data folder into one new file, while Waypost keeps running", run],

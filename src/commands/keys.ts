@@ -1,8 +1,9 @@
 import { createClientKey, createKey, revokeClientKey, revokeKey } from "../admin/keys.ts";
+import type { Operator } from "../admin/operator.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
 import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import { UsageFault } from "../config.ts";
-import { roles, scopes, type Scope } from "../contract/rights.ts";
+import { roles, scopes } from "../contract/rights.ts";
 import { listClientKeys, listKeys } from "../store/keys.ts";
 import { describeKeyAccess } from "../text/secrets.ts";
 import {
@@ -49,35 +50,35 @@ type KeyInvocation = Invocation<typeof keyFlags>;
 async function create({ config, flags }: KeyInvocation): Promise<void> {
   const { client = false, master = false, json = false, project } = flags;
   const role = readChoice("--role", flags.role ?? "owner", roles);
-  const access = { scopes: readScopes(flags.scopes), role };
-  const limits = flags.scopes ?? flags.role;
-  if (client && (limits !== undefined || master)) {
-    throw new UsageFault(
-      "use --client without --scopes, --role or --master: a client key has none of them",
-    );
+  const listed = readList(flags.scopes ?? "");
+  // In the store, an empty list means full access. An empty variable must not grant that.
+  if (flags.scopes !== undefined && listed.length === 0) {
+    throw new UsageFault("--scopes is empty; list scopes, or omit --scopes to allow all");
   }
-  if (master && (project ?? limits) !== undefined) {
-    throw new UsageFault(
-      "use --master without --project, --scopes or --role: a master key has none of them",
-    );
+  const granted = listed.map((name) => readChoice("--scopes", name, scopes));
+  const isLimited = flags.scopes !== undefined || flags.role !== undefined;
+  if (client && (isLimited || master)) throw refuseLimits("client", "--scopes, --role or --master");
+  if (master && (isLimited || project !== undefined)) {
+    throw refuseLimits("master", "--project, --scopes or --role");
   }
-  const key = await withOperator(
-    config,
-    async (operator) => {
-      if (master) return createKey(operator, { ...access, project_id: null });
-      const { id: project_id } = await requireProject(operator.store.db, project);
-      return client
-        ? createClientKey(operator, { project_id })
-        : createKey(operator, { ...access, project_id });
-    },
-    { mayCreate: true },
-  );
+  const make = async (operator: Operator) => {
+    if (master) return createKey(operator, { role, scopes: granted, project_id: null });
+    const { id: project_id } = await requireProject(operator.store.db, project);
+    return client
+      ? createClientKey(operator, { project_id })
+      : createKey(operator, { role, scopes: granted, project_id });
+  };
+  const key = await withOperator(config, make, { mayCreate: true });
   if (json) return printJson(key);
   print(key.token);
-  const reach = master ? "master key" : describeKeyAccess(access.role, access.scopes);
+  const reach = master ? "master key" : describeKeyAccess(role, granted);
   const made = client ? `client key ${key.id} for the SDK in an app` : `key ${key.id} (${reach})`;
   // A client key is not a secret, but only its hash is stored.
   say(`Created ${made}. Copy it now: it will not be shown again.`);
+}
+
+function refuseLimits(kind: string, flags: string): UsageFault {
+  return new UsageFault(`use --${kind} without ${flags}: a ${kind} key has none of them`);
 }
 
 async function list({ config, flags: { project: name, json } }: KeyInvocation): Promise<void> {
@@ -115,14 +116,4 @@ async function revoke({ config }: KeyInvocation, id: string): Promise<void> {
     throw new UsageFault(`the key ${id} does not exist; waypost keys list shows all keys`);
   });
   say(`Key ${id} is revoked.`);
-}
-
-function readScopes(text: string | undefined): readonly Scope[] {
-  if (text === undefined) return [];
-  const given = readList(text);
-  // In the store, an empty list means full access. An empty variable must not grant that.
-  if (given.length === 0) {
-    throw new UsageFault("--scopes is empty; list scopes, or omit --scopes to allow all");
-  }
-  return given.map((name) => readChoice("--scopes", name, scopes));
 }

@@ -50,27 +50,27 @@ type ProjectInvocation = Invocation<typeof projectFlags>;
 
 async function create(invocation: ProjectInvocation): Promise<void> {
   const written = readWrite(invocation);
-  requireDomain(written.settings, written.fields.custom_domain);
+  requireDomain(invocation, written.fields.custom_domain);
   const make = (operator: Operator) => createProject(operator, written);
   const after = await withOperator(invocation.config, make, { mayCreate: true });
   showWritten({ after }, invocation);
 }
 
 async function update(invocation: ProjectInvocation, name: string): Promise<void> {
-  const { config, flags } = invocation;
   const written = readWrite(invocation);
-  const verifies = flags["verify-domain"] === true;
+  const verifies = invocation.flags["verify-domain"] === true;
   const change = async (operator: Operator) => {
     const project = await requireProject(operator.store.db, name);
     // The domain in its stored form.
     const { custom_domain } = checkProject({ ...project, ...written.fields }).values;
-    if (verifies) await requireRecord(project.id, custom_domain);
-    requireDomain(written.settings, custom_domain);
+    requireDomain(invocation, custom_domain);
+    if (!verifies) return updateProject(operator, project, written);
+    await requireRecord(project.id, custom_domain ?? "");
     // Another process may have changed the domain since its DNS record was checked.
-    const fields = verifies ? { ...written.fields, custom_domain } : written.fields;
+    const fields = { ...written.fields, custom_domain };
     return updateProject(operator, project, { ...written, fields });
   };
-  showWritten(await withOperator(config, change), invocation);
+  showWritten(await withOperator(invocation.config, change), invocation);
 }
 
 function readWrite({ config, flags }: ProjectInvocation) {
@@ -79,18 +79,14 @@ function readWrite({ config, flags }: ProjectInvocation) {
   return { fields, settings: readSettings(flags), linkOrigins: listLinkOrigins(config) };
 }
 
-function requireDomain(
-  { custom_domain_verified }: Partial<ProjectSettings>,
-  domain?: string | null,
-): void {
-  if (custom_domain_verified !== true || !isBlank(domain)) return;
-  throw new UsageFault("--assume-verified needs a custom domain; add --custom-domain");
+function requireDomain({ flags }: ProjectInvocation, domain: string | null | undefined): void {
+  const names = ["verify-domain", "assume-verified"] as const;
+  const flag = names.find((each) => flags[each] === true);
+  if (flag === undefined || !isBlank(domain)) return;
+  throw new UsageFault(`--${flag} needs a custom domain; add --custom-domain`);
 }
 
-async function requireRecord(projectId: string, domain: string | null): Promise<void> {
-  if (domain === null) {
-    throw new UsageFault("--verify-domain needs a custom domain; add --custom-domain");
-  }
+async function requireRecord(projectId: string, domain: string): Promise<void> {
   const record = writeDomainRecord(projectId, domain);
   const fault = await findRecordFault(record);
   if (fault === undefined) return;
@@ -131,15 +127,13 @@ function showWritten(
 }
 
 /** Lists the old and new values of the changed fields. */
-function describeChanges(
-  { links_count: _before, ...before }: StoredProject,
-  { links_count: _after, ...after }: StoredProject,
-): string {
+function describeChanges(before: StoredProject, after: StoredProject): string {
   const changed = compareRecords(before, after);
-  const parts = Object.keys(changed.after).map(
-    (field) =>
-      `${field} from ${showValue(changed.before[field])} to ${showValue(changed.after[field])}`,
-  );
+  const fields = Object.keys(changed.after).filter((field) => field !== "links_count");
+  const parts = fields.map((field) => {
+    const [from, to] = [changed.before[field], changed.after[field]].map(showValue);
+    return `${field} from ${from} to ${to}`;
+  });
   return parts.length === 0 ? "Nothing changed." : `Changed ${parts.join(", ")}.`;
 }
 

@@ -34,7 +34,13 @@ async function run(
   );
   const { data } = config;
   const signal = listenForStop(host);
-  const headers = await extract(file, data, signal).catch((error: unknown) => {
+  const handle = await openFile(file);
+  let headers: readonly EntryHeader[] = [];
+  const fill = async (folder: string) => {
+    headers = await extractBackup(handle.createReadStream(), folder, signal);
+  };
+  const filling = fillDataFolder(data, fill).finally(() => handle.close());
+  await filling.catch((error: unknown) => {
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     if (!(error instanceof CopyFault)) throw explainUncopied(error, data);
     const message = `${quote(file, 200)} cannot be restored: ${error.message}. Nothing was written`;
@@ -44,23 +50,6 @@ async function run(
   const made_at = new Date((headers[0]?.mtime_s ?? 0) * 1000).toISOString();
   if (flags.json === true) return printJson({ restore: { data, made_at, files } });
   say(`Restored ${files.join(", ")} to ${quote(data, 200)}, as of ${made_at}.`);
-}
-
-async function extract(
-  file: string,
-  data: string,
-  signal: AbortSignal,
-): Promise<readonly EntryHeader[]> {
-  const handle = await openFile(file);
-  let headers: readonly EntryHeader[] = [];
-  try {
-    await fillDataFolder(data, async (folder) => {
-      headers = await extractBackup(handle.createReadStream(), folder, signal);
-    });
-    return headers;
-  } finally {
-    await handle.close();
-  }
 }
 
 async function openFile(file: string): Promise<FileHandle> {

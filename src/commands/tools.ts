@@ -4,11 +4,10 @@ import { createLog, createReport } from "../app/process/log.ts";
 import { openProbe } from "../app/process/open-client.ts";
 import { readApiKey } from "../app/data/secrets.ts";
 import { withDeployment } from "../app/process/deployment.ts";
-import { UsageFault, type Config } from "../config.ts";
+import { UsageFault } from "../config.ts";
 import { readCause } from "../contract/access.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import { contract } from "../contract/index.ts";
 import { Problem } from "../contract/problem.ts";
+import { keyLists } from "../mcp/access/key-access.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
@@ -22,65 +21,44 @@ export const tools: Command<typeof toolsFlags> = {
   flags: toolsFlags,
 };
 
-type ToolRow = {
-  readonly tool: string;
-  readonly state: string;
-  readonly tokens: number;
-  readonly reason?: string;
-};
-
-type DescribedTool = ReturnType<typeof describeTools>[number];
-
 async function run({ config, flags, host }: Invocation<typeof toolsFlags>): Promise<void> {
-  const rows = await readTools(config, host.version);
+  const report = createReport(createLog(config));
+  const rows = await withDeployment({ config, report }, async (deployment) => {
+    const key = readApiKey(config);
+    const inspecting = { config, version: host.version, key, deployment };
+    const { toolbox, keyContext } = await inspectTools(inspecting);
+    await requireValid(openProbe(deployment, key));
+    const visible = listVisible(toolbox, keyContext);
+    return describeTools(visible).map((tool, at) => {
+      const access: ToolState = visible[at]?.readAccess(keyContext.access) ?? {};
+      return { tool: tool.name, ...access, tokens: countTokens(tool) };
+    });
+  });
   const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
   if (flags.json === true) return printJson({ tools: rows, tokens });
+  const cells = rows.map(({ tool, state = "", tokens, reason = "" }) => {
+    return [tool, state, String(tokens), reason];
+  });
+  printTable(["TOOL", "ACCESS", "TOKENS", "WHY"], cells);
   const count = rows.length === 1 ? "1 tool" : `${rows.length} tools`;
-  printTable(
-    ["TOOL", "ACCESS", "TOKENS", "WHY"],
-    rows.map((row) => [row.tool, row.state, String(row.tokens), row.reason ?? ""]),
-  );
   say(`${count}, about ${tokens} tokens in a model's context.`);
 }
 
-async function readTools(config: Config, version: string): Promise<readonly ToolRow[]> {
-  const report = createReport(createLog(config));
-  return withDeployment({ config, report }, async (deployment) => {
-    const key = readApiKey(config);
-    const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
-    await requireValid(openProbe(deployment, key));
-    const visible = listVisible(toolbox, keyContext);
-    return describeTools(visible).map((shown) => ({
-      tool: shown.name,
-      ...(toolbox.find(shown.name)?.readAccess(keyContext.access) ?? unknown),
-      tokens: countTokens(shown),
-    }));
-  });
-}
+type ToolState = { readonly state?: string; readonly reason?: string };
 
-/**
- * Throws if a remote server rejects the key. Project keys can list links, and master keys projects.
- */
-async function requireValid(client: Client): Promise<void> {
-  const links = await readKeyFault(contract.links.index, client);
-  const projects = links && (await readKeyFault(contract.projects.index, client));
-  if (links === undefined || projects === undefined) return;
-  const reason = showHidden(links).replace(/\.$/, "");
+/** Throws if the server rejects the key itself. */
+async function requireValid({ call }: Client): Promise<void> {
+  let reason = "";
+  for (const list of keyLists) {
+    const probe = call(list, { limit: 1 }, undefined, { isProbe: true });
+    const error: unknown = await probe.then(() => undefined).catch((thrown: unknown) => thrown);
+    if (!(error instanceof Problem) || readCause(error.message) !== "key_invalid") return;
+    reason ||= showHidden(error.message).replace(/\.$/, "");
+  }
   throw new UsageFault(`${reason}; set another key (WAYPOST_API_KEY)`);
 }
 
-/** Returns the server's message if it rejects the key itself. */
-async function readKeyFault(list: Endpoint, { call }: Client): Promise<string | undefined> {
-  try {
-    await call(list, { limit: 1 }, undefined, { isProbe: true });
-  } catch (error) {
-    const isInvalid = error instanceof Problem && readCause(error.message) === "key_invalid";
-    if (isInvalid) return error.message;
-  }
-  return undefined;
-}
-
-const unknown = { state: "unknown" } as const;
+type DescribedTool = ReturnType<typeof describeTools>[number];
 
 /** Estimates the tokens that a model reads of a tool, at about four bytes a token. */
 function countTokens({ name, description, inputSchema }: DescribedTool): number {

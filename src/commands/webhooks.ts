@@ -6,10 +6,9 @@ import { readDatabaseUrl } from "../app/data/secrets.ts";
 import { readTimeZone } from "../app/process/time-zone.ts";
 import { requireProject, withOperator } from "../app/process/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
+import { webhookEvents } from "../contract/webhook-events.ts";
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
-import type { Db } from "../store/tables.ts";
 import { findFix, findUrlFault } from "../webhooks/send-message.ts";
 import { projectHelp, readList, type Command, type Invocation } from "./terminal/command.ts";
 import {
@@ -51,24 +50,28 @@ async function create({ config, flags }: WebhookInvocation): Promise<void> {
   if (url === undefined) throw new UsageFault("webhooks create needs --url");
   const fault = findUrlFault(url, config.webhook_private);
   if (fault !== undefined) throw new UsageFault(`--url ${fault}`);
-  const events = readEvents(flags.events);
-  const made = await withOperator(config, async (operator) => {
+  const events =
+    flags.events === undefined ? webhookEvents : readEventNames(readList(flags.events));
+  if (events === undefined || events.length === 0) {
+    throw new UsageFault(`--events takes ${webhookEvents.join(", ")}`);
+  }
+  const webhook = await withOperator(config, async (operator) => {
     const { id: project_id } = await requireProject(operator.store.db, project);
     return createWebhook(operator, { project_id, url, events });
   });
-  if (json === true) printJson(made);
+  if (json === true) printJson(webhook);
   else {
-    print(made.secret);
+    print(webhook.secret);
     say(
-      `Created webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with ` +
-        "this secret. Copy it now: it will not be shown again.",
+      `Created webhook ${webhook.id} (${events.join(", ")}). Its messages are signed with this ` +
+        "secret. Copy it now: it will not be shown again.",
     );
   }
   sayWhereHttpIsSent(url);
   await sayWhoDelivers(config);
 }
 
-/** The address of a name is looked up at each attempt, and not before. */
+/** A host name may resolve to another address at each delivery, so creating checks none. */
 function sayWhereHttpIsSent(url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol !== "http:" || normalizeAddress(dropBrackets(hostname))) return;
@@ -85,15 +88,8 @@ async function sayWhoDelivers(config: Config): Promise<void> {
   say("waypost serve is not running here. Events are kept until waypost serve runs" + place);
 }
 
-function readEvents(text: string | undefined): readonly WebhookEvent[] {
-  if (text === undefined) return webhookEvents;
-  const events = readEventNames(readList(text));
-  if (events !== undefined && events.length > 0) return events;
-  throw new UsageFault(`--events takes ${webhookEvents.join(", ")}`);
-}
-
 async function list({ config, flags }: WebhookInvocation): Promise<void> {
-  const listed = await withOperator(config, ({ store }) => findWebhooks(store.db, flags.project));
+  const listed = await withOperator(config, ({ store }) => findWebhooks(store, flags.project));
   if (listed.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
   for (const fault of new Set(listed.map(({ last_fault }) => last_fault))) {
     const next = findFix(fault);
@@ -101,24 +97,22 @@ async function list({ config, flags }: WebhookInvocation): Promise<void> {
   }
   if (flags.json === true) return printJson({ webhooks: listed.map(presentRecord) });
   const writeTime = createWriteTime(readTimeZone(config));
-  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME", "WAITING", "FAILED"];
-  printTable(
-    [...heads, "DROPPED"],
-    listed.map(({ id, project_id, url, events, last_at, last_fault, ...webhook }) => {
-      const names = events.length === webhookEvents.length ? "(all)" : events.join(",");
-      const outcome = last_fault ?? (last_at === null ? "" : "delivered");
-      const counts = [webhook.waiting, webhook.dead, webhook.dropped].map(String);
-      return [id, project_id, url, names, writeTime(last_at), outcome, ...counts];
-    }),
-  );
+  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME"];
+  const rows = listed.map(({ id, project_id, url, events, last_at, last_fault, ...webhook }) => {
+    const names = events.length === webhookEvents.length ? "(all)" : events.join(",");
+    const outcome = last_fault ?? (last_at === null ? "" : "delivered");
+    const counts = [webhook.waiting, webhook.dead, webhook.dropped].map(String);
+    return [id, project_id, url, names, writeTime(last_at), outcome, ...counts];
+  });
+  printTable([...heads, "WAITING", "FAILED", "DROPPED"], rows);
 }
 
-async function findWebhooks(db: Db, project: string | undefined, id?: string) {
-  const project_id = project && (await requireProject(db, project)).id;
-  return listWebhooks(db, { ...(project_id && { project_id }), ...(id !== undefined && { id }) });
+async function findWebhooks({ db }: Operator["store"], project: string | undefined) {
+  if (project === undefined) return listWebhooks(db);
+  return listWebhooks(db, { project_id: (await requireProject(db, project)).id });
 }
 
-/** Runs `work` with the webhook of this ID. Throws if the webhook belongs to another project. */
+/** If the flags name a project, the webhook must belong to it. */
 function withWebhook<Result>(
   { config, flags }: WebhookInvocation,
   id: string,
@@ -126,7 +120,8 @@ function withWebhook<Result>(
 ): Promise<Result> {
   const { project } = flags;
   return withOperator(config, async (operator) => {
-    const [webhook] = await findWebhooks(operator.store.db, project, id);
+    const listed = await findWebhooks(operator.store, project);
+    const webhook = listed.find((each) => each.id === id);
     if (webhook !== undefined) return work(operator, webhook);
     const where = project === undefined ? "does not exist" : `is not in the project ${project}`;
     throw new UsageFault(`the webhook ${id} ${where}; waypost webhooks list shows all webhooks`);
@@ -139,7 +134,6 @@ async function revoke(invocation: WebhookInvocation, id: string): Promise<void> 
   else say(`Webhook ${id} is revoked. Its unsent events are dropped.`);
 }
 
-/** Returns false if the test message was not delivered. */
 async function test(invocation: WebhookInvocation, id: string): Promise<boolean> {
   const networks = invocation.config.webhook_private;
   const tested = await withWebhook(invocation, id, ({ store }, webhook) =>

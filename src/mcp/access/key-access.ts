@@ -55,7 +55,7 @@ export type AccessOptions = {
 };
 
 /** Every valid project key can read the first list, and every master key the second. */
-const keyLists: readonly Endpoint[] = [contract.links.index, contract.projects.index];
+export const keyLists: readonly Endpoint[] = [contract.links.index, contract.projects.index];
 
 export function createAccess({ hasKey, scopes, learned, ...options }: AccessOptions): Access {
   let { facts, refusal } = options;
