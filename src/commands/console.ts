@@ -2,7 +2,7 @@ import { describeAddresses } from "../app/http/addresses.ts";
 import { makeConsoleAddress } from "../app/console/address.ts";
 import { createLazyState } from "../app/process/lazy-state.ts";
 import { findStatement } from "../app/listening/ask-listener.ts";
-import { UsageFault, type Config } from "../config.ts";
+import { UsageFault } from "../config.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { nameCommand, writeCommand } from "./terminal/command-name.ts";
 import { isReadByPerson, print } from "./terminal/output.ts";
@@ -19,22 +19,17 @@ async function run({ config, host }: Invocation<object>): Promise<void> {
       "console prints its address only to a terminal, because anyone with the address can sign in",
     );
   }
-  const url = await findUrl(config);
-  if (url === undefined) {
+  const isGateway = config.base_url !== undefined;
+  const serving = isGateway ? describeAddresses(config, config.port) : await findStatement(config);
+  if (serving === undefined) {
     const serve = writeCommand(config, nameCommand(host.program), "serve");
     throw new UsageFault(`the console is not running; start it with ${serve}`);
   }
   const state = createLazyState(config);
   try {
-    const address = await makeConsoleAddress(config, state, url);
+    const address = await makeConsoleAddress(config, state, serving.url);
     print(`${address}\nOpen it in your browser within ten minutes. It signs you in once.`);
   } finally {
     await state.close();
   }
-}
-
-/** Returns the address of the folder's serving process, or of the configured gateway. */
-async function findUrl(config: Config): Promise<string | undefined> {
-  if (config.base_url !== undefined) return describeAddresses(config, config.port).url;
-  return (await findStatement(config))?.url;
 }

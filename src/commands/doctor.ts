@@ -46,30 +46,27 @@ export const doctor: Command<typeof doctorFlags> = {
   flags: doctorFlags,
 };
 
-/**
- * Prints a line for each check, with the fix for each fault. Returns false if a fault was found.
- */
-async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Promise<boolean> {
-  const findings: Finding[] = [];
-  const note = (finding: Finding) => {
-    findings.push(finding);
-    const { about, fault, warning, said } = finding;
-    const word = fault === undefined ? (warning === undefined ? "ok" : "WARN") : "FAULT";
-    print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? said ?? ""}`);
+/** Prints a line for each check, with the fix for each fault. Returns false after a fault. */
+async function run(invocation: Invocation<typeof doctorFlags>): Promise<boolean> {
+  const { config, host } = invocation;
+  const faults: string[] = [];
+  const note = ({ about, fault, warning, said = "" }: Finding) => {
+    const word = fault !== undefined ? "FAULT" : warning !== undefined ? "WARN" : "ok";
+    print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? said}`);
+    if (fault !== undefined) faults.push(fault);
   };
-  const isGood = () => findings.every(({ fault }) => fault === undefined);
-  const checks = { config, host, note, isPublic: flags.public === true };
+  const checks = { ...invocation, note };
   note(describeConfiguration(config, host.version));
   const { approval_pin_file: pin } = config.secrets;
   await attempt("tools", note, () => chooseTools(config));
   await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
   await attempt("token", note, () => readGivenSecret(config, "http_token"));
   // Each of these faults prevents a start, so further checks are skipped.
-  if (!isGood()) return false;
+  if (faults.length > 0) return false;
   await noteCountries(config, note);
   const deployment = await openExisting(checks);
+  const store = deployment?.own?.store;
   try {
-    const store = deployment?.own?.store;
     const isSound = await attempt("store", note, async () => {
       if (store === undefined) return true;
       await noteStore(store, config, clock.now(), note);
@@ -84,13 +81,10 @@ async function run({ config, flags, host }: Invocation<typeof doctorFlags>): Pro
   } finally {
     await deployment?.close();
   }
-  return isGood();
+  return faults.length === 0;
 }
 
-type Checks = Pick<Invocation<object>, "config" | "host"> & {
-  readonly note: Note;
-  readonly isPublic: boolean;
-};
+type Checks = Invocation<typeof doctorFlags> & { readonly note: Note };
 
 function describeConfiguration(config: Config, version: string): Finding {
   const { base_url, mode, tools, destinations, data } = config;
@@ -134,9 +128,7 @@ function noteFirstStart(config: Config, note: Note): undefined {
     "is set, but a new database does not have this key; unset WAYPOST_API_KEY and " +
     "WAYPOST_API_KEY_FILE, or set WAYPOST_BASE_URL";
   const file = findOwnerKeyFile(data);
-  const said = existsSync(file)
-    ? `the first start uses the key in ${file}`
-    : `the first start creates it in ${file}`;
+  const said = `the first start ${existsSync(file) ? "uses the key" : "creates it"} in ${file}`;
   note({ about: "key", said, ...(isKeyGiven(secrets) && { fault }) });
   note({ about: "approvals", said: keptLater });
 }
@@ -148,18 +140,18 @@ function isKeyGiven({ api_key, api_key_file }: Config["secrets"]): boolean {
 }
 
 async function examine(deployment: Deployment, checks: Checks): Promise<void> {
-  const { config, host, note, isPublic } = checks;
+  const { config, flags, host, note } = checks;
   const { own } = deployment;
   const ownerKey = own && !isKeyGiven(config.secrets) ? await findOwnerKey(own) : undefined;
   const isUseless = ownerKey !== undefined && ownerKey.state !== "opens";
   if (isUseless) noteOwnerKey(ownerKey, checks);
   const key = isUseless ? undefined : await attempt("key", note, () => requireKey(config));
-  if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
+  if (ownerKey?.state !== "wrong" && (await noteAnswer(deployment, key, note))) {
     const { version } = host;
     const inspected = await inspectTools({ config, version, key, deployment, mustExist: true });
     note({ about: "access", said: describeAccess(inspected) });
-    if (isPublic && isUseless) note({ about: "domain", warning: noKeyForHosts });
-    else if (isPublic) {
+    if (flags.public === true && isUseless) note({ about: "domain", warning: noKeyForHosts });
+    else if (flags.public === true) {
       const { access, known } = inspected.keyContext;
       const { call } = openProbe(deployment, key);
       const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
@@ -171,30 +163,22 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
 }
 
 /** Sends one request that changes nothing. Returns false if further checks make no sense. */
-async function askDeployment(
-  deployment: Deployment,
-  key: string | undefined,
-  note: Note,
-): Promise<boolean> {
+async function noteAnswer(deployment: Deployment, key: string | undefined, note: Note) {
   const { origin, own } = deployment;
-  try {
-    await openProbe(deployment, key).call(contract.links.index, { limit: 1 });
-    if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
-    note({ about: "key", said: "works" });
-    return true;
-  } catch (error) {
-    if (error instanceof CallFailure) {
-      note({ about: "remote server", fault: `${error.message} (WAYPOST_BASE_URL)` });
-      return false;
-    }
-    if (!(error instanceof Problem)) throw error;
-    if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
-    if (key === undefined) return true;
-    const { message } = error;
-    const isRejected = /invalid\.|suspended/i.test(readAnswer(message));
-    note({ about: "key", said: `is accepted (${message})`, ...(isRejected && { fault: message }) });
-    return !isRejected;
+  const probe = openProbe(deployment, key).call(contract.links.index, { limit: 1 });
+  const failure: unknown = await probe.then(() => undefined).catch((error: unknown) => error);
+  if (failure instanceof CallFailure) {
+    note({ about: "remote server", fault: `${failure.message} (WAYPOST_BASE_URL)` });
+    return false;
   }
+  if (failure !== undefined && !(failure instanceof Problem)) throw failure;
+  if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
+  if (failure === undefined) note({ about: "key", said: "works" });
+  if (failure === undefined || key === undefined) return true;
+  const { message } = failure;
+  const isRejected = /invalid\.|suspended/i.test(readAnswer(message));
+  note({ about: "key", said: `is accepted (${message})`, ...(isRejected && { fault: message }) });
+  return !isRejected;
 }
 
 const noKeyForHosts =
@@ -231,11 +215,11 @@ export async function noteDomains(look: DomainCheck, note: Note): Promise<void> 
 
 const members = { error: "fault", warning: "warning", info: "said" } as const;
 
-async function tryState(config: Config, { state }: Deployment, note: Note): Promise<void> {
+async function tryState({ data }: Config, { state }: Deployment, note: Note): Promise<void> {
   const about = "approvals";
   try {
     if (state.exists()) await state.open();
-    else checkDataFolder(config.data);
+    else checkDataFolder(data);
     note({ about, said: state.exists() ? "can be stored" : keptLater });
   } catch (error) {
     if (error instanceof NotMigrated) note({ about, said: keptLater });
@@ -247,11 +231,8 @@ async function tryState(config: Config, { state }: Deployment, note: Note): Prom
 function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
   const about = "key";
   const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(host.program)));
+  const need = `no key was found; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`;
   if (key.state === "wrong") note({ about, fault: where });
-  else if (key.elsewhere === undefined) {
-    note({
-      about,
-      fault: `no key was found; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`,
-    });
-  } else note({ about, said: `waypost serve needs no key in ${config.data}; ${where}` });
+  else if (key.elsewhere === undefined) note({ about, fault: need });
+  else note({ about, said: `waypost serve needs no key in ${config.data}; ${where}` });
 }

@@ -2,8 +2,6 @@ import { UsageFault } from "../config.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 
-const within_ms = 3000;
-
 /** The health check of containers. */
 export const health: Command = {
   usages: {
@@ -14,14 +12,17 @@ export const health: Command = {
 
 async function run({ config: { host, port } }: Invocation<object>): Promise<boolean> {
   if (port === 0) throw new UsageFault("health needs the port of waypost serve; pass --port");
-  const fault = await findFault(findAddress(host, port));
+  // A server that listens at all addresses also listens at the loopback address.
+  const name = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  const authority = `${name.includes(":") ? `[${name}]` : name}:${port}`;
+  const fault = await findFault(`http://${authority}/readyz`);
   say(fault === undefined ? `Waypost is ready on port ${port}.` : `Not ready: ${fault}.`);
   return fault === undefined;
 }
 
 async function findFault(url: string): Promise<string | undefined> {
   try {
-    const signal = AbortSignal.timeout(within_ms);
+    const signal = AbortSignal.timeout(3000);
     const { status, body } = await fetch(url, { signal, redirect: "manual" });
     // The response fits into one chunk. Another program might never stop sending.
     const chunk = await body?.getReader().read();
@@ -31,10 +32,4 @@ async function findFault(url: string): Promise<string | undefined> {
     const isLate = error instanceof Error && error.name === "TimeoutError";
     return isLate ? `${url} does not answer` : `cannot connect to ${url}`;
   }
-}
-
-/** A server that listens at all addresses also listens at the loopback address. */
-function findAddress(host: string, port: number): string {
-  const name = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}/readyz`;
 }

@@ -9,7 +9,7 @@ export function renderHelp(commands: readonly Command[]): string {
     ...settingGroups.map(renderSettings),
     ...commands.flatMap(renderFlags),
     "  --help               this text  --version",
-    wrap(`Exit codes: ${listExitCodes()}.`, 100).join("\n"),
+    wrap(`Exit codes: ${exitCodes.map((each) => each.join(" ")).join("; ")}.`, 100).join("\n"),
   ].join("\n\n");
 }
 
@@ -20,18 +20,9 @@ export const exitCodes: readonly (readonly [code: string, meaning: string])[] = 
   ["130", "stopped by Ctrl-C"],
 ];
 
-function listExitCodes(): string {
-  return exitCodes.map(([code, meaning]) => `${code} ${meaning}`).join("; ");
-}
-
-const usageColumn = 29;
-const flagColumn = 23;
-const variableColumn = 25;
-const settingColumn = 52;
-
 function renderUsages({ usages }: Command): readonly string[] {
   return Object.entries(usages).flatMap(([usage, [help]]) =>
-    indent(`  waypost ${usage}`, help, usageColumn),
+    indent(`  waypost ${usage}`, help, 29),
   );
 }
 
@@ -40,20 +31,17 @@ function renderSettings(group: (typeof settingGroups)[number]): string {
   return [`Settings: ${group.toLowerCase()}`, ...members.flatMap(renderSetting)].join("\n");
 }
 
-/** Renders the flag and the variable, with the help text in its own column. */
 function renderSetting({ flag, value, variable, help, ...setting }: Setting): readonly string[] {
   const named = flag === undefined ? "" : `  --${flag} ${value}`;
   const usual = setting.default || setting.unset;
   const hasDefault = usual !== undefined && usual !== "none";
   const text = hasDefault ? `${help} Default: ${usual}` : help;
-  return indent(`${named.padEnd(variableColumn)}${variable}`, text, settingColumn);
+  return indent(`${named.padEnd(25)}${variable}`, text, 52);
 }
 
 /** Renders a command's flags. Commands without flags have no section. */
 function renderFlags({ usages, flags, notes }: Command): readonly string[] {
-  const rows = Object.entries(flags).flatMap(([flag, help]) =>
-    indent(`  ${flag}`, help, flagColumn),
-  );
+  const rows = Object.entries(flags).flatMap(([flag, help]) => indent(`  ${flag}`, help, 23));
   if (rows.length === 0) return [];
   const last = notes === undefined ? [] : indent("", notes, 2);
   return [[Object.keys(usages).join(", "), ...rows, ...last].join("\n")];

@@ -79,13 +79,13 @@ export async function runCommand(words: readonly string[], host: Host): Promise<
   }
 }
 
-/** Returns the exit code, or false if the command found a fault. */
 async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
   const [first, topic] = words;
-  // Help topics are shown even if a setting is invalid.
-  const isTopic = first === "help" && topic !== undefined && !Object.hasOwn(commands, topic);
-  if (isTopic) return showTopic(topic);
-  const isHelp = words.includes("--help") || words.includes("-h") || first === "help";
+  const isHelp = first === "help" || words.includes("--help") || words.includes("-h");
+  // Help is shown even if a setting is invalid, so it does not use `runUsage`.
+  if (first === "help" && topic !== undefined && !Object.hasOwn(commands, topic)) {
+    return showTopic(topic);
+  }
   if (isHelp) return print(renderHelp(Object.values(commands)));
   if (first === "--version") return print(host.version);
   // MCP clients start `waypost` without a command.
@@ -98,48 +98,36 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
 }
 
 async function showTopic(name: string): Promise<void> {
-  const topics = await listHelpTopics();
-  if (name === "topics") {
-    const rows = topics.map((each) => [each.name, each.title]);
-    return printTable(["TOPIC", "TITLE"], rows);
-  }
+  const topics = (await listHelpTopics()).map((each) => [each.name, each.title] as const);
+  if (name === "topics") return printTable(["TOPIC", "TITLE"], topics);
   const topic = await readHelpTopic(name, "md");
   if (topic !== undefined) return print(topic.text.trimEnd());
-  const names = topics.map((each) => each.name);
-  const hint = suggest(findNearest(name, names)) || ";";
+  const hint = suggest(findNearest(name, new Map(topics).keys())) || ";";
   const advice = "waypost help topics lists all topics";
   throw new UsageFault(`unknown help topic ${quote(name)}${hint} ${advice}`);
 }
-
-/** The exit code that shells use for a command stopped by Ctrl-C. */
-const interrupted = 130;
 
 /** Prints the error on one line and returns the exit code. */
 function explain(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Interrupted) {
     say(`waypost: ${message}`);
-    return interrupted;
+    // Shells use this code for a command that Ctrl-C stopped.
+    return 130;
   }
   const outage = error instanceof StoreUnusable ? undefined : readOutage(error);
-  if (outage !== undefined) {
-    say(`waypost: ${outages[outage] ?? message}`);
-    return isUnreachable(error) ? 1 : 2;
-  }
-  const isKnown = [UsageFault, StoreUnusable, NoEngine, Problem].some(
-    (kind) => error instanceof kind,
-  );
-  say(`waypost: ${isKnown ? "" : "unexpected error: "}${message}`);
+  const faults = [UsageFault, StoreUnusable, NoEngine, Problem];
+  const isKnown = outage !== undefined || faults.some((kind) => error instanceof kind);
+  const text = outages[outage ?? ""] ?? message;
+  say(`waypost: ${isKnown ? "" : "unexpected error: "}${text}`);
   // Service managers restart a process that exits with 1, but not with 2.
   return isKnown && !isUnreachable(error) ? 2 : 1;
 }
 
 /** Messages for errors whose own text is not meant for users. */
-const outages = {
+const outages: Readonly<Record<string, string>> = {
   busy: "another process is using the data folder; try again",
-  locked: undefined,
-  away: undefined,
   unknown:
     "the database stopped responding, and the change may or may not be saved; check before you " +
     "repeat it",
-} as const;
+};

@@ -4,12 +4,7 @@ import { tryConsoleAddress } from "../app/console/address.ts";
 import { databaseFile, findHttpTokenFile, hasDatabase } from "../app/data/data-folder.ts";
 import { explainOwnerKey, findOwnerKey, type OwnerKey } from "../app/data/first-start.ts";
 import { readApiKey, readDatabaseUrl } from "../app/data/secrets.ts";
-import {
-  describeAddresses,
-  isOpenToOthers,
-  listHostnames,
-  type Addresses,
-} from "../app/http/addresses.ts";
+import { describeAddresses, isOpenToOthers, listHostnames } from "../app/http/addresses.ts";
 import { createReadiness } from "../app/http/answer-probes.ts";
 import { createTlsAsk } from "../app/http/answer-tls-ask.ts";
 import { openFindCountry } from "../app/http/find-country.ts";
@@ -39,7 +34,6 @@ import type { Config } from "../config.ts";
 import { fillSubdomain, hasSubdomains } from "../contract/rules/link-address.ts";
 import type { PageOptions } from "../mcp/approval/approval-page.ts";
 import { createMcpHttp } from "../mcp/transport/http.ts";
-import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { quoteWord } from "../text/escape.ts";
 import { isSameSecret } from "../text/secrets.ts";
@@ -50,7 +44,9 @@ import { claimStdout, openScreen, print, say } from "./terminal/output.ts";
 /** How long running requests may take after a stop. Containers are killed after ten seconds. */
 const finish_ms = 8000;
 
-export const serve: Command<{ "--json": string }> = {
+const serveFlags = { "--json": "print one line of JSON when it is ready" };
+
+export const serve: Command<typeof serveFlags> = {
   usages: {
     serve: [
       "serve links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` " +
@@ -58,13 +54,11 @@ export const serve: Command<{ "--json": string }> = {
       run,
     ],
   },
-  flags: { "--json": "print one line of JSON when it is ready" },
+  flags: serveFlags,
 };
 
-type ServeInvocation = Invocation<{ "--json": string }>;
-
 /** Serves until the process is asked to stop, and then finishes running requests. */
-async function run(invocation: ServeInvocation): Promise<void> {
+async function run(invocation: Invocation<typeof serveFlags>): Promise<void> {
   claimStdout();
   const parts = await openParts(invocation);
   try {
@@ -76,8 +70,7 @@ async function run(invocation: ServeInvocation): Promise<void> {
 
 type ServeParts = Awaited<ReturnType<typeof openParts>>;
 
-/** Opens everything that the deployment needs. */
-async function openParts({ config, flags, host }: ServeInvocation) {
+async function openParts({ config, flags, host }: Invocation<typeof serveFlags>) {
   const stopped = host.waitForStop();
   const command = nameCommand(host.program);
   const log = createLog(config);
@@ -204,15 +197,13 @@ function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "o
  * Callers of the embedded service send an API key. Callers of a gateway send its own token, and the
  * operator's key makes the calls, so no caller sees that key.
  */
-async function createIdentify(
-  config: Config,
-  deployment: Deployment,
-): Promise<(token: string) => Promise<IdentifiedCaller | undefined>> {
+async function createIdentify(config: Config, deployment: Deployment) {
   if (deployment.own !== undefined) return identifyOwn(deployment);
   const expected = openGatewayToken(config);
   const key = readApiKey(config);
   const known = await readKnownKey(config, deployment, key);
-  return (token) => Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
+  return (token: string) =>
+    Promise.resolve(isSameSecret(token, expected) ? { key, known } : undefined);
 }
 
 type OwnServerFacts = {
@@ -222,17 +213,10 @@ type OwnServerFacts = {
   readonly project: { readonly subdomain: string } | undefined;
 };
 
-/** Prints the addresses once the server is ready. */
-function announce(
-  { config, addresses, json, command }: ServeParts,
-  own: OwnServerFacts | undefined,
-  signIn: string | undefined,
-): void {
-  const { json: facts, lines } =
-    own === undefined
-      ? describeGateway(config, addresses)
-      : describeOwn(config, addresses, own, command);
-  if (json) print(JSON.stringify({ ...addresses, ...facts }));
+function announce(parts: ServeParts, own: OwnServerFacts | undefined, signIn?: string): void {
+  const { config, addresses, json } = parts;
+  const { files, lines } = own === undefined ? describeGateway(parts) : describeOwn(parts, own);
+  if (json) print(JSON.stringify({ ...addresses, ...files }));
   for (const line of lines) say(line);
   if (signIn !== undefined) say(`Console (signs you in once, within ten minutes): ${signIn}`);
   if (!isOpenToOthers(config)) return;
@@ -242,39 +226,32 @@ function announce(
   );
 }
 
-type AnnouncementText = { readonly json: object; readonly lines: readonly string[] };
-
 function describeOwn(
-  config: Config,
-  { api, mcp, links }: Addresses,
+  { config, addresses: { api, mcp, links }, command }: ServeParts,
   { isFirstStart, ownerKey, project }: OwnServerFacts,
-  command: string,
-): AnnouncementText {
+) {
   const makeKey = nameMakeKey(config, command);
-  const place = describeDataPlace(config);
-  const places = place === undefined ? [] : [place];
-  const { file: keyFile, state } = ownerKey;
-  const json = { key_file: state === "opens" ? keyFile : null };
+  const { file, state } = ownerKey;
+  const files = { key_file: state === "opens" ? file : null };
   const host = links && describeLinkHost(links, project);
+  const place = describeDatabasePlace(config);
   if (!isFirstStart) {
     const key = explainOwnerKey(ownerKey, makeKey);
     const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
-    return { json, lines: [`${line} Ctrl-C stops Waypost.`, ...places] };
+    return { files, lines: [`${line} Ctrl-C stops Waypost.`, ...place] };
   }
   // Passes the header through a pipe, because other processes can see arguments.
-  const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
+  const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(file)})"`;
   const link = JSON.stringify({ path: "first", url: "https://example.com" });
   const body = `-H 'Content-Type: application/json' -d '${link}'`;
-  return {
-    json,
-    lines: [
-      `Your links open at ${host}.`,
-      `Assistants connect over MCP to ${mcp}, with the key in ${keyFile}.`,
-      `Create your first link, ${host}/first: ${header} | curl -H @- ${api}/links ${body}`,
-      `More keys: ${makeKey}. All commands: ${command} --help.`,
-      ...places,
-    ],
-  };
+  const lines = [
+    `Your links open at ${host}.`,
+    `Assistants connect over MCP to ${mcp}, with the key in ${file}.`,
+    `Create your first link, ${host}/first: ${header} | curl -H @- ${api}/links ${body}`,
+    `More keys: ${makeKey}. All commands: ${command} --help.`,
+    ...place,
+  ];
+  return { files, lines };
 }
 
 function describeLinkHost(links: string, project: OwnServerFacts["project"]): string {
@@ -283,25 +260,23 @@ function describeLinkHost(links: string, project: OwnServerFacts["project"]): st
   return `${links}, only for the oldest project`;
 }
 
-function describeGateway(config: Config, { api, mcp }: Addresses): AnnouncementText {
+function describeGateway({ config, addresses: { api, mcp } }: ServeParts) {
   const { http_token, http_token_file } = config.secrets;
-  const made = http_token === undefined ? findHttpTokenFile(config.data) : null;
-  const token_file = http_token_file ?? made;
+  const created = http_token === undefined ? findHttpTokenFile(config.data) : null;
+  const token_file = http_token_file ?? created;
   const token =
     token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
-  return {
-    json: { key_file: null, token_file },
-    lines: [`Waypost serves MCP at ${mcp} for ${api}; callers send ${token}.`],
-  };
+  const line = `Waypost serves MCP at ${mcp} for ${api}; callers send ${token}.`;
+  return { files: { key_file: null, token_file }, lines: [line] };
 }
 
-/** Returns undefined if the data is in the data folder. Warns of an unused older file there. */
-function describeDataPlace(config: Config): string | undefined {
+/** Names the database, and warns of an older file in the data folder that is not used. */
+function describeDatabasePlace(config: Config): readonly string[] {
   const url = readDatabaseUrl(config);
-  if (url === undefined) return undefined;
+  if (url === undefined) return [];
   const place = `The data is in the database ${describeDatabase(url)}.`;
-  if (!hasDatabase(config.data)) return place;
+  if (!hasDatabase(config.data)) return [place];
   const file = join(resolve(config.data), databaseFile);
   const advice = "To move or delete its data, see: waypost help backup-and-upgrade";
-  return `${place} ${file} is not used. ${advice}`;
+  return [`${place} ${file} is not used. ${advice}`];
 }

@@ -12,7 +12,6 @@ import { setAlarm } from "../app/process/embedded.ts";
 import { saveExportFile } from "../app/process/export-files.ts";
 import { createLog, createReport } from "../app/process/log.ts";
 import { watchWork } from "../app/process/watch-work.ts";
-import type { SaveFile } from "../mcp/access/key-context.ts";
 import { NoApprovalPage } from "../mcp/approval/require-approval.ts";
 import { createPageListener } from "../mcp/approval/page-listener.ts";
 import { approvalPath } from "../mcp/approval/approval-page.ts";
@@ -45,13 +44,10 @@ async function run(invocation: Invocation<object>): Promise<void> {
 
 type StdioParts = ReturnType<typeof openParts>;
 
-/** Opens everything that the deployment needs. */
 function openParts({ config, host }: Invocation<object>) {
   const { program, version, keepCompiled, input } = host;
-  const stopped = host.waitForStop();
   requireTrustedOwner(config.data);
   const output = claimStdout();
-  const toolbox = chooseTools(config);
   const log = createLog(config);
   const report = createReport(log);
   // The user's shell has other variables and another working folder than the client.
@@ -65,13 +61,12 @@ function openParts({ config, host }: Invocation<object>) {
     version,
     keepCompiled,
     input,
-    stopped,
-    command,
+    stopped: host.waitForStop(),
     program: resolve(program),
     consoleCommand: inShell("console"),
     serveCommand,
     output,
-    toolbox,
+    toolbox: chooseTools(config),
     log,
     warn: log.warn,
     report,
@@ -81,7 +76,7 @@ function openParts({ config, host }: Invocation<object>) {
 }
 
 async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
-  const { config, listener, serveCommand, toolbox, log, keepCompiled } = parts;
+  const { config, listener, serveCommand, toolbox, log, report, keepCompiled } = parts;
   const pageServer = createPageListener((request) => approvals.fetch(request));
   const assistant = createAssistant({
     ...parts,
@@ -92,7 +87,12 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
     },
     readListening: listener.read,
     describeAddresses: listener.describeAddresses,
-    saveFile: (type, texts) => saveFile(parts, type, texts),
+    // If the file cannot be written, the assistant still gets the export as a resource.
+    saveFile: (...file) =>
+      saveExportFile(config.data, ...file).catch((error: unknown) => {
+        report(error);
+        return undefined;
+      }),
   });
   // The user is at this machine and sees the result on the page.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
@@ -161,17 +161,4 @@ function setHandlers(deployment: Deployment, parts: Answering): void {
     mcp: undefined,
     readUnready: createReadiness([own.store], setAlarm).readUnready,
   }));
-}
-
-/** Returns undefined if the file cannot be written. The export is also available as a resource. */
-async function saveFile(
-  { config, report }: StdioParts,
-  ...given: Parameters<SaveFile>
-): ReturnType<SaveFile> {
-  try {
-    return await saveExportFile(config.data, ...given);
-  } catch (error) {
-    report(error);
-    return undefined;
-  }
 }
