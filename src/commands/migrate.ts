@@ -58,8 +58,8 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
     if (isFilled) {
       const reason = error instanceof Error ? error.message : "unknown error";
       throw new UsageFault(
-        `everything was copied to ${target}, but the old data was not marked as moved: ${reason}; ` +
-          "run the same command again before you use either of them",
+        `everything was copied to ${target}, but the old data was not marked as moved: ` +
+          `${reason}; run the same command again before you use either of them`,
         { cause: error },
       );
     }

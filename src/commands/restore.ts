@@ -36,16 +36,18 @@ async function run(
   const signal = listenForStop(host);
   const handle = await openFile(file);
   let headers: readonly EntryHeader[] = [];
-  const fill = async (folder: string) => {
-    headers = await extractBackup(handle.createReadStream(), folder, signal);
-  };
-  const filling = fillDataFolder(data, fill).finally(() => handle.close());
-  await filling.catch((error: unknown) => {
+  try {
+    await fillDataFolder(data, async (folder) => {
+      headers = await extractBackup(handle.createReadStream(), folder, signal);
+    });
+  } catch (error) {
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     if (!(error instanceof CopyFault)) throw explainUncopied(error, data);
     const message = `${quote(file, 200)} cannot be restored: ${error.message}. Nothing was written`;
     throw new UsageFault(message, { cause: error });
-  });
+  } finally {
+    await handle.close();
+  }
   const files = headers.map(({ name }) => name);
   const made_at = new Date((headers[0]?.mtime_s ?? 0) * 1000).toISOString();
   if (flags.json === true) return printJson({ restore: { data, made_at, files } });
