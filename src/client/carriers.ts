@@ -12,7 +12,7 @@ const mostConnections = 64;
 /** No response of the API is larger. */
 const replyBytes = 8 * 1024 * 1024;
 
-/** Uses `request` and not `fetch`, because fetch repeats a call after a 421 by itself. */
+/** Uses undici's `request`, because `fetch` repeats a call after a 421. */
 export function openRemoteSender() {
   const dispatcher = new Agent({
     connect: connectOrMarkUnsent(buildConnector({ timeout: connectTimeout_ms })),
@@ -35,7 +35,7 @@ export function openRemoteSender() {
   return { send, close: () => dispatcher.destroy() };
 }
 
-/** Marks connection errors, because these requests certainly had no effect. */
+/** Marks connection errors as `NotSent`, because the request had no effect. */
 function connectOrMarkUnsent(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
@@ -56,7 +56,7 @@ async function readStream(body: AsyncIterable<Uint8Array>): Promise<string | und
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Returns null for an empty body, and the text of a body that is not JSON. */
+/** Parses a JSON body. Returns null for an empty body, and any other body as text. */
 export function readContent(text: string | undefined): unknown {
   if (text?.trim() === "") return null;
   try {

@@ -18,7 +18,7 @@ import {
 import { buildRequest, type RequestOptions, type RequestTarget } from "./request.ts";
 import { sendOnce, type Send } from "./send-once.ts";
 
-/** Makes API calls, and retries until the outcome is known or the time is up. */
+/** Makes API calls, and retries until the outcome is known or the time limit is reached. */
 
 export type Client = {
   readonly call: <E extends Endpoint>(
@@ -27,7 +27,7 @@ export type Client = {
     signal?: Leaving,
     options?: CallOptions,
   ) => Promise<CallAnswer<E>>;
-  /** Throws if a call now would exceed the key's rate limit. */
+  /** Throws if a call would exceed the key's rate limit now. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
@@ -54,7 +54,7 @@ export type ClientOptions = {
 
 type ClientState = ClientOptions & {
   readonly ledger: BudgetLedger;
-  /** How far the server's clock is ahead, once a response has shown it. */
+  /** How far the server's clock is ahead; undefined until a response shows it. */
   skew_ms: number | undefined;
 };
 
@@ -73,7 +73,7 @@ const probeDeadline_ms = 10_000;
 const tryDeadline_ms = 15_000;
 const mostTries = 4;
 
-/** A write may still be running on the server, so the client waits before it checks the result. */
+/** The delays before each check of a write, because the server may still be processing it. */
 const checkAfter_ms = [500, 2000, 4000] as const;
 
 /** `Date` headers have a resolution of one second, and responses take time to arrive. */
@@ -88,7 +88,6 @@ export function createClient(options: ClientOptions): Client {
     call: (endpoint, input, signal = life, given = {}) => {
       const most_ms = given.isProbe === true ? probeDeadline_ms : callDeadline_ms;
       const deadline = clock.monotonic() + most_ms;
-      // The casts are safe: `Input` is always an object, and `sendOnce` validates the response.
       const call = { endpoint, input: input as JsonObject, signal, deadline, options: given };
       return perform(state, call) as Promise<CallAnswer<typeof endpoint>>;
     },
@@ -117,7 +116,10 @@ async function perform(state: ClientState, given: GivenCall): Promise<unknown> {
   }
 }
 
-/** A write with a 2xx status has succeeded, so it is never sent again. */
+/**
+ * Describes a write with a 2xx status whose response cannot be parsed. The write has succeeded, so
+ * it is never sent again.
+ */
 async function describeAccepted(
   state: ClientState,
   call: RunningCall,
@@ -131,7 +133,7 @@ async function describeAccepted(
   return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
 
-/** Determines the outcome of a failed call. Checks the server if a write may have happened. */
+/** Determines the outcome of a failed call. If a write may have happened, checks the server. */
 async function settle(
   state: ClientState,
   call: RunningCall,
@@ -143,7 +145,7 @@ async function settle(
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await checkWrite(state, call);
   if (finding.kind === "done") return finding.body;
-  // The earlier attempt left no trace, so the server rejected it too.
+  // The earlier attempt had no effect either, so the server's rejection stands.
   const isRefused = refusal !== undefined && finding.kind === "undone";
   throw isRefused ? refusal : describeFailure(call, outcome, finding.checked);
 }
@@ -187,7 +189,7 @@ async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcom
   });
 }
 
-/** Reserves a request within the rate limit, like a call would, and releases it at once. */
+/** Reserves a request within the rate limit, as a call would, and releases it at once. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;

@@ -14,7 +14,10 @@ import { isBlank } from "../contract/text.ts";
 
 export type WriteFinding =
   | { readonly kind: "done"; readonly body: object | null }
-  /** `undone`: the record differs from the request. `unclear`: nothing is proven. */
+  /**
+   * `undone` means that the record differs from the request. `unclear` means that nothing is
+   * proven.
+   */
   | { readonly kind: "undone" | "unclear"; readonly checked: string };
 
 export type WriteSearch = {
@@ -23,8 +26,8 @@ export type WriteSearch = {
   /** The fields of the request's body. */
   readonly sent: JsonObject;
   /**
-   * When the call started. A created record must not be older. The time is undefined if the
-   * server's clock may differ. Omitted if any record as requested is the result of the call.
+   * When the call started, so that older records are ignored. Returns undefined if the server's
+   * clock may differ. Omitted if any matching record counts as the call's result.
    */
   readonly readSince?: (() => string | undefined) | undefined;
 };
@@ -64,7 +67,6 @@ async function findTarget(
   return compare(kind, search, row, `${name} does not match the request yet`);
 }
 
-/** The client has checked the response, and every resource has an id. */
 async function readRow({ show }: ResourceKind, { ask }: WriteSearch, id: string) {
   return (await ask(show, { id })) as FoundRow;
 }
@@ -83,9 +85,9 @@ async function findCreated(
   const value = normalize(kind, sent)[key];
   const find = async (...more: readonly FilterInput[]) => {
     const filters = [{ field: key, condition: "eq", value: String(value) } as const, ...more];
-    // The client has checked the response, which holds the rows under the list's name.
+    // The client has validated the response, which holds the rows under the list's name.
     const page = (await ask(index, { filters })) as Readonly<Record<string, readonly FoundRow[]>>;
-    // The server may not support the filter, so each row is compared.
+    // The server may ignore the filter, so each row is compared.
     return page[index.list?.name ?? ""]?.find((each) => each[key] === value);
   };
   const name = `the ${label} with the ${key} ${String(value)}`;
@@ -119,22 +121,21 @@ async function compare(
   if (isSame && (kind.name !== "link" || (await isLinkAsSent(search, row)))) {
     return { kind: "done", body: row };
   }
-  // The app that a request chooses as `ios_app` is shown as `ios_app_id`.
+  // The app that a request sets as `ios_app` is returned as `ios_app_id`.
   const isShown = (name: string) => row[name] !== undefined || row[`${name}_id`] !== undefined;
   const isWhole = names.every((name) => name === "options" || isShown(name));
   return { kind: isWhole ? "undone" : "unclear", checked };
 }
 
-/** The sent fields as the API stores them. An app is completed by its row. */
+/** Returns the sent fields as the API stores them. An app is completed by its row. */
 function normalize({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {}): JsonObject {
-  // The fields have the types of their endpoint's body.
   const fields: JsonObject = { ...row, ...sent };
   if (name === "link") return checkLink(sent, "create").values;
   if (name === "project") return checkProject(fields).values;
   return (name === "ios_app" ? checkIosApp(fields) : checkAndroidApp(fields)).values;
 }
 
-/** Whether the link has the chosen apps, and a short path if one was requested. */
+/** Whether the link has the selected apps, and a short path if one was requested. */
 async function isLinkAsSent(search: WriteSearch, row: FoundRow): Promise<boolean> {
   const { options, ...sent } = search.sent;
   const isShortened = isJsonObject(options) && options["shorten"] === true;

@@ -8,13 +8,13 @@ import { Problem } from "../contract/problem.ts";
 
 export type TryOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
-  /** A write succeeded with a 2xx status, but its response cannot be read. */
+  /** A write succeeded with a 2xx status, but its response cannot be parsed. */
   | { readonly kind: "accepted"; readonly found: string }
   /** The server rejected the call, or a retry would not help. */
   | { readonly kind: "failed"; readonly error: Problem | CallFailure }
   /** The request was not sent, so it can be retried. */
   | { readonly kind: "unsent"; readonly error: CallFailure }
-  /** The key has reached its rate limit, and must wait so long. */
+  /** The key has reached its rate limit and must wait. */
   | { readonly kind: "limited"; readonly wait_ms: number }
   | UnknownOutcome;
 
@@ -24,7 +24,7 @@ type UnknownOutcome = {
   readonly reason: "timed_out" | "unreachable" | "overloaded";
   /** The reason in words, as the end of a sentence. */
   readonly said: string;
-  /** Set if the server asked to wait. */
+  /** The waiting time, if the server sent one. */
   readonly wait_ms?: number | undefined;
 };
 
@@ -71,15 +71,14 @@ const { links, projects } = contract;
 /** Whether a call is safe to retry even if the first attempt succeeded or is still running. */
 export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
   if (effect === "read") return true;
-  // Each attempt could create another short path. The cast is safe, because `call` restricts the
-  // input to this endpoint's fields.
+  // Each attempt could create another short path.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return false;
-  // Deleting a project deletes so much that a person confirms each attempt.
+  // Deleting a project deletes so much that a user confirms each attempt.
   return idempotent && tool !== projects.destroy.tool;
 }
 
-/** Describes a failed call. `checked` describes the result of a check on the server. */
+/** Describes a failed call. `checked` is the result of a check on the server. */
 export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
   // An earlier attempt may have had an effect, which matters more than the last one's failure.
   const { unknownOutcome } = call;
@@ -119,7 +118,7 @@ export function failOverloaded(message: string, wait_ms?: number): CallFailure {
   return new CallFailure("overloaded", message, { effect: "none", retry: "later", ...wait });
 }
 
-/** Returns the server's own rejection, if it answered with one. */
+/** Returns the server's own rejection, if any. */
 export function readProblem(end: FailedOutcome): Problem | undefined {
   return end.kind === "failed" && end.error instanceof Problem ? end.error : undefined;
 }

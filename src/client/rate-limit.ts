@@ -6,14 +6,19 @@ import type { Clock } from "../contract/clock.ts";
 export type BudgetLedger = {
   /** Reserves the next call within a rate limit. The caller must call `leave` afterwards. */
   readonly queue: (budget: BudgetName) => {
-    /** How long the call must still wait. Check again afterwards: earlier calls may be slow. */
+    /**
+     * How long the call must still wait. The caller checks again afterwards, because earlier calls
+     * may be slow.
+     */
     readonly readWait_ms: () => Awaitable<number>;
-    /** A sent call counts from its response on, because the server counted it before that. */
+    /** Releases the reservation. A sent call counts from the time of its response. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };
 
-/** Limits the calls in every window, so it does not matter when the server's window starts. */
+/**
+ * Limits the calls in every sliding window, because it is unknown when the server's window starts.
+ */
 export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): BudgetLedger {
   /** The times of the reserved calls, in order of reservation. */
   const queues = new Map<BudgetName, { at: number }[]>();

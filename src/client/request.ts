@@ -8,21 +8,21 @@ import { messages } from "../contract/messages.ts";
 import { notFound, unauthorized } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
-/** The server and the API key. */
+/** The server and the API key for a request. */
 export type RequestTarget = {
-  /** The server's origin, without the versioned prefix. */
+  /** The server's origin, without the version prefix. */
   readonly origin: string;
   readonly key: string | undefined;
   /** Whether the server is Waypost's own service in this process. */
   readonly isEmbedded?: boolean;
-  /** Only sent to Waypost's own service. */
+  /** Sent only to Waypost's own service. */
   readonly via?: Via | undefined;
 };
 
 export type RequestOptions = {
   /**
-   * The precondition of a write. Waypost's own service rejects the write with 412 if it fails.
-   * Other servers ignore it.
+   * The precondition of a write. Waypost's own service rejects the write with 412 if the
+   * precondition fails. Other servers ignore it.
    */
   readonly condition?: WriteCondition | undefined;
   /** Lets other writes go first. Only for Waypost's own service. */
@@ -68,12 +68,14 @@ export function buildRequest(
   };
 }
 
-/** The tag is a digest of the record that the caller has seen. */
+/**
+ * Writes the precondition as a header. The tag is a digest of the record that the caller has seen.
+ */
 function writeCondition(
   condition: WriteCondition | undefined,
   { isEmbedded }: RequestTarget,
 ): Readonly<Record<string, string>> {
-  // Safe for every server: others ignore it, and a remote Waypost then creates nothing.
+  // Safe for every server: a remote Waypost then creates nothing, and others ignore it.
   if (condition === "present") return { "if-match": "*" };
   // Only Waypost's own service computes the same tags.
   if (condition === undefined || isEmbedded !== true) return {};
@@ -81,7 +83,7 @@ function writeCondition(
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 
-/** The error of an invalid header would contain its value, which is the key. */
+/** Validates the key first, because the error for an invalid header would contain it. */
 function checkKey(key: string): string {
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw unauthorized(messages.key_malformed);
@@ -90,7 +92,7 @@ function checkKey(key: string): string {
 function fillPath({ path }: Endpoint, input: JsonObject): string {
   if (!path.includes(idParameter)) return path;
   const id = encodeURIComponent(String(input["id"]).toWellFormed());
-  // These ids would change the URL to another endpoint. No resource has them.
+  // These ids would turn the URL into that of another endpoint. No resource has them.
   if (id === "" || id === "." || id === "..") throw notFound(messages.route_unknown);
   return path.replace(idParameter, () => id);
 }

@@ -44,7 +44,7 @@ type Attempt = {
   readonly input: JsonObject;
   readonly request: ApiRequest;
   readonly send: Send;
-  /** Receives the time of the server's clock. */
+  /** Receives the server's time. */
   readonly noteTime: (time: number) => unknown;
   readonly signal: Leaving;
   readonly most_ms: number;
@@ -60,7 +60,7 @@ export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
   const { leaving, leave } = createLeaving();
   const stopAlarm = setAlarm(most_ms, leave);
   signal.addEventListener("abort", leave, { once: true });
-  // Some `Send` functions do not stop by themselves.
+  // Some `Send` functions ignore the signal.
   const ended = new Promise<never>((_, reject) => {
     leaving.addEventListener("abort", () => reject(new Error("the attempt has ended")));
   });
@@ -95,7 +95,7 @@ async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOut
   if (!Number.isNaN(time)) attempt.noteTime(time);
   if (status >= 200 && status < 300) return readSuccess(attempt, reply);
   if (status >= 400) return readFailure(attempt, reply, await reply.readBody());
-  // The connection can be used again once the body was read.
+  // Reading the body frees the connection for reuse.
   await reply.readBody().catch(() => undefined);
   const found = `a redirect (status ${status}), which Waypost does not follow`;
   return failForeign(attempt.endpoint, found);
@@ -117,7 +117,7 @@ async function readSuccess(attempt: Attempt, reply: ArrivingReply): Promise<TryO
   return outcome;
 }
 
-/** A 429 has no waiting time, so this is the window of the rate limits. */
+/** A 429 contains no waiting time, so this is the window of the rate limits. */
 const limitedFor_ms = 60_000;
 
 function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): TryOutcome {
@@ -190,7 +190,7 @@ const messageLength = 4000;
 const problemLength = 500;
 const mostProblems = 20;
 
-/** Reads an error response. Returns undefined if it contains no readable message. */
+/** Parses an error response. Returns undefined if it contains no readable message. */
 function readRefusal({ endpoint, secret }: Attempt, body: unknown): ServerRefusal | undefined {
   const clean = (text: string, most: number) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
@@ -222,7 +222,7 @@ function findSentence(body: unknown): string | undefined {
   return [error, inner, errors, message].find((said) => typeof said === "string");
 }
 
-/** Whether a text is a page and not a sentence. */
+/** Whether a text is an HTML page rather than a sentence. */
 function isPage(text: string): boolean {
   return /^\s*<[a-z!?]/i.test(text);
 }
@@ -259,7 +259,7 @@ function hideSecret(text: string, secret: string | undefined): string {
 }
 
 /**
- * Reads a successful response of any server. A resource needs only an id. Fields with a wrong type
+ * Parses a successful response of any server. A resource needs only an id. Fields of a wrong type
  * are dropped and become unknown, not empty. Unknown fields are kept.
  */
 
@@ -284,7 +284,10 @@ function describeBody(body: unknown): string {
   return typeof body === "string" ? "no JSON" : "JSON that does not match this API";
 }
 
-/** Whether the response could not be read. `found` describes it, as the end of a sentence. */
+/**
+ * Returns the outcome for a response that could not be parsed. `found` describes the response, as
+ * the end of a sentence.
+ */
 function unread(found: string): ReadOutcome {
   return { kind: "accepted", found };
 }
@@ -411,7 +414,7 @@ const mostCharacters = 500;
 
 /**
  * Adds the texts of a `Warning` header (RFC 7234, section 5.5) to the problems of the response.
- * Only the form `299 name "text"` is read.
+ * Parses only the form `299 name "text"`.
  */
 function noteWarnings(body: unknown, header = "", secret?: string): void {
   if (typeof body !== "object" || body === null) return;

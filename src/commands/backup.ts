@@ -57,7 +57,7 @@ async function run(
   say("Keep the file private: its keys and secrets give full access to Waypost.");
 }
 
-/** The database copies are stored next to the backup until it is written. */
+/** The database copies are stored next to the backup until it is complete. */
 async function write(
   data: string,
   file: string,

@@ -80,12 +80,12 @@ async function restore({ config, flags }: BinInvocation, id: string): Promise<vo
   say(`Restored the ${label} ${quote(name)} in project ${quote(project.subdomain)}.`);
 }
 
-/** Returns false if the user rejects it. */
+/** Returns false if the user does not confirm. */
 function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
   const { json = false, yes = false } = flags;
   return withOperator(config, async (operator) => {
     const { id, subdomain } = await requireProject(operator.store.db, flags.project);
-    // Items that are deleted while the user decides are not part of the question.
+    // Items deleted while the user decides stay in the bin.
     const upTo = clock.now();
     const count = await countBin({ db: operator.store.db, projectId: id }, upTo);
     if (count === 0) {

@@ -43,7 +43,7 @@ export const connect: Command<typeof connectFlags> = {
 
 type ConnectInvocation = Invocation<typeof connectFlags>;
 
-/** Returns false if the user rejects the change. */
+/** Returns false if the user does not confirm the change. */
 async function run(invocation: ConnectInvocation, name: string): Promise<boolean | void> {
   const { config, flags, host } = invocation;
   const client = new Map<string, McpClient>(Object.entries(clients)).get(name);
@@ -73,7 +73,7 @@ function findFile(client: McpClient, env: Host["env"], isWorkspace: boolean): st
   return findUserFile(client, { platform, home, env });
 }
 
-/** Writes the entry, or removes the existing entry if none is given. */
+/** Writes the entry, or removes the existing one if `entry` is undefined. */
 async function edit(
   invocation: ConnectInvocation,
   client: McpClient,
@@ -117,7 +117,10 @@ async function edit(
   return true;
 }
 
-/** Rejects paths outside the project. A symbolic link could point to any file of the user. */
+/**
+ * Rejects paths outside the project, because a symbolic link could point to any of the user's
+ * files.
+ */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
   let existing = path;
@@ -148,8 +151,8 @@ function readServers(
 }
 
 /**
- * Keeps what the user added to the old entry: the key in place of the placeholder, and other
- * settings. Secrets are only kept for the same server, because another server must not get them.
+ * Keeps what the user added to the old entry: the API key instead of the placeholder, and other
+ * settings. Secrets are kept only for the same server, so that no other server receives them.
  */
 function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
   if (!isJsonObject(old) || !isJsonObject(old["env"])) return entry;
@@ -198,10 +201,10 @@ function hideSecrets(value: unknown, name: unknown = ""): unknown {
 const hidden = "(hidden)";
 const secretName = /(?:key|token|secret|password|authorization|database[-_]url)$/i;
 const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is;
-/** The placeholder for the key, or a reference to its variable. */
+/** Matches a placeholder for the API key, or a reference to its variable. */
 const keyReference = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
-/** Prints what is left to do about the key and the shell's other variables. */
+/** Prints the remaining steps for the API key and for other variables set in the shell. */
 function sayRest(
   { config, flags }: ConnectInvocation,
   { title }: McpClient,
@@ -228,17 +231,20 @@ function sayRest(
   );
 }
 
-/** The entry `waypost` in a client's configuration, which starts Waypost. */
+/** Waypost's entry in an MCP client's configuration. */
 type ServerEntry = {
   readonly type?: "stdio";
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: JsonObject;
-  /** The variables that Codex copies from its own environment. */
+  /** The names of the variables that Codex passes on from its own environment. */
   readonly env_vars?: readonly string[];
 };
 
-/** The user replaces this by the key. The key is never copied from the environment into a file. */
+/**
+ * The user replaces this with the API key. The key is never copied from the environment into a
+ * file.
+ */
 const keyPlaceholder = "<your key>";
 
 /** Names the program by its full path, because a client has its own PATH and working folder. */

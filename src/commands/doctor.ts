@@ -61,7 +61,7 @@ async function run(invocation: Invocation<typeof doctorFlags>): Promise<boolean>
   await attempt("tools", note, () => chooseTools(config));
   await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
   await attempt("token", note, () => readGivenSecret(config, "http_token"));
-  // Each of these faults prevents a start, so further checks are skipped.
+  // Each of these faults prevents start-up, so further checks are skipped.
   if (faults.length > 0) return false;
   await noteCountries(config, note);
   const deployment = await openExisting(checks);
@@ -99,7 +99,7 @@ function describeConfiguration(config: Config, version: string): Finding {
   return { about: "configuration", said: [said, ...listSettingNotes(config)].join("; ") };
 }
 
-/** Returns undefined before the first start, or if the store cannot be opened. */
+/** Returns undefined before the first start, or if the database cannot be opened. */
 async function openExisting({ config, note }: Checks): Promise<Deployment | undefined> {
   const isOwn = config.base_url === undefined;
   return attempt(isOwn ? "store" : "remote server", note, async () => {
@@ -108,7 +108,7 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
       return noteFirstStart(config, note);
     }
     const report = createReport(createLog({ log: "silent" }));
-    // Changes nothing, and checks even large files completely.
+    // Opens the store without changing it, and checks even large files completely.
     const opening = openDeployment({ config, report, mustExist: true, checksAll: true });
     return opening.catch((error: unknown) => {
       if (!(error instanceof NotMigrated)) throw error;
@@ -162,7 +162,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
-/** Sends one request that changes nothing. Returns false if further checks make no sense. */
+/** Sends one request that changes nothing. Returns false if further checks would be pointless. */
 async function noteAnswer(deployment: Deployment, key: string | undefined, note: Note) {
   const { origin, own } = deployment;
   const probe = openProbe(deployment, key).call(contract.links.index, { limit: 1 });
@@ -195,7 +195,7 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
 
-/** Notes the results of `check_domain` for each of the key's own hosts. */
+/** Reports the results of `check_domain` for each of the key's own hosts. */
 export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
   const { checkOwnHost, listOwnHosts } = await import("../domain/check-host.ts");
   const about = "domain";
@@ -227,7 +227,7 @@ async function tryState({ data }: Config, { state }: Deployment, note: Note): Pr
   }
 }
 
-/** If another machine has the key, this machine probably only runs `serve`, which needs no key. */
+/** If the key is on another machine, this one probably only runs `serve`, which needs no key. */
 function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
   const about = "key";
   const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(host.program)));

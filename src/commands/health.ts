@@ -2,7 +2,7 @@ import { UsageFault } from "../config.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 
-/** The health check of containers. */
+/** Checks the health of a server, for containers. */
 export const health: Command = {
   usages: {
     health: ["check that `serve` is ready at `--host` and `--port`; exit code 0 or 1", run],
@@ -24,7 +24,8 @@ async function findFault(url: string): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(3000);
     const { status, body } = await fetch(url, { signal, redirect: "manual" });
-    // The response fits into one chunk. Another program might never stop sending.
+    // The response fits into one chunk. If another program uses the port, its response might never
+    // end.
     const chunk = await body?.getReader().read();
     const text = Buffer.from(chunk?.value ?? []).toString();
     return text.includes('"status":"ready"') ? undefined : `${url} returns status ${status}`;

@@ -39,7 +39,6 @@ function renderSetting({ flag, value, variable, help, ...setting }: Setting): re
   return indent(`${named.padEnd(25)}${variable}`, text, 52);
 }
 
-/** Renders a command's flags. Commands without flags have no section. */
 function renderFlags({ usages, flags, notes }: Command): readonly string[] {
   const rows = Object.entries(flags).flatMap(([flag, help]) => indent(`  ${flag}`, help, 23));
   if (rows.length === 0) return [];

@@ -51,7 +51,7 @@ async function create({ config, flags }: KeyInvocation): Promise<void> {
   const { client = false, master = false, json = false, project } = flags;
   const role = readChoice("--role", flags.role ?? "owner", roles);
   const listed = readList(flags.scopes ?? "");
-  // In the store, an empty list means full access. An empty variable must not grant that.
+  // In the database, an empty list means full access. An empty variable must not grant that.
   if (flags.scopes !== undefined && listed.length === 0) {
     throw new UsageFault("--scopes is empty; list scopes, or omit --scopes to allow all");
   }
@@ -73,7 +73,7 @@ async function create({ config, flags }: KeyInvocation): Promise<void> {
   print(key.token);
   const reach = master ? "master key" : describeKeyAccess(role, granted);
   const made = client ? `client key ${key.id} for the SDK in an app` : `key ${key.id} (${reach})`;
-  // A client key is not a secret, but only its hash is stored.
+  // A client key is not a secret, but Waypost stores only its hash.
   say(`Created ${made}. Copy it now: it will not be shown again.`);
 }
 

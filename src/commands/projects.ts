@@ -66,7 +66,8 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
     requireDomain(invocation, custom_domain);
     if (!verifies) return updateProject(operator, project, written);
     await requireRecord(project.id, custom_domain ?? "");
-    // Another process may have changed the domain since its DNS record was checked.
+    // Saved with the other fields, because another process may have changed the domain since its
+    // DNS record was checked.
     const fields = { ...written.fields, custom_domain };
     return updateProject(operator, project, { ...written, fields });
   };
@@ -205,7 +206,7 @@ function readSettings(flags: ProjectInvocation["flags"]): Partial<ProjectSetting
   throw new UsageFault(`--${field.replaceAll("_", "-")} ${accepted[field] ?? fault}`);
 }
 
-/** Messages for flags where the field's own message is not specific enough. */
+/** Replaces a field's own message where it is too general for the flag. */
 const accepted: Readonly<Record<string, string>> = {
   plan: `takes ${plans.join(" or ")}`,
   max_links: "takes a whole number",

@@ -69,7 +69,7 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Runs the command that the words name, and returns its exit code. */
+/** Runs the command given by the words, and returns its exit code. */
 export async function runCommand(words: readonly string[], host: Host): Promise<number> {
   try {
     const end = await run(words, host);

@@ -41,7 +41,10 @@ import { nameCommand, nameMakeKey, writeCommand } from "./terminal/command-name.
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen, print, say } from "./terminal/output.ts";
 
-/** How long running requests may take after a stop. Containers are killed after ten seconds. */
+/**
+ * How long running requests may take after a stop. Container runtimes kill a process after ten
+ * seconds.
+ */
 const finish_ms = 8000;
 
 const serveFlags = { "--json": "print one line of JSON when it is ready" };
@@ -57,7 +60,7 @@ export const serve: Command<typeof serveFlags> = {
   flags: serveFlags,
 };
 
-/** Serves until the process is asked to stop, and then finishes running requests. */
+/** Serves until a stop signal arrives, and then finishes running requests. */
 async function run(invocation: Invocation<typeof serveFlags>): Promise<void> {
   claimStdout();
   const parts = await openParts(invocation);
@@ -78,7 +81,7 @@ async function openParts({ config, flags, host }: Invocation<typeof serveFlags>)
   const metrics = await openMetrics(config);
   const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
-  // A start that fails because of its port must not create the data of a first start.
+  // The port is claimed first, so that a failed start leaves no data behind.
   const port = await claimPort(server, config);
   const addresses = describeAddresses(config, port);
   return {
@@ -112,7 +115,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   const readListening = () => Promise.resolve(listening);
   const assistant = createAssistant({ ...parts, deployment, readListening });
   await assistant.loadUnfinished();
-  // Reads from the store before serving, so that the start fails if the store is down.
+  // Reads from the database before serving, so that start-up fails if the database is down.
   const known = own && {
     ...own,
     ownerKey: await findOwnerKey(own),
@@ -161,17 +164,17 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   readiness.stop();
   const endsAt = clock.monotonic() + finish_ms;
   assistant.stop();
-  // A client that listens for notifications never ends its request by itself.
+  // A client that listens for notifications never ends its request on its own.
   mcp.endListening();
   await closeHttpServer(server, { otherWork: deliverer?.close(), most_ms: finish_ms });
-  // Calls could arrive over open connections until now.
+  // Closed last, because open connections could send calls until now.
   await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
 
 /**
- * Lets other processes of the folder find this one. Returns undefined if the folder cannot be read
- * or written. Links are served even then.
+ * Lets other processes that use the folder find this one. Returns undefined if the folder cannot be
+ * read or written. Links are served even then.
  */
 function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;
@@ -185,7 +188,10 @@ function prepareAnswers({ config, port, report }: ServeParts, readStatement: () 
   }
 }
 
-/** Logs the addresses of users who answer, but not the page's address, which is secret. */
+/**
+ * Logs the IP address of each user who approves or rejects, but not the page's URL, which is
+ * secret.
+ */
 function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "onRefused"> {
   return {
     onDecided: (_, decision, address) => log.info({ address, decision }, `${page} answered`),
@@ -194,8 +200,8 @@ function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "o
 }
 
 /**
- * Callers of the embedded service send an API key. Callers of a gateway send its own token, and the
- * operator's key makes the calls, so no caller sees that key.
+ * Callers of the embedded service send an API key. Callers of a gateway send the gateway's token,
+ * and the gateway makes the calls with the operator's key, which no caller sees.
  */
 async function createIdentify(config: Config, deployment: Deployment) {
   if (deployment.own !== undefined) return identifyOwn(deployment);
@@ -209,7 +215,7 @@ async function createIdentify(config: Config, deployment: Deployment) {
 type OwnServerFacts = {
   readonly isFirstStart: boolean;
   readonly ownerKey: OwnerKey;
-  /** Undefined if several projects exist. */
+  /** Undefined if there are several projects. */
   readonly project: { readonly subdomain: string } | undefined;
 };
 
@@ -240,7 +246,7 @@ function describeOwn(
     const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
     return { files, lines: [`${line} Ctrl-C stops Waypost.`, ...place] };
   }
-  // Passes the header through a pipe, because other processes can see arguments.
+  // Passes the header through a pipe, because other processes can see command arguments.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(file)})"`;
   const link = JSON.stringify({ path: "first", url: "https://example.com" });
   const body = `-H 'Content-Type: application/json' -d '${link}'`;

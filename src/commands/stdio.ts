@@ -26,7 +26,7 @@ import { claimStdout } from "./terminal/output.ts";
 const hostnames = ["127.0.0.1", "localhost", "[::1]"];
 /** Waits, because the client is still reading the list of tools. */
 const listenAfter_ms = 100;
-/** Saves compiled code once for each build, which takes as long as several calls. */
+/** Caches compiled code after a delay, because writing the cache takes as long as several calls. */
 const keepAfter_ms = 2000;
 
 export const stdio: Command = {
@@ -36,7 +36,7 @@ export const stdio: Command = {
   flags: {},
 };
 
-/** Serves one client until the client closes stdin or the process is asked to stop. */
+/** Serves one client until it closes stdin or a stop signal arrives. */
 async function run(invocation: Invocation<object>): Promise<void> {
   const parts = openParts(invocation);
   await withDeployment(parts, (deployment) => serve(deployment, parts));
@@ -50,7 +50,7 @@ function openParts({ config, host }: Invocation<object>) {
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
-  // The user's shell has other variables and another working folder than the client.
+  // The user's shell has other variables and another working directory than the client.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
@@ -94,7 +94,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
         return undefined;
       }),
   });
-  // The user is at this machine and sees the result on the page.
+  // The user is at this machine and sees a rejection on the page, so it is not logged.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
   const approvals = await assistant.openPages({ hostnames, ...answered });
   setHandlers(deployment, { ...parts, ...answered, assistant, approvals });
@@ -109,7 +109,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onChange: () => visible.onChange(),
       onListed: () => {
         visible.onListed();
-        // Listening late keeps the start fast. Calls that need an address start it earlier.
+        // A late listener keeps start-up fast. Calls that need a URL start the listener earlier.
         setTimeout(() => void listener.read(), listenAfter_ms).unref();
         setTimeout(keepCompiled, keepAfter_ms).unref();
         isListed = true;
@@ -130,7 +130,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });
   } finally {
-    // By now most of the code that a start needs has run.
+    // By now, most of the code that start-up needs has run.
     if (isListed) keepCompiled();
     pageServer.close();
     await listener.close();
@@ -141,7 +141,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
 type Answering = StdioParts &
   Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
-/** Serves links and pages for the user. Only `serve` has the API and MCP over HTTP. */
+/** Serves links and pages for the user. Only `serve` offers the API and MCP over HTTP. */
 function setHandlers(deployment: Deployment, parts: Answering): void {
   const { own } = deployment;
   if (own === undefined) return;

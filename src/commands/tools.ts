@@ -60,7 +60,7 @@ async function requireValid({ call }: Client): Promise<void> {
 
 type DescribedTool = ReturnType<typeof describeTools>[number];
 
-/** Estimates the tokens that a model reads of a tool, at about four bytes a token. */
+/** Estimates how many tokens a tool's description takes, at four bytes per token. */
 function countTokens({ name, description, inputSchema }: DescribedTool): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify({ name, description, inputSchema })) / 4);
 }

@@ -81,7 +81,7 @@ function sayWhereHttpIsSent(url: string): void {
   );
 }
 
-/** Warns if no server delivers webhooks. Stdio processes do not deliver any. */
+/** Warns if no server delivers webhooks. Stdio processes deliver none. */
 async function sayWhoDelivers(config: Config): Promise<void> {
   if ((await findStatement(config))?.kind === "serve") return;
   const place = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";

@@ -91,12 +91,12 @@ async function sayPlan(made: PlanResult, bulk: Bulk, unit: Unit): Promise<void> 
   // A plan keeps only the first problems of a file.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   if (more > 0) say(`and ${more} more invalid rows`);
-  // The planned writes of a faulty plan do not help to fix it, but its left-out rows do.
+  // Planned writes do not help to fix a faulty plan, but the rows left out of it do.
   const listed: readonly PlanAction[] = problems.length === 0 ? writeActions : [];
   for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
 }
 
-/** Describes a problem on one line, even if a text in it has line breaks. */
+/** Describes a problem on one line, even if it quotes a text with line breaks. */
 function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit): string {
   const place = [
     row !== undefined && `${unit} ${row}`,
@@ -161,7 +161,7 @@ export async function followJob(
     job = await bulk.wait(job, 24 * 60 * 60_000, show);
   }
   if (signal.aborted) {
-    // The results of the last rows are known only now.
+    // Waits for the last rows, so that their results are known.
     await bulk.close();
     job = (await bulk.findJob(job.id, owner)) ?? job;
   }
@@ -175,7 +175,7 @@ export async function reportJob(
   session: BulkSession,
   job: Job,
   { unit, json = false }: ReportOptions,
-  /** More properties of the JSON document. */
+  /** Additional properties of the JSON output. */
   extra: JsonObject = {},
 ): Promise<boolean> {
   const { id, state, counts } = job;
@@ -196,7 +196,7 @@ export async function reportJob(
   return state === "done" && count === 0;
 }
 
-/** Says why a job stopped, and how to resume it. */
+/** Prints why a job stopped, and how to resume it. */
 export function sayNext(job: Job): void {
   const { message } = job;
   if (message !== null) {
@@ -206,7 +206,7 @@ export function sayNext(job: Job): void {
   if (next !== undefined) say(`Run ${next} to resume it.`);
 }
 
-/** Presents a job for scripts, without its rows. */
+/** Formats a job as JSON, without its rows. */
 export function presentOwn(job: Job): JsonObject {
   const next = nameNext(job);
   return { ...presentJob(job), ...(next !== undefined && { next }) };

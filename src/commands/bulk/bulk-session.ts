@@ -55,7 +55,8 @@ export async function withBulk<Result>(
           const refusal = known?.facts && findRefusal(endpoint, known.facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);
         },
-        // WAYPOST_DESTINATIONS only limits assistants. The operator, who set it, runs the commands.
+        // WAYPOST_DESTINATIONS limits only assistants. The commands are run by the operator, who
+        // set it.
         checkDestinations: (fields, before) => findForeign(fields, known?.destinations, before),
         known,
         keepsBin: known?.binDays !== undefined,
@@ -98,7 +99,7 @@ function advise(error: unknown): string | undefined {
   const { status, message } = error;
   if (readCause(message) === "key_invalid") return otherKey;
   if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
-  // The input is wrong, and the message already says what is accepted.
+  // The input is invalid, and the message already says what is accepted.
   return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
 }
 

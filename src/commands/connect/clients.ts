@@ -3,11 +3,11 @@ import { posix, win32 } from "node:path";
 export type McpClient = {
   readonly title: string;
   readonly format: "json" | "toml";
-  /** The property in the file that contains the servers. */
+  /** The property of the file that contains the servers. */
   readonly key: string;
   /** The type that this client requires in an entry. */
   readonly type?: "stdio";
-  /** The user's file, in a folder that depends on the operating system. */
+  /** The user's settings file. Its folder depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   /** The project's file, if the client has one. */
   readonly workspaceFile?: string;
@@ -103,7 +103,7 @@ export function findUserFile({ userFile }: McpClient, { platform, home, env }: M
     claudeCode: env["CLAUDE_CONFIG_DIR"] || home,
     codex: env["CODEX_HOME"] || paths.join(home, ".codex"),
     gemini: env["GEMINI_CLI_HOME"] || home,
-    /** The folder for application data in Electron. */
+    /** The folder where Electron apps store their data. */
     applications: choose(["Library", "Application Support"], roaming, xdg),
     zed: choose([".config", "zed"], paths.join(roaming, "Zed"), paths.join(xdg, "zed")),
   };

@@ -13,7 +13,7 @@ import { parse as parseToml, stringify } from "smol-toml";
 type FileFormat = {
   readonly name: string;
   readonly parse: (text: string) => { readonly value: unknown } | { readonly brokenLine: number };
-  /** Returns the text with the entry added or replaced, or removed if none is given. */
+  /** Returns the text with the entry added, replaced or, if undefined, removed. */
   readonly edit: (text: string, key: string, entry: unknown) => string;
 };
 
@@ -23,7 +23,7 @@ function readLineBreak(text: string): "\r\n" | "\n" {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
-/** JSON with comments and trailing commas, as editors read it. */
+/** JSON with comments and trailing commas, as editors accept it. */
 const json: FileFormat = {
   name: "JSON",
   parse: (text) => {
@@ -48,7 +48,7 @@ const json: FileFormat = {
 
 const tolerant = { allowTrailingComma: true };
 
-/** Removes Waypost's member, or the whole object if it has no other server. */
+/** Removes Waypost's property, or the whole object if it has no other server. */
 function remove(text: string, key: string): string {
   const root = parseTree(text, [], tolerant);
   const servers = root && findNodeAtLocation(root, [key]);
@@ -60,11 +60,11 @@ function remove(text: string, key: string): string {
   return cut(text, isOnly ? servers.parent : member);
 }
 
-/** Removes a member with one comma, and its line if nothing else is on it. */
+/** Removes a property with one comma, and its line if nothing else is on it. */
 function cut(text: string, { offset, length, parent }: Node): string {
   const end = offset + length;
   const before = parent?.children?.findLast((each) => each.offset < offset);
-  // The last member has no comma after it, so the comma before it is removed.
+  // The last property has no comma after it, so the comma before it is removed.
   const comma = findComma(text, end) ?? (before && findComma(text, before.offset + before.length));
   const isAloneInLine = /^[ \t]*,?[ \t]*\r?\n/.test(text.slice(end));
   const start = isAloneInLine ? text.slice(0, offset).trimEnd().length : offset;
@@ -73,7 +73,7 @@ function cut(text: string, { offset, length, parent }: Node): string {
   return applyEdits(text, [member, ...edits]);
 }
 
-/** Finds the next comma, if only whitespace and comments are before it. */
+/** Finds the next comma, skipping only whitespace and comments. */
 function findComma(text: string, from: number): number | undefined {
   const found = /^(?:\s|\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*,/.exec(text.slice(from));
   return found === null ? undefined : from + found[0].length - 1;

@@ -44,8 +44,8 @@ export async function confirmAtTerminal(
 }
 
 /**
- * Reads the next line; undefined if the input ends or the signal is aborted. The terminal keeps its
- * own line editing and its Ctrl-C.
+ * Reads the next line. Returns undefined if the input ends or the signal is aborted. The terminal
+ * keeps its own line editing and Ctrl-C.
  */
 async function readLine(input: Readable, signal: AbortSignal): Promise<string | undefined> {
   const reader = createInterface({ input, terminal: false, signal });

@@ -4,7 +4,7 @@ import { isPlainPath, quoteWord } from "../../text/escape.ts";
 
 /** Returns the command that starts `waypost` on this machine, from any folder. */
 export function nameCommand(program: string): string {
-  // A link in node_modules/.bin is usually not on the shell's path.
+  // Programs in node_modules/.bin are usually not on the shell's path.
   const isInModules = /[\\/]node_modules[\\/]\.bin[\\/]/.test(program);
   const isOnPath = basename(program) === "waypost" && !isInModules;
   return isOnPath ? "waypost" : `node ${quoteWord(program)}`;
@@ -15,7 +15,7 @@ export function writeCommand(config: NamedConfig, command: string, words: string
   const { secrets, data, isDataNamed } = config;
   const { database_url: url, database_url_file: file } = secrets;
   const folder = isDataNamed ? ` --data ${quoteWord(resolve(data))}` : "";
-  // The address may contain a password, so it is never shown.
+  // The database URL may contain a password, so it is never shown.
   if (url !== undefined) return `${command} ${words}${folder} --database-url URL`;
   if (file === undefined) return `${command} ${words}${folder}`;
   const shown = isPlainPath(file) ? resolve(file) : "FILE";

@@ -2,10 +2,10 @@ import { parseArgs } from "node:util";
 import { readConfig, settingFlags, UsageFault, type Config } from "../../config.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 
-/** The declaration of a command. Parsing, the help text and docs/reference/commands.md use it. */
+/** The declaration of a command, used for parsing, the help text and docs/reference/commands.md. */
 export type Command<Flags extends FlagHelp = FlagHelp> = {
   /**
-   * Each usage, with its help text and its function. A word in capitals is an operand, and a word
+   * Maps each usage to its help text and its function. A word in capitals is an operand, and a word
    * in brackets is optional.
    */
   readonly usages: Readonly<Record<string, readonly [help: string, run: RunUsage<Flags>]>>;
@@ -20,7 +20,7 @@ export type Command<Flags extends FlagHelp = FlagHelp> = {
  */
 export type FlagHelp = Readonly<Record<string, string>>;
 
-/** Resolves with an exit code, or with false if the command found a fault. */
+/** Resolves to an exit code, or to false if the command found a fault. */
 type RunUsage<Flags> = (
   invocation: Invocation<Flags>,
   ...operands: string[]
@@ -38,7 +38,7 @@ export type Host = {
   /** The path of the program as the user typed it. */
   readonly program: string;
   readonly input: NodeJS.ReadStream;
-  /** Resolves when the process is asked to stop. */
+  /** Resolves when a stop signal arrives. */
   readonly waitForStop: () => Promise<void>;
   readonly version: string;
   readonly keepCompiled: () => void;
@@ -70,9 +70,9 @@ export async function runUsage(
   const own = listOptions(flags);
   const options = { ...settingFlags, ...own };
   const { values, positionals } = parse(words, options);
-  // A command's own flag may have the name of a setting, and then does not change the setting.
+  // A command's own flag may have the name of a setting. It does not change the setting.
   const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
-  // parseArgs returns text for flags of type string, which all settings have.
+  // parseArgs returns strings for flags of type string, which all settings have.
   const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
   for (const [usage, [, run]] of Object.entries(usages)) {
     const operands = readOperands(usage, positionals);
@@ -90,7 +90,10 @@ export async function runUsage(
   throw new UsageFault(`use ${choices} (see waypost --help)`);
 }
 
-/** A help text such as `list, show: the page to print` names the only usages that take a flag. */
+/**
+ * Rejects flags of other usages. A help text that starts with `list, show:` names the usages that
+ * take the flag.
+ */
 function refuseOtherFlags(usage: string, flags: FlagHelp, given: object): void {
   const [command = "", verb = ""] = usage.match(/\w+/g) ?? [];
   for (const [text, help] of Object.entries(flags)) {
@@ -130,7 +133,7 @@ function listPlaces(usage: string): readonly string[] {
   return words.split(" ").slice(1);
 }
 
-/** Replaces an operand with few values by its help: `connect with one of zed, codex`. */
+/** Replaces an operand that has few values with its help: `connect with one of zed, codex`. */
 function listChoices(usage: string, flags: FlagHelp): string {
   return usage.replace(/[A-Z]+$/, (operand) => {
     const help = flags[operand] ?? "";
@@ -194,7 +197,6 @@ export function readPage(text = "1"): number {
 /** Omits the flags that are not set. */
 export function pickGiven<Flags extends object>(flags: Flags): GivenFlags<Flags> {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
-  // Object.fromEntries loses the type of each member.
   return Object.fromEntries(given) as GivenFlags<Flags>;
 }
 

@@ -39,18 +39,18 @@ export function conclude(isJson: boolean, document: unknown, sentence: string): 
   (isJson ? say : print)(sentence);
 }
 
-/** Notes and progress bars go to stderr. */
+/** The stream for notes and progress bars. */
 export function openScreen(): NodeJS.WriteStream {
   return process.stderr;
 }
 
 /**
  * Reserves stdout for the protocol. Packages that log to the console would break the protocol, so
- * their lines go to stderr.
+ * their output goes to stderr.
  */
 export function claimStdout(): Writable {
   let diverted: Console | undefined;
-  // Creating a console is slow, and most sessions never use it.
+  // Created lazily, because creating a console is slow and most sessions never use it.
   const get = () => (diverted ??= new Console(process.stderr, process.stderr));
   Object.defineProperty(globalThis, "console", { configurable: true, get });
   return process.stdout;

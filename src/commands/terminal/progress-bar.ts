@@ -10,12 +10,12 @@ export type Screen = {
 /** The rows that have ended, with or without success, and all rows. */
 type Progress = { readonly ended: number; readonly total: number };
 
-/** Without redrawing, a line is printed after this time or this share of the rows. */
+/** If the output is not a terminal, a line is printed after this time or this share of the rows. */
 const lineEvery_ms = 10_000;
 const lineEvery = 0.1;
 const [narrowest, widest] = [10, 30];
 
-/** Shows the progress of a job: a bar on a terminal, and otherwise a line from time to time. */
+/** Shows the progress of a job: a bar on a terminal, or otherwise an occasional line. */
 export function createProgress(
   screen: Screen,
   { ended: before }: Progress,
@@ -61,7 +61,7 @@ function drawBar(ended: number, total: number, pace: readonly string[], known = 
   return `[${"#".repeat(filled)}${"-".repeat(width - filled)}] ${text}`.slice(0, columns - 1);
 }
 
-/** Writes a duration in its two largest units, such as `2 min 14 s`. */
+/** Formats a duration in its two largest units, such as `2 min 14 s`. */
 export function describeSeconds(seconds: number): string {
   const index = units.findIndex(({ size }) => seconds >= size);
   const unit = units[index];
