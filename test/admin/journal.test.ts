@@ -32,15 +32,18 @@ test.each([
   outcomeUnknown(),
   new CallFailure("timed_out", "no answer", { effect: "unknown", retry: "never" }),
   Object.assign(new Error("disk I/O error"), { errcode: 10 }),
-])("a failed operator action with a possible effect stays in the history: %s", async (error) => {
-  expect(await failWith(error)).toEqual(["begun"]);
-});
+])(
+  "a failed operator action that may have had an effect stays in the history: %s",
+  async (error) => {
+    expect(await failWith(error)).toEqual(["begun"]);
+  },
+);
 
 test.each([
   new StoreBusy("another process writes"),
   new StoreBusy("away", { outage: "away" }),
   new CallFailure("unreachable", "no way", { effect: "none", retry: "later" }),
   new Problem(404, "There is no such key."),
-])("a failed operator action without any effect is removed from the history: %s", async (error) => {
+])("a failed operator action that had no effect is removed from the history: %s", async (error) => {
   expect(await failWith(error)).toEqual([]);
 });

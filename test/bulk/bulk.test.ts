@@ -40,7 +40,7 @@ async function planUpserts(count: number) {
 const countLinks = async () => (await world.call("GET", "/links")).body.meta.count;
 
 describe("a bulk job", () => {
-  test("is applied only once, even if apply is called several times", async () => {
+  test("runs only once, even if apply is called several times", async () => {
     const plan = await planUpserts(20);
     const [job, same] = [await bulk.apply(plan, owner), await bulk.apply(plan, owner)];
     expect(same.id).toBe(job.id);
@@ -51,7 +51,7 @@ describe("a bulk job", () => {
     expect(timeless.reported).toEqual([]);
   });
 
-  test("is returned by wait at once if it has already ended", async () => {
+  test("is returned by wait immediately if it has already ended", async () => {
     const begun = await bulk.apply(await planUpserts(2), owner);
     await timeless.untilRest(begun);
     // Time does not pass here, so real waiting would never end.

@@ -94,9 +94,9 @@ const asForm: Change = ({ headers }) => ({
 const askOverLimit: Ask = (side) =>
   buildRequest(links.update, { id: unknown, name: "a" }, { ...side, key: side.keys.overLimit });
 
-describe("an embedded call and a remote call return the same response", () => {
+describe("embedded and remote calls", () => {
   test.each(listEndpoints().map((endpoint, at) => ({ endpoint, at })))(
-    "when $endpoint.tool succeeds",
+    "return the same response when $endpoint.tool succeeds",
     async ({ endpoint, at }) => {
       const scenes = new Map<Side, Scene>();
       for (const side of [embedded, remote]) {
@@ -122,7 +122,7 @@ describe("an embedded call and a remote call return the same response", () => {
     shortLinks.resolve,
   ];
 
-  describe.each<Endpoint>(kinds)("when $tool is rejected", (endpoint) => {
+  describe.each<Endpoint>(kinds)("to $tool", (endpoint) => {
     const input = { id: unknown, path: "x", url: "https://example.com" };
     const isMaster = endpoint.auth === "master";
     const by =
@@ -140,10 +140,10 @@ describe("an embedded call and a remote call return the same response", () => {
     test.each([
       [404, "because its path does not exist", noPath],
       [405, "because its method does not exist", asOwner(() => ({ method: "PROPFIND" }))],
-      [414, "because its address is too long", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
-    ])("%i %s", expectStatus);
+      [414, "because its URL is too long", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
+    ])("return the same %i error %s", expectStatus);
 
-    test.each(["HEAD", "OPTIONS"])("for the method %s", async (method) => {
+    test.each(["HEAD", "OPTIONS"])("return the same response for the method %s", async (method) => {
       await compare(asOwner(() => ({ method, body: undefined })));
     });
 
@@ -152,11 +152,14 @@ describe("an embedded call and a remote call return the same response", () => {
         [401, "without a key", by(() => undefined)],
         [401, "with an unknown key", by(() => "unknown")],
         [401, "with the other kind of key", by(({ world }) => world[isMaster ? "key" : "master"])],
-      ])("%i %s", expectStatus);
+      ])("return the same %i error %s", expectStatus);
       // These keys are rejected only by some endpoints. A viewer may read, for example.
-      test.each(["viewer", "scoped", "suspended"] as const)("for a %s key", async (kind) => {
-        await compare(by(({ keys }) => keys[kind]));
-      });
+      test.each(["viewer", "scoped", "suspended"] as const)(
+        "return the same response for a %s key",
+        async (kind) => {
+          await compare(by(({ keys }) => keys[kind]));
+        },
+      );
     }
 
     if (endpoint.body === undefined) return;
@@ -166,17 +169,17 @@ describe("an embedded call and a remote call return the same response", () => {
       [400, "because of its content type", asOwner(asText)],
       [400, "because its body is a form", asOwner(asForm)],
       [413, "because its body is too large", body(`"${"x".repeat(limits.body_bytes)}"`)],
-    ])("%i %s", expectStatus);
+    ])("return the same %i error %s", expectStatus);
     test.each([
       ["an empty body", body("")],
       ["unknown fields", body(JSON.stringify({ 'ü"': 1, link: { name: "a", 'ü"': 1 } }))],
       ["fields of the wrong type", body(JSON.stringify({ link: { url: 5 }, url: 5, body: 5 }))],
-    ])("for %s", async (_, ask) => {
+    ])("return the same response for %s", async (_, ask) => {
       await compare(ask);
     });
   });
 
-  test("when the rate limit is reached", async () => {
+  test("return the same response when the rate limit is reached", async () => {
     for (const side of [embedded, remote]) {
       for (let call = 0; call < budgets.link_writes.limit; call += 1) {
         await side.world.answer(askOverLimit(side));
@@ -185,7 +188,7 @@ describe("an embedded call and a remote call return the same response", () => {
     await expectStatus(429, "", askOverLimit);
   });
 
-  test("for all headers and kinds of body", async () => {
+  test("return the same response for all headers and kinds of body", async () => {
     const json = { "content-type": "application/json" };
     const replies: readonly ApiReply[] = [
       { status: 503, headers: { ...json, "retry-after": "7" }, body: { error: "Wait." } },

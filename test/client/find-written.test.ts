@@ -48,7 +48,7 @@ const unknown = {
 };
 
 describe("a link creation without a response", () => {
-  test("is reported as done if a lookup finds a link with the same fields and apps", async () => {
+  test("is reported as successful if a lookup finds a link with the same fields and apps", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     expect(await at.client.call(links.create, everything)).toMatchObject({
       path: "café",
@@ -68,7 +68,7 @@ describe("a link creation without a response", () => {
     { android_app: null },
     { ios_app: { bundle_id: "com.example.other", team_id: "TEAM000001" } },
   ] satisfies LinkFields[])(
-    "is not reported as done if a field of the found link differs: %j",
+    "is not reported as successful if a field of the found link differs: %j",
     async (change) => {
       at.hostile.plan({ writes: ["reset after"] });
       otherActions.push(async () => {
@@ -88,7 +88,7 @@ describe("a link creation without a response", () => {
     ["an ID", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
     ["a bundle ID", () => ({ ios_app: { bundle_id: "a.b" } })],
     ["null", () => ({ ios_app: null })],
-  ])("is reported as done if its app was selected by %s", async (_, choose) => {
+  ])("is reported as successful if its app was selected by %s", async (_, choose) => {
     const app = await at.world.call("POST", "/ios_apps", {
       body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
     });
@@ -97,7 +97,7 @@ describe("a link creation without a response", () => {
     expect(await at.client.call(links.create, fields)).toMatchObject({ path: "spring" });
   });
 
-  test("is not reported as done if the same link is older than the call", async () => {
+  test("is not reported as successful if the matching link is older than the call", async () => {
     await at.world.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
     at.advance(1);
     at.hostile.plan({ writes: ["reset"] });
@@ -110,7 +110,7 @@ describe("a link creation without a response", () => {
   });
 
   test.each([-60_000, 60_000])(
-    "is not reported as done if the server's clock differs by %i ms",
+    "is not reported as successful if the server's clock differs by %i ms",
     async (ahead_ms) => {
       at.hostile.setAhead(ahead_ms);
       at.hostile.plan({ writes: ["reset after"] });
@@ -121,7 +121,7 @@ describe("a link creation without a response", () => {
     },
   );
 
-  test("is not reported as done if the found link has an additional app", async () => {
+  test("is not reported as successful if the found link has an additional app", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     otherActions.push(async () => {
       const { body } = await at.world.call("GET", "/links");
@@ -184,7 +184,7 @@ test("a created link is not mistaken for another link if the server ignores filt
   });
 });
 
-test("shorten_link is not looked up, as another caller may have shortened the URL", async () => {
+test("shorten_link is not verified by a lookup, as another caller may have shortened the URL", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -194,7 +194,7 @@ test("shorten_link is not looked up, as another caller may have shortened the UR
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("upsert_link with shorten is not reported as done if the link has no short path", async () => {
+test("upsert_link with shorten is not reported as successful if the link has no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };
@@ -211,7 +211,7 @@ describe("an update whose retry is rejected", () => {
     });
   });
 
-  test("is reported as done if a lookup shows that the first try succeeded", async () => {
+  test("is reported as successful if a lookup shows that the first try succeeded", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset after", "echo_401"] });
     expect(await at.client.call(links.update, { id, name: "New" })).toMatchObject({ name: "New" });

@@ -20,7 +20,7 @@ const acts: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 test.each(Object.entries(acts))(
-  "a write that %s fails without effect after one 503 that reports a database lock",
+  "a write that %s fails without effect after a single 503 for a locked database",
   async (_, act) => {
     at.hostile.plan({ writes: ["locked"] });
     await expect(act()).rejects.toMatchObject({
@@ -32,7 +32,7 @@ test.each(Object.entries(acts))(
   },
 );
 
-test("a write without a response is not reported as without effect after a lock", async () => {
+test("an unanswered write has an unknown effect even if its retry gets a 503 for a lock", async () => {
   at.hostile.plan({ writes: ["reset after", "locked"] });
   expect(await at.client.call(links.upsert, { path })).toMatchObject({ path });
   at.hostile.plan({ writes: ["reset", "locked"] });

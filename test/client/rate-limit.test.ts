@@ -77,7 +77,7 @@ describe("a client whose key no other client uses", () => {
     expect(statuses.filter((status) => status !== 404)).toEqual([]);
   });
 
-  test("rejects a call without a request if it would wait past its deadline", async () => {
+  test("rejects a call that would wait past its deadline, without sending a request", async () => {
     await writeMany(600);
     await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
       ...limitReached,
@@ -104,7 +104,7 @@ describe("a client whose key no other client uses", () => {
     expect(new Set(statuses)).toEqual(new Set([404]));
   });
 
-  test("never gets a 429 for 250 simultaneous writes and sends them in order", async () => {
+  test("never gets a 429 for 250 concurrent writes and sends them in order", async () => {
     await writeMany(500, 60);
     const sleepers: { readonly at: number; readonly wake: (value: unknown) => void }[] = [];
     onSleep = (milliseconds) =>
@@ -220,7 +220,7 @@ describe("rate limits in the client", () => {
 });
 
 describe("a 429 caused by another client with the same key", () => {
-  test("is retried with growing waits and then reported", async () => {
+  test("is retried after increasing delays and then reported", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
       ...limitReached,

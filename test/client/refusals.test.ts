@@ -112,7 +112,7 @@ describe("the message of an error", () => {
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is searched for the cause of the error only after the host name", () => {
+  test("is matched against known causes only after the host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");

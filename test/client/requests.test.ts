@@ -84,7 +84,7 @@ describe("the client's requests for links", () => {
     expect((await call(links.index, {})).query).toEqual([]);
   });
 
-  test("shorten a URL with the API key and resolve it without a key", async () => {
+  test("use the API key to shorten a URL, and no key to resolve it", async () => {
     const shortened = await call(shortLinks.create, { url: "https://example.com/x", prefix: "s-" });
     expect(shortened).toMatchObject({ method: "POST", path: "/short_links" });
     expect(shortened.body).toEqual({ url: "https://example.com/x", prefix: "s-" });
@@ -99,7 +99,7 @@ describe("the client's requests for links", () => {
 });
 
 describe("the client's requests for apps", () => {
-  test("contain an iOS app's fields in a wrapper and its ID in the path", async () => {
+  test("wrap the fields of an iOS app and contain its ID in the path", async () => {
     const fields = { bundle_id: "com.example.ios", team_id: "TEAM000001" };
     const created = await call(iosApps.create, fields);
     expect(created).toMatchObject({ method: "POST", path: "/ios_apps" });
@@ -169,7 +169,7 @@ describe("a rejected client call", () => {
   });
 
   test.each(["two words", "a line\nmore", "\u00fcml\u00e4ut", ""])(
-    "throws an error without a request for the malformed key %j",
+    "throws an error without sending a request for the malformed key %j",
     async (key) => {
       const before = sent.length;
       const odd = createTraveller({ world, fetch: record, key }).client;
@@ -181,7 +181,7 @@ describe("a rejected client call", () => {
 });
 
 describe("a client call", () => {
-  test.each([".", "..", ""])("returns 404 for the ID %j without a request", async (id) => {
+  test.each([".", "..", ""])("returns 404 for the ID %j without sending a request", async (id) => {
     const before = sent.length;
     for (const endpoint of [links.show, links.destroy, iosApps.destroy]) {
       await expect(client.call(endpoint, { id })).rejects.toMatchObject({ status: 404 });

@@ -153,7 +153,7 @@ const notLookedUp: readonly Row[] = [
 
 describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
   test.each(pick(unclearFaults))(
-    'is retried after "%s", whether or not the first try was done',
+    'is retried after "%s", whether or not the first try took effect',
     async (misdeed) => {
       await passThrough([misdeed, `${misdeed} after`], { act, done });
       expect(countWrites()).toBe(3);
@@ -161,11 +161,14 @@ describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
     },
   );
 
-  test.each(pick(lostResponses))('is looked up instead of retried after "%s"', async (misdeed) => {
-    await passThrough([`${misdeed} after`], { act, done });
-    expect(countCarriedOut()).toBe(1);
-    expect(countWrites()).toBe(1);
-  });
+  test.each(pick(lostResponses))(
+    'is verified by a lookup instead of a retry after "%s"',
+    async (misdeed) => {
+      await passThrough([`${misdeed} after`], { act, done });
+      expect(countCarriedOut()).toBe(1);
+      expect(countWrites()).toBe(1);
+    },
+  );
 
   test("is not retried after a 200, even if a lookup does not show the change", async () => {
     at.hostile.plan({ writes: ["html_200"] });
@@ -173,7 +176,7 @@ describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
     expect(countWrites()).toBe(1);
   });
 
-  test("is reported as done if a lookup shows the change after the last try", async () => {
+  test("is reported as successful if a lookup shows the change after the last try", async () => {
     await passThrough(["reset after", "reset", "reset", "reset"], { act, done });
     expect(countWrites()).toBe(4);
   });
@@ -193,7 +196,7 @@ describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
 
 describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act, done, pick }) => {
   test.each(pick(lostResponses))(
-    'is reported as done after "%s" without a second request',
+    'is reported as successful after "%s" without a second request',
     async (misdeed) => {
       at.hostile.plan({ writes: [misdeed] });
       expect(listUnread((await act()) as object)).toEqual([
@@ -226,7 +229,7 @@ describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act,
 
 describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
   test.each(pick([...unclearFaults, ...lostResponses]))(
-    'is found by a lookup after "%s" if the write was done',
+    'is found by a lookup after "%s" if the write took effect',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act, done });
       expect(countCarriedOut()).toBe(1);
@@ -277,10 +280,13 @@ describe("with the master key", () => {
     expect(countWrites()).toBe(3);
   });
 
-  test.each(someLostResponses)('update_project is looked up after "%s"', async (misdeed) => {
-    await passThrough([`${misdeed} after`], { act: moveProject, done: moved });
-    expect(countWrites()).toBe(1);
-  });
+  test.each(someLostResponses)(
+    'update_project is verified by a lookup after "%s"',
+    async (misdeed) => {
+      await passThrough([`${misdeed} after`], { act: moveProject, done: moved });
+      expect(countWrites()).toBe(1);
+    },
+  );
 
   test.each([...someFaults, `${someFaults[1]} after`] as const)(
     'create_project is neither retried nor looked up after "%s"',
@@ -306,7 +312,7 @@ describe("with the master key", () => {
   });
 
   test.each([...someFaults, ...someLostResponses])(
-    'delete_project is reported as done if it was done before "%s"',
+    'delete_project is reported as successful if it took effect before "%s"',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act: deleteProject, done: null });
       expect(countWrites()).toBe(1);

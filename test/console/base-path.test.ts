@@ -121,7 +121,7 @@ describe("for a signed-out visitor, a path below the base path", () => {
   );
 });
 
-test("a session is not accepted outside of the base path", async () => {
+test("a session is not accepted outside the base path", async () => {
   const base = await readBase(serving);
   const tab = await signInAt(serving);
   expect((await tab.open(`${base}/links`)).text).toContain('<h1 dir="auto">Links</h1>');
@@ -167,7 +167,7 @@ test("the browser does not send the session to another port of this machine", as
   other.close();
 });
 
-test("a browser that is signed in is redirected from the sign-in page to the console", async () => {
+test("a signed-in browser is redirected from the sign-in page to the console", async () => {
   const page = await openTab(browser);
   const { url } = serving.places;
   await page.goto(url);
@@ -187,7 +187,7 @@ test("a browser that is signed in is redirected from the sign-in page to the con
   expect(page.url()).toBe(`${url}/sign-in`);
 });
 
-describe("at a public address", () => {
+describe("at a public URL,", () => {
   const host = "links.example.com";
   const at = { host, origin: `https://${host}` };
 

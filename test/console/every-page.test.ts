@@ -276,7 +276,7 @@ test("a confirmation page follows the same rules as every other page", async () 
   expect(await page.evaluate("window.hacked")).toBeUndefined();
 });
 
-describe("on a phone the console's menu", () => {
+describe("the console's menu on a phone", () => {
   test("passes axe", async () => {
     await page.setViewportSize(sizes.phone);
     await go(() => "/");
@@ -285,7 +285,7 @@ describe("on a phone the console's menu", () => {
     await lookAtPage(page, "menu");
   });
 
-  test.each([true, false])("opens all pages from one button, script: %s", async (isScripted) => {
+  test.each([true, false])("opens every page from one button (script: %s)", async (isScripted) => {
     const options = { viewport: sizes.phone, javaScriptEnabled: isScripted };
     const { page: phone } = await openConsole(browser, served.serving, options);
     const menu = phone.getByRole("navigation", { name: "Pages", exact: true });

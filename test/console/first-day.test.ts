@@ -43,7 +43,7 @@ async function choose(entry: string): Promise<void> {
 
 const visit = (path: string) => visitAt(Number(port), path, { host: `default.localhost:${port}` });
 
-test("the URL in the terminal signs in after a single tap", async () => {
+test("the sign-in URL in the terminal signs the user in with a single tap", async () => {
   const address = await terminal.read(/Console \(signs you in once.*?(http\S+)/);
   ({ port } = new URL(address));
   await page.goto(address);
@@ -65,7 +65,7 @@ test("a new link redirects to its destination", async () => {
   expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
 });
 
-test("changing a destination needs a confirmation, and then redirects visitors there", async () => {
+test("a changed destination needs a confirmation and then applies to visitors", async () => {
   await page.getByLabel("Web address", { exact: true }).fill("https://shop.example/spring");
   await press("button", "Save");
   await untilTitle(/^Point the link "Spring sale" to/);

@@ -112,7 +112,7 @@ describe("two input errors", () => {
   };
 
   test.each(Object.entries(forms))(
-    "are shown next to their fields in the form of %s",
+    "are shown next to their fields in the form for %s",
     async (name, form) => {
       const key = form.isMaster === true ? master : serving.key;
       const { page, complaints } = await open(await form.path(), desktop, key);
@@ -205,7 +205,7 @@ test("creating a link without a destination needs a confirmation and keeps the i
   expect(complaints).toEqual([]);
   await page.context().close();
 });
-test("changing the options of a preview is not an unsaved change", async () => {
+test("changing the options of a preview does not count as an unsaved change", async () => {
   await plant("/links", { path: "newest" });
   const id = await plant("/links", { path: "previewed" });
   for (const path of ["/template", "/links/new", `/links/${id}`]) {

@@ -82,7 +82,7 @@ test("a key can be created, shown once and revoked with only the keyboard", asyn
   expect(complaints).toEqual([]);
 });
 
-test("a form that is sent several times creates only one key", async () => {
+test("submitting the form for a new key several times creates only one key", async () => {
   const tab = await signInAt(serving);
   const before = (await listKeys()).length;
   const form = await openForm(tab);
@@ -202,7 +202,7 @@ test("the console neither lists nor revokes a key of another project", async () 
   expect(await status(key.token)).toBe(200);
 });
 
-test("a key cannot approve a confirmation of another key", async () => {
+test("a user cannot confirm an action that was requested with another key", async () => {
   const { id, token } = await runJson(inFolder("keys", "create", "--project", "other"));
   const [tab, other] = [await signInAt(serving), await signInAt(serving, token)];
   const path = `/keys/${id}/revoke`;

@@ -132,7 +132,7 @@ test("the page of a plan shortens long rows, and each row has a page in full", a
   expect(last.text.match(/Url must|URL must|must be/gi)?.length).toBe(10);
 });
 
-test("the checkbox of a link with a long path has the whole path", async () => {
+test("the checkbox of a link with a long path contains the whole path", async () => {
   const path = `far/${scribble(1500)}`;
   await make("/links", { path });
   const { text } = await tab.open("/links");

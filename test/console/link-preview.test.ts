@@ -87,7 +87,7 @@ test("a link's preview shows unsaved input, and ignores invalid input", async ()
   await told("Your session has ended.").waitFor();
 });
 
-test("the preview of a new link follows its form without reserving the path", async () => {
+test("the preview of a new link updates with the form and does not reserve the path", async () => {
   await page.goto(`${serving.places.url}/links/new`);
   await framed.getByRole("heading", { name: "Default" }).waitFor();
   await page.getByLabel("Social title").fill("<b>June</b>");

@@ -26,7 +26,7 @@ test("a form from an earlier session is shown again, and applies once resubmitte
   expect((await find()).body.links).toHaveLength(1);
 });
 
-test("signing out after the session ended does not ask to sign in first", async () => {
+test("signing out after the session has ended does not require signing in first", async () => {
   const tab = await signIn();
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });
@@ -34,7 +34,7 @@ test("signing out after the session ended does not ask to sign in first", async 
   expect([path, text.includes('name="kept"')]).toEqual(["/sign-in", false]);
 });
 
-test("a typed PIN is not repeated on the sign-in page", async () => {
+test("a submitted PIN is not repeated on the sign-in page", async () => {
   const tab = await signIn();
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });

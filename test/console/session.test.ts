@@ -68,7 +68,7 @@ test("a one-time URL is not accepted as a session, nor a session as a one-time U
   expect(await sessions.find(session)).toBe(secret);
 });
 
-test("a session is not accepted as a one-time URL, even if its row has that kind", async () => {
+test("a session is not accepted as a one-time URL, even if its database row says so", async () => {
   const session = await sessions.begin(secret);
   expect(await sessions.isAddress(session)).toBe(false);
   const sql = await at.openSql();
@@ -97,7 +97,7 @@ test("a session is renewed at most once in five minutes", async () => {
   }
 });
 
-test("a session row that was swapped with another row is not accepted", async () => {
+test("a session is not accepted if its database row was swapped with another session's row", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
   const rows = await sql.db.selectFrom("kept_values").selectAll().execute();

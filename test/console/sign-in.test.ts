@@ -44,7 +44,7 @@ async function readAddress(
   return await terminal.read(pattern);
 }
 
-test("a browser is shown the sign-in page, and a program gets a JSON 404", async () => {
+test("a browser gets the sign-in page, and a program gets a JSON 404", async () => {
   const tab = browse(serving.places.url);
   const shown = await tab.open("/");
   expect([shown.path, shown.status]).toEqual(["/sign-in", 200]);
@@ -125,7 +125,7 @@ test("signing in starts a new session and ends the previous session of the brows
   expect((await made.open("/")).path).toBe("/sign-in");
 });
 
-test("every process of a data folder accepts a session until it is signed out", async () => {
+test("every process that shares a data folder accepts a session until the user signs out", async () => {
   const tab = await signIn();
   const there = browse(other.places.url);
   const { port } = new URL(other.places.url);
@@ -144,7 +144,7 @@ test("a session ends when its key is revoked", async () => {
   await expect.poll(async () => (await tab.open("/")).path).toBe("/sign-in");
 });
 
-test("waypost console prints a URL that signs in once at any process", async () => {
+test("waypost console prints a single-use sign-in URL that works with any process", async () => {
   const address = new URL(await readAddress());
   const [tab, late] = [browse(serving.places.url), browse(other.places.url)];
   expect((await tab.open(address.pathname)).text).toContain("one-time address");
@@ -357,7 +357,7 @@ test("a gateway accepts only its own token to sign in, not the remote server's k
   expect(wrong.text).toContain("A proxy in front of Waypost must keep the Host header.");
 });
 
-test("WAYPOST_CONSOLE=off removes the console", async () => {
+test("WAYPOST_CONSOLE=off disables the console", async () => {
   await using place = await createFolder();
   await using bare = await startServe(place.path, [], { env: { WAYPOST_CONSOLE: "off" } });
   const { status, text } = await browse(bare.places.url).open("/");

@@ -155,7 +155,7 @@ const windows = {
   phone: { path, viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
 };
 
-describe.each(Object.entries(windows))("in a %s window of the template editor", (_, options) => {
+describe.each(Object.entries(windows))("in a %s window of the template editor,", (_, options) => {
   test.each(["Body", "CSS"])("the %s field scrolls to its last line", async (label) => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
     const area = await findText(tab.page, label);
@@ -210,7 +210,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor", 
   });
 });
 
-test("without CSS field-sizing, new lines at the end are next to their line numbers", async () => {
+test("without CSS field-sizing, new lines at the end stay aligned with their line numbers", async () => {
   const tab = await openConsole(browser, { places: serving.places, key }, windows.desktop);
   const area = await findText(tab.page, "Body");
   await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");

@@ -96,7 +96,7 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
 
 describe("the console of a full project", () => {
   test.each(Object.entries(full))(
-    "sends at most 60 KB with 12 KB of script for %s",
+    "sends at most 60 KB, including 12 KB of script, for %s",
     async (_, write) => {
       await expectLight(await tab.open(write(filled), packed));
     },
@@ -106,18 +106,21 @@ describe("the console of a full project", () => {
     ["projects", () => "/projects"],
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
-  ])("sends at most 60 KB with 12 KB of script for %s with a master key", async (_, write) => {
-    await expectLight(await master.open(write(filled), packed));
-  });
+  ])(
+    "sends at most 60 KB, including 12 KB of script, for %s with a master key",
+    async (_, write) => {
+      await expectLight(await master.open(write(filled), packed));
+    },
+  );
 
-  test("sends at most 20 KB for the template editor without the text of the template", async () => {
+  test("sends at most 20 KB for the template editor, not counting the text of the template", async () => {
     const { bytes, text } = await tab.open("/template", packed);
     const fields = [...text.matchAll(/<textarea[^>]*>([^]*?)<\/textarea>/g)].join("");
     expect(fields.length).toBeGreaterThan(90_000);
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("sends at most 60 KB with 12 KB of script for a change of several links", async () => {
+  test("sends at most 60 KB, including 12 KB of script, for a change of several links", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {

@@ -25,7 +25,7 @@ const good = (certifiedUntil: number): FetchedFile => {
   return { kind: "answered", status: 200, headers, body, isCut: false, certifiedUntil };
 };
 
-describe("check_domain explains why a connection is untrusted", () => {
+describe("check_domain", () => {
   test.each([
     ["CERT_HAS_EXPIRED", "has expired"],
     ["CERT_NOT_YET_VALID", "not valid yet"],
@@ -39,7 +39,7 @@ describe("check_domain explains why a connection is untrusted", () => {
     ["PATH_LENGTH_EXCEEDED", "is not valid"],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS connection to"],
     ["EPROTO", "TLS connection to"],
-  ])("for the code %s", async (code, words) => {
+  ])("explains why a connection is untrusted for the error code %s", async (code, words) => {
     const found = await check("https://go.example", { kind: "untrusted", code });
     expect(found).toEqual([["error tls_invalid", expect.stringContaining(words)]]);
     expect(found.flat().join()).not.toContain(code);
@@ -58,7 +58,7 @@ test.each([
   ]);
 });
 
-test("check_domain warns of a certificate that expires within two weeks", async () => {
+test("check_domain warns about a certificate that expires within two weeks", async () => {
   const day = 24 * 60 * 60_000;
   const listCodes = async (days: number) => {
     const found = await check("https://go.example", good(now + days * day));

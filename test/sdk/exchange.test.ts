@@ -72,7 +72,7 @@ function newPhone(): SdkRequest {
 
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
-test("only one phone's first launch gets the link after a browser visit", async () => {
+test("after a browser visit, only one phone's first launch receives the link", async () => {
   const from = "93.184.216.40";
   const tab = await openTab(browser, {
     userAgent: agents.safari26,

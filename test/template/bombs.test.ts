@@ -34,7 +34,7 @@ const subject = sample && {
   time: undefined,
 };
 
-test("the bomb samples contain at least 70 different templates of allowed size", () => {
+test("the template bombs in this test are at least 70 different templates of allowed size", () => {
   expect(bombs.length).toBeGreaterThanOrEqual(70);
   expect(new Set(bombs.map(({ name }) => name)).size).toBe(bombs.length);
   for (const { body = "", css = "" } of bombs) {
@@ -53,7 +53,7 @@ describe("the template check", () => {
   afterAll(() => counter[Symbol.asyncDispose]());
 
   test.each(bombs)(
-    'checks "$name" in pieces with few executed steps',
+    'splits the check of "$name" into pieces of few steps',
     async ({ body, css }: Bomb) => {
       const source = { ...empty, ...(body && { body }), ...(css && { css }) };
       const whole = await counter.count(() => lookOver(source));
@@ -77,7 +77,7 @@ describe("the template check", () => {
 
   describe("a published template", () => {
     test.each(bombs)(
-      'with "$name" is rendered in few steps, with the buttons once',
+      'with "$name" is rendered in few steps and shows the buttons once',
       async ({ body = empty.body }: Bomb) => {
         if (subject === undefined) throw new Error("there is no sample");
         const compiled = await counter.count(() => tryCompile(body));

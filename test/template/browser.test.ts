@@ -138,8 +138,8 @@ function letIntoFrame({ html, headers }: LinkPage): ShownPage {
   return { html, headers: { ...others, "content-security-policy": loosened } };
 }
 
-describe("a browser", () => {
-  test("detects scripts, handlers, redirects and requests in this test", async () => {
+describe("the browser in this test", () => {
+  test("detects scripts, handlers, redirects and requests", async () => {
     const pages = [
       "<script>alert(1)</script>",
       "<p onmouseover=alert(2)>x</p>",
@@ -158,7 +158,7 @@ describe("a browser", () => {
     ]);
   });
 
-  test("runs and requests nothing for an unchecked hostile body", async () => {
+  test("runs no script and sends no request for an unchecked hostile body", async () => {
     const shown = [...hostileBodies, ...hostileLiquid].flatMap((body) => {
       const template = compileAnyway(plain(body), "");
       if (template === undefined) return [];
@@ -167,7 +167,7 @@ describe("a browser", () => {
     await showAll(shown);
   });
 
-  test("requests nothing for unchecked hostile CSS because of the page's headers", async () => {
+  test("sends no request for unchecked hostile CSS because of the page's headers", async () => {
     const shown = hostileCss.map((css) => {
       const template = compileAnyway("<p class=a>x</p>{% store_buttons %}", plain(css));
       return [css, letIntoFrame(renderLinkPage({ ...sample, template }))] as const;
@@ -175,7 +175,7 @@ describe("a browser", () => {
     await showAll(shown);
   });
 
-  test("runs and requests nothing for hostile fields, even without headers", async () => {
+  test("runs no script and sends no request for hostile fields, even without headers", async () => {
     const template = compileAnyway(
       `{% store_buttons %}<p title="{{ link.name }}">{{ link.name }}</p>
       <a href="{{ link.url }}">{{ link.social_description }}</a>`,
@@ -196,7 +196,7 @@ describe.each([
   { size: "phone", width: 390, height: 844 },
   { size: "desktop", width: 1280, height: 800 },
 ])("on a $size", ({ width, height }) => {
-  test("the default page is complete, accessible by touch, and requests nothing", async () => {
+  test("the default page is complete, accessible by touch, and sends no requests", async () => {
     const page = await browser.newPage({ viewport: { width, height } });
     const said: string[] = [];
     page.on("console", (message) => said.push(message.text()));

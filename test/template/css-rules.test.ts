@@ -44,7 +44,7 @@ const unread = [
 ];
 
 test.each(["a{top:0}/*/", "/*/", "a{top:0}/*"])(
-  "CSS that ends with the unclosed comment %s has a problem at the comment",
+  "CSS that ends with the unclosed comment %s is reported with the comment's position",
   async (css) => {
     expect(await lookOver({ body: "", css })).toEqual([
       {

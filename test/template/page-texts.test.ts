@@ -18,9 +18,12 @@ describe("the default page", () => {
     ["zh-TW, ja;q=0.9", "ja"],
     ["zh-Hant-HK, zh;q=0.5", "zh-Hans"],
     ["es;q=0.8, ar;q=0.8", "es"],
-  ])("is in the first available language of the header: %s is %s", (accepted, language) => {
-    expect(chooseLanguage(accepted)).toBe(language);
-  });
+  ])(
+    "is in the first available language of the Accept-Language header: %s gives %s",
+    (accepted, language) => {
+      expect(chooseLanguage(accepted)).toBe(language);
+    },
+  );
 
   test.each([
     undefined,
@@ -37,7 +40,7 @@ describe("the default page", () => {
     "-, -de",
     `${"sv,".repeat(100_000)}de`,
     `x${"-x".repeat(100_000)}`,
-  ])("is in English if the header names no available language (%#)", (accepted) => {
+  ])("is in English if the Accept-Language header names no available language (%#)", (accepted) => {
     expect(chooseLanguage(accepted)).toBe("en");
   });
 });

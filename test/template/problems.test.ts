@@ -145,7 +145,7 @@ describe("the template check", () => {
     ["css", "a{b:0}".repeat(72), "1:303 And 22 more problems."],
     ["css", "a<".repeat(72), expect.stringMatching(/ And \d\d more problems\.$/)],
   ])(
-    "reports at most 50 problems and the number of the others: %s %#",
+    "reports at most 50 problems and how many more there are: %s %#",
     async (field, text, last) => {
       const problems = await listProblems({ [field]: text });
       expect([problems.length, problems.at(-1)]).toEqual([51, last]);
@@ -164,7 +164,7 @@ describe("a problem in rendered HTML", () => {
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("has the position of its source if the page gets too large or takes too long", async () => {
+  test("has the position of its source if the page gets too large or renders too slowly", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,

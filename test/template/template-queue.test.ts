@@ -22,7 +22,7 @@ function enqueue(projectId: string, name: string, notes: string[], turns = 3, si
   });
 }
 
-test("the template queue alternates between projects, with each project in order", async () => {
+test("the template queue alternates between projects and keeps each project's order", async () => {
   const notes: string[] = [];
   const answers = await Promise.all([
     enqueue("a", "a1", notes),

@@ -31,7 +31,7 @@ const readPolicy = async () => String((await visit()).headers["content-security-
 const publish = (body: string) =>
   host.world.call("POST", "/page_template/publish", { body: { body, css: "" } });
 
-test("25 simultaneous previews of slow templates delay no requests", async () => {
+test("25 concurrent previews of slow templates do not delay other requests", async () => {
   const { world } = host;
   // Requests of one project are handled in turn, and no deadline passes meanwhile.
   const keys = [await world.addKey(), await world.addKey(), await world.addKey()];
@@ -104,7 +104,7 @@ test("a template that hides the buttons on one link is not used for that link", 
   expect(text).not.toContain("Own");
 });
 
-describe("the marker of the store buttons", () => {
+describe("the internal marker of the store buttons", () => {
   test.each(["&#xFDD0;", "&#64976;", "\ufdd0", "&#xDC00;", "&#56320;"])(
     "cannot be written in a template: %j",
     async (name) => {

@@ -38,112 +38,112 @@ describe("decideVisit", () => {
   const forced = { enable_forced_redirect };
   const rows: readonly Row[] = [
     [
-      "iOS, forced redirect: the fallback first",
+      "the iOS fallback URL before all others for a forced redirect",
       "ios",
       { ...forced, url, ios_fallback_url },
       { ios_app },
       redirect(ios_fallback_url, "ios_fallback_url"),
     ],
     [
-      "iOS, forced redirect without a fallback: the App Store",
+      "the App Store for a forced redirect without an iOS fallback URL",
       "ios",
       { ...forced, url },
       { ios_app },
       redirect(appStore, "app_store"),
     ],
     [
-      "iOS, forced redirect without a store page: url",
+      "the web URL for a forced redirect on iOS without a store page",
       "ios",
       { ...forced, url },
       { ios_app: { ...ios_app, app_store_id: null } },
       redirect(url, "url"),
     ],
     [
-      "iOS, forced redirect without a url: the default page",
+      "the default page for a forced redirect on iOS without a web URL",
       "ios",
       { ...forced },
       { ios_app: { ...ios_app, app_store_id: null } },
       nowhere,
     ],
     [
-      "Android, forced redirect: the fallback first",
+      "the Android fallback URL before all others for a forced redirect",
       "android",
       { ...forced, url, android_fallback_url },
       { android_app },
       redirect(android_fallback_url, "android_fallback_url"),
     ],
     [
-      "Android, forced redirect without a fallback: Google Play",
+      "Google Play for a forced redirect without an Android fallback URL",
       "android",
       { ...forced, url },
       { android_app },
       redirect(play, "play_store"),
     ],
     [
-      "Android, forced redirect with an unknown app: url",
+      "the web URL for a forced redirect on Android with an unknown app",
       "android",
       { ...forced, url, android_app_id: "0b" },
       {},
       redirect(url, "url"),
     ],
     [
-      "iOS without an app: the fallback first",
+      "the iOS fallback URL before the web URL if the link has no iOS app",
       "ios",
       { url, ios_fallback_url, android_fallback_url },
       { android_app },
       redirect(ios_fallback_url, "ios_fallback_url"),
     ],
     [
-      "iOS without an app and fallback: url",
+      "the web URL on iOS if the link has no iOS app or fallback URL",
       "ios",
       { url, android_fallback_url },
       { android_app },
       redirect(url, "url"),
     ],
     [
-      "iOS without an app, fallback and url: the default page",
+      "the default page on iOS if the link has no iOS app or usable URL",
       "ios",
       { android_fallback_url },
       { android_app },
       nowhere,
     ],
     [
-      "Android without an app: the fallback first",
+      "the Android fallback URL before the web URL if the link has no Android app",
       "android",
       { url, ios_fallback_url, android_fallback_url },
       { ios_app },
       redirect(android_fallback_url, "android_fallback_url"),
     ],
     [
-      "Android without an app and fallback: url",
+      "the web URL on Android if the link has no Android app or fallback URL",
       "android",
       { url, ios_fallback_url },
       { ios_app },
       redirect(url, "url"),
     ],
     [
-      "Android without an app, fallback and url: the default page",
+      "the default page on Android if the link has no Android app or usable URL",
       "android",
       { ios_fallback_url },
       { ios_app },
       nowhere,
     ],
     [
-      "desktop: url, whatever the apps",
+      "the web URL on a desktop, whatever apps the link has",
       "desktop",
       { url, ios_fallback_url },
       { ios_app, android_app },
       redirect(url, "url"),
     ],
     [
-      "desktop without a url: the default page",
+      "the default page on a desktop if the link has no web URL",
       "desktop",
       { ...forced, ios_fallback_url, android_fallback_url },
       { ios_app, android_app },
       nowhere,
     ],
   ];
-  test.each(rows)("%s", (_, platform, fields, apps, visit) => {
+  test.each(rows)("chooses %s", (_, platform, fields, apps, visit) => {
     expect(decideVisit(fields, apps, { platform })).toEqual(visit);
   });
 
@@ -214,7 +214,7 @@ describe("decideVisit", () => {
 });
 
 describe("the destination", () => {
-  test("contains both store tokens or neither in the App Store", () => {
+  test("in the App Store contains both store tokens or neither", () => {
     expect(toStore({ provider_token: "117", campaign_token: "a b&c" })).toBe(
       `${appStore}?pt=117&ct=a%20b%26c&mt=8`,
     );
@@ -225,14 +225,14 @@ describe("the destination", () => {
     );
   });
 
-  test("contains the referrer on Google Play", () => {
+  test("on Google Play contains the referrer", () => {
     expect(toPlay({ referrer: "utm_source=a&b=é" })).toBe(
       `${play}&referrer=utm_source%3Da%26b%3D%C3%A9`,
     );
     expect(toPlay({ referrer: " " })).toBe(play);
   });
 
-  test("contains the link's URL on Google Play if link_in_referrer is on", () => {
+  test("on Google Play contains the link's URL if link_in_referrer is on", () => {
     const address = "https://go.example/spring?é=>>>???";
     const fields = { referrer: "utm_source=a" };
     const referrer = readReferrer(toPlay(fields, { link_in_referrer: true, address }));
@@ -244,7 +244,7 @@ describe("the destination", () => {
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
   });
 
-  test("contains a long URL on Google Play only in the form that most SDKs read", () => {
+  test("on Google Play contains a long URL only in the encoding that most SDKs read", () => {
     const short = visitLong(50);
     expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
     for (let letters = 50; letters < 200; letters += 1) {
@@ -335,7 +335,7 @@ describe("the Open button", () => {
   );
 });
 
-test("visitors of any link are only redirected to the web and to their platform's store", () => {
+test("visitors of any link are redirected only to the web or their platform's store", () => {
   fc.assert(
     fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
       for (const platform of ["ios", "android", "desktop"] as const) {

@@ -80,7 +80,7 @@ function explain(fields: VisitedLink, more: InstallOptions = {}) {
 }
 
 describe("explainInstalls for an uncertain match", () => {
-  test("reports an unread Android app unless a match is impossible anyway", () => {
+  test("reports an Android app that could not be read unless a match is impossible anyway", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
       why: "The link's Android app could not be read.",

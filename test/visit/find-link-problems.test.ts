@@ -261,7 +261,7 @@ describe("a saved link", () => {
     expect(explainVisits({ ...link, ...of }, apps, options).problems).toEqual([]);
   });
 
-  test("gets one problem for an unknown app, and none about its store", () => {
+  test("has one problem for an unknown app, and none about the app's store", () => {
     const { problems } = explainVisits({ ...link, url: null }, {});
     expect(problems.map(({ field }) => field)).toEqual(["ios_app", "android_app", "url"]);
   });
@@ -333,7 +333,7 @@ describe("an unsaved link", () => {
     ]);
   });
 
-  test("has a problem if it sends new fields for a registered app", () => {
+  test("has a problem if it contains new fields for a registered app", () => {
     const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "5" };
     const android = { package_name: "com.example.shop", fingerprints: [sha256.toLowerCase()] };
     expect(listDraftProblems({ ios_app: ios, android_app: android }, both)).toEqual([

@@ -16,12 +16,12 @@ const toStore = (fields: VisitedLink, options: VisitOptions = {}) =>
 const toPlay = (fields: VisitedLink, options: VisitOptions = {}) =>
   readDestination("android", fields, options);
 
-describe("a fallback in a platform's own store", () => {
+describe("a fallback URL in a platform's own store", () => {
   const market = "market://details?id=com.example.shop&referrer=a%20b";
   const itms = "itms-apps://apps.apple.com/app/id1?mt=8";
   const query = "id=2";
 
-  test("is the destination, without the visit's query", () => {
+  test("is the destination, and does not get the visit's query", () => {
     expect(toPlay({ android_fallback_url: market }, { query })).toBe(market);
     for (const address of [itms, itms.replace("apps:", "appss:"), itms.toUpperCase()]) {
       expect(toStore({ ios_fallback_url: address })).toBe(address);
@@ -43,7 +43,7 @@ describe("a fallback in a platform's own store", () => {
     ["ios", { ios_fallback_url: "itms-apps://apps.apple.com.evil.example/" }],
     ["ios", { ios_fallback_url: "itms-apps://a@apps.apple.com/" }],
     ["ios", { ios_fallback_url: "itms-services://apps.apple.com/" }],
-  ] as const)("is only accepted for that store: %s, %j", (platform, link) => {
+  ] as const)("is accepted only for that platform: %s, %j", (platform, link) => {
     expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
   });
 
@@ -64,7 +64,7 @@ describe("a fallback in a platform's own store", () => {
   });
 });
 
-test("a web destination gets the visit's query, and a store's page does not", () => {
+test("a web destination gets the visit's query, but a store page does not", () => {
   const query = "id=2&own=3";
   const own = "https://shop.example/?own=1#top";
   const handed = "https://shop.example/?own=1&id=2#top";

@@ -17,7 +17,7 @@ const listUrls = async () =>
   new Map((await planner.listLinks()).map(({ path, url }) => [path, url]));
 
 describe("a plan made from rows", () => {
-  test("counts the same created, updated and unchanged links as its job", async () => {
+  test("predicts how many links its job will create, update and leave unchanged", async () => {
     await planner.make({ path: "a", url: "https://x.example/1" });
     await planner.make({ path: "b", url: "https://x.example/2" });
     const rows = [

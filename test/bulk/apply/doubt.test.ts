@@ -184,7 +184,7 @@ test("when several rows contain the same new app, the first row runs alone", asy
   expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
-test("a job recognizes its project by any remaining link of the plan", async () => {
+test("a job verifies its project with any link of the plan that still exists", async () => {
   const made = [];
   for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
   const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;
@@ -247,7 +247,7 @@ async function resumeElsewhere(made: Plan): Promise<Job> {
   return timeless.untilRest(bulk.apply(made, { ...owner, call: client.call }));
 }
 
-describe("while a job waits to retry a rejected request", () => {
+describe("while a job waits to retry a rejected request,", () => {
   test("a link created by another caller is not counted as created by the job", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));

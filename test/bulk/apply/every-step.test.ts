@@ -176,7 +176,7 @@ test("a job killed between any two of its steps still applies each row once", as
   expect(ended).toMatchObject({ state: "done" });
 });
 
-test("a job starts a limited number of rows while it saves the results of others", async () => {
+test("a job limits how many rows it starts before earlier results are saved", async () => {
   const rows = 3 * mostInHand;
   const [full, gate] = [createGate(), createGate()];
   const begun: string[] = [];
@@ -195,7 +195,7 @@ test("a job starts a limited number of rows while it saves the results of others
   await end(process);
 });
 
-test("a row with a new app starts after all earlier rows and ends before the next", async () => {
+test("a row with a new app runs only after all earlier rows and before all later ones", async () => {
   const [apart, rows] = [5, 10];
   const story: string[] = [];
   const process = await startProcess(async (what, act) => {

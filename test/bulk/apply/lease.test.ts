@@ -163,7 +163,7 @@ test("a machine whose clock is a few seconds behind does not take over a running
   await Promise.all([behind.close(), setBack.close()]);
 });
 
-test("a job releases its lease at once if the key belongs to another project", async () => {
+test("a job releases its lease immediately if the key belongs to another project", async () => {
   const plan = await planUpdate();
   const project = await world.addProject();
   const { client } = createTraveller({ world, key: await world.addKey({ project }) });

@@ -77,7 +77,7 @@ const refuseKey = () => Promise.reject(new Problem(401, "The API key is not vali
 const isDone = ({ state }: Job) => state === "done";
 
 describe("a job whose process was killed", () => {
-  test("is interrupted as soon as its lease expires", async () => {
+  test("is marked as interrupted as soon as its lease expires", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms - 1);
     expect(await find(job)).toMatchObject({ state: "running", isHeld: true });

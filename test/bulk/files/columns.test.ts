@@ -30,7 +30,7 @@ describe("an export of links", () => {
   });
 });
 
-describe("the apostrophe that escapes formulas", () => {
+describe("escaping formulas with an apostrophe", () => {
   test.each([
     ["=1+1", "'=1+1"],
     ["+1", "'+1"],
@@ -52,7 +52,7 @@ describe("the apostrophe that escapes formulas", () => {
     expect(unescapeFormula(cell)).toBe(text);
   });
 
-  test("is added and removed without changing any text", () => {
+  test("is reversed exactly for any text", () => {
     const text = fc.array(fc.constantFrom("'", "=", "-", "a", "\t")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, (given) => {
@@ -61,13 +61,13 @@ describe("the apostrophe that escapes formulas", () => {
     );
   });
 
-  test("is optional in files from other programs", () => {
+  test("is not required in files from other programs", () => {
     expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
 
 describe("parsing a CSV row", () => {
-  test("clears the fields of empty cells and ignores fields without a column", () => {
+  test("clears the fields of empty cells and leaves out fields without a column", () => {
     expect(read({ path: "spring", name: "", url: "https://a.example" })).toEqual({
       fields: { path: "spring", name: "", url: "https://a.example" },
       problems: [],

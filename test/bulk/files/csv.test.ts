@@ -123,7 +123,7 @@ describe("invalid CSV", () => {
     }
   });
 
-  test("is not confused with UTF-16, which is read like UTF-8", async () => {
+  test("does not include UTF-16 text, which is read like UTF-8", async () => {
     const little = Buffer.from("\ufeffa\tb\r\n1\té🎉\r\n", "utf16le");
     for (const bytes of [little, Buffer.from(little).swap16()]) {
       expect(await collect(pour([bytes]))).toEqual([

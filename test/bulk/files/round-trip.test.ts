@@ -131,8 +131,8 @@ async function expectUnchanged(fields: readonly LinkFields[]): Promise<void> {
   }
 }
 
-describe("importing an export changes nothing", () => {
-  test("when links contain text that spreadsheets or parsers often damage", async () => {
+describe("importing an export", () => {
+  test("changes nothing when links contain text that spreadsheets or parsers often damage", async () => {
     await expectUnchanged(
       pieces.map((piece, index) => ({
         path: `p${index}`,
@@ -144,11 +144,11 @@ describe("importing an export changes nothing", () => {
     );
   });
 
-  test("when paths start or end with white space", async () => {
+  test("changes nothing when paths start or end with white space", async () => {
     await expectUnchanged([{ path: " a" }, { path: "a " }, { path: "a" }, { path: "\u3000b" }]);
   });
 
-  test("when a remote server returns additional fields", async () => {
+  test("changes nothing when a remote server returns additional fields", async () => {
     const { links, plan } = await openProject([{ path: "a", name: "A" }]);
     const told = links.map((link) => ({ ...link, created_at: "2026-01-15", tags: ["a"] }));
     for (const format of exportFormats) {
@@ -158,7 +158,7 @@ describe("importing an export changes nothing", () => {
     }
   });
 
-  test("when the links are generated randomly", async () => {
+  test("changes nothing when the links are generated randomly", async () => {
     const several = fc.array(made, { minLength: 1, maxLength: 8 }).filter((links) => {
       const paths = links.flatMap(({ path: given }) => given?.normalize("NFC") || []);
       return new Set(paths).size === paths.length;

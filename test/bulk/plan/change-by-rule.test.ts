@@ -131,7 +131,7 @@ describe("a rule that replaces text", () => {
     expect(apply({}, replaceIn("name", "x", "y"))).toEqual({});
   });
 
-  test("fails when the result is too long to send", () => {
+  test("fails if the result is too long to send", () => {
     const rules = replaceIn("social_description", "a", "b".repeat(10_000));
     const { fields, problems } = applyRules(
       link({ social_description: "a".repeat(8000) }),

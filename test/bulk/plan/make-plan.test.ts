@@ -210,7 +210,7 @@ describe("an app in a row", () => {
     expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
   });
 
-  test("may differ from the same new app in an invalid row", async () => {
+  test("may differ from the same new app in a row that is invalid", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },
@@ -271,8 +271,8 @@ describe("an app in a row", () => {
   });
 });
 
-describe("planning looks up links", () => {
-  test("with one request per hundred rows", async () => {
+describe("looking up the links of a plan", () => {
+  test("needs one request per hundred rows", async () => {
     await planner.makeMany(250, "p");
     const rows = (await planner.listLinks()).map(({ id, path }) => ({ id, path, name: "New" }));
     expect(rows).toHaveLength(100);
@@ -282,7 +282,7 @@ describe("planning looks up links", () => {
     expect(planner.calls).toEqual(["list_links"]);
   });
 
-  test("with only as many paths per request as fit into its URL", async () => {
+  test("includes only as many paths in each request as fit into its URL", async () => {
     const paths = Array.from({ length: 30 }, (_, index) => `${index}${"é".repeat(900)}`);
     for (const path of paths) await planner.make({ path });
     const rows = paths.map((path) => ({ path, name: "New" }));

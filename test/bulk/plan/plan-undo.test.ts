@@ -114,7 +114,7 @@ describe("an undo of a job", () => {
     expect(await listPaths()).toEqual({ [id]: "mine" });
   });
 
-  test("ignores the rows that the job did not apply", async () => {
+  test("ignores rows that the job did not apply", async () => {
     const [kept, edited] = [await makeLink("a"), await makeLink("b")];
     const made = await plan("update", [
       { id: kept, name: "New" },

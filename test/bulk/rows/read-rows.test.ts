@@ -18,7 +18,7 @@ describe("a source of rows", () => {
     expect(findings.problems).toMatchObject([{ message }]);
   });
 
-  test("throws the error if its file fails midway", async () => {
+  test("throws the error if reading its file fails midway", async () => {
     await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
   });
 });

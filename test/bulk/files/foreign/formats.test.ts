@@ -250,7 +250,7 @@ describe("an import from Short.io", () => {
 });
 
 describe("an import from another service", () => {
-  test("does not clear a field for an empty cell", async () => {
+  test("does not clear a field if its cell is empty", async () => {
     const { rows } = await readSource({
       csv: "link,long_url,title\nbit.ly/a,https://a.example/,\n",
     });
