@@ -85,7 +85,7 @@ describe("API keys", () => {
   );
 });
 
-test("each reason for rejecting a key has its own message", () => {
+test("each reason for rejecting a key has its own error message", () => {
   const said: readonly string[] = [
     messages.key_missing,
     messages.key_invalid,
@@ -120,7 +120,7 @@ test.each([
 );
 
 test.each(roles)(
-  "a key with the role %s creates a link's app only if the role may register apps",
+  "a key with the role %s can create an app together with a link only if the role may register apps",
   async (role) => {
     await using world = await createWorld();
     const key = await world.addKey({ role });
@@ -140,7 +140,7 @@ const registrations = [
 ] as const;
 
 test.each(registrations)(
-  "writing a link creates its %s only if the key has the scope %s",
+  "writing a link may create its %s only if the key has the scope %s",
   async (name, scope, app) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
@@ -171,7 +171,7 @@ test.each(registrations)(
   },
 );
 
-test("a key with several scopes can call exactly the endpoints of those scopes", async () => {
+test("a key with several scopes can call only the endpoints of those scopes", async () => {
   await using world = await createWorld();
   const key = await world.addKey({ scopes: ["links.index", "ios_apps.show"] });
   for (const [method, , entry] of routes) {

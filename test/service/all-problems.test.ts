@@ -69,17 +69,20 @@ const mixed: readonly (readonly [string, string, object, string])[] = [
   ],
 ];
 
-test.each(mixed)("%s %s reports wrong types and broken rules in one 422", async (...row) => {
-  const [method, path, body, sentence] = row;
-  await using world = await createWorld();
-  const link = await make(world, "/links", { path: "a" });
-  const reply = await world.call(method, path.replace(":id", link.id), { body });
-  const key = path === "/short_links" ? "errors" : "error";
-  expect([reply.status, reply.body]).toEqual([422, { [key]: sentence }]);
-  expect(await listLinks(world)).toEqual([link]);
-});
+test.each(mixed)(
+  "%s %s reports type errors and rule violations in a single 422",
+  async (...row) => {
+    const [method, path, body, sentence] = row;
+    await using world = await createWorld();
+    const link = await make(world, "/links", { path: "a" });
+    const reply = await world.call(method, path.replace(":id", link.id), { body });
+    const key = path === "/short_links" ? "errors" : "error";
+    expect([reply.status, reply.body]).toEqual([422, { [key]: sentence }]);
+    expect(await listLinks(world)).toEqual([link]);
+  },
+);
 
-test("a 422 for a page template lists wrong types and the positions of problems", async () => {
+test("a 422 for a page template lists type errors and the position of each problem", async () => {
   await using world = await createWorld();
   const body = { body: "{% store_buttons %}<script></script>", css: [] };
   const reply = await world.call("PATCH", "/page_template", { body });
@@ -88,7 +91,7 @@ test("a 422 for a page template lists wrong types and the positions of problems"
   expect(reply.body.problems).toMatchObject([{ field: "css" }, { field: "body", line: 1 }]);
 });
 
-test("a request with one field of the wrong type writes none of its other fields", async () => {
+test("a request with a type error in one field saves none of its fields", async () => {
   await using world = await createWorld();
   const link = await make(world, "/links", { path: "a" });
   const before = world.store.countWrites();

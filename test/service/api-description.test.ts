@@ -4,7 +4,7 @@ import { createWorld } from "../support/world.ts";
 
 /** Tests the OpenAPI document that the API serves. */
 
-test("GET /openapi.json needs no key and can be read by pages of other sites", async () => {
+test("GET /openapi.json needs no key and can be read cross-origin", async () => {
   await using world = await createWorld();
   const reply = await world.call("GET", "/openapi.json", { key: null });
   expect(reply.status).toBe(200);
@@ -13,7 +13,7 @@ test("GET /openapi.json needs no key and can be read by pages of other sites", a
   expect(reply.headers.get("access-control-allow-origin")).toBe("*");
 });
 
-test("HEAD /openapi.json has no body, and POST returns 405", async () => {
+test("HEAD /openapi.json returns no body, and POST returns 405", async () => {
   await using world = await createWorld();
   const head = await world.call("HEAD", "/openapi.json", { key: null });
   expect([head.status, head.text]).toEqual([200, ""]);

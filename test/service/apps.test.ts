@@ -198,7 +198,7 @@ describe.each([ios, android])("an $label", (kind) => {
   const path = `/${name}s`;
   const listAll = async (world: World) => (await world.call("GET", path)).body[`${name}s`];
 
-  test("can be registered, read, listed, changed and deleted", async () => {
+  test("can be created, read, listed, updated and deleted", async () => {
     await using world = await createWorld();
     const fields = { ...app, ...optional };
     const made = await register(world, kind, fields);
@@ -220,7 +220,7 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(await listAll(world)).toEqual([]);
   });
 
-  test("has null in optional fields that were never set", async () => {
+  test("returns null for optional fields that were never set", async () => {
     await using world = await createWorld();
     const made = await register(world, kind);
     const nulls = Object.fromEntries(Object.keys(optional).map((field) => [field, null]));
@@ -228,7 +228,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
-    "is not found by %s with an unknown ID",
+    "returns 404 for %s with an unknown ID",
     async (method) => {
       await using world = await createWorld();
       const made = await register(world, kind);
@@ -241,7 +241,7 @@ describe.each([ios, android])("an $label", (kind) => {
     },
   );
 
-  test("cannot be sent without its wrapper object", async () => {
+  test("cannot be created without its wrapper object", async () => {
     await using world = await createWorld();
     const { id } = await register(world, kind);
     const error = `Required parameter is missing: ${name}.`;
@@ -254,7 +254,7 @@ describe.each([ios, android])("an $label", (kind) => {
     }
   });
 
-  test("cannot be created with or changed to invalid fields", async () => {
+  test("cannot be created or updated with invalid fields", async () => {
     await using world = await createWorld();
     const other = await register(world, kind, { [key]: "com.example.other" });
     for (const [fields, error] of kind.refusals) {
@@ -269,7 +269,7 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(await listAll(world)).toEqual([other]);
   });
 
-  test(`cannot have the ${key} of another app in its project`, async () => {
+  test(`cannot use the ${key} of another app in its project`, async () => {
     await using world = await createWorld();
     const made = await register(world, kind);
     const other = await register(world, kind, { [key]: "com.example.other" });
@@ -289,14 +289,14 @@ describe.each([ios, android])("an $label", (kind) => {
     await register(world, kind);
   });
 
-  test(`is registered only once if two requests with the same ${key} arrive together`, async () => {
+  test(`is registered only once if two concurrent requests send the same ${key}`, async () => {
     await using world = await createWorld();
     const given = { body: { [name]: app } };
     const replies = await Promise.all([1, 2].map(() => world.call("POST", path, given)));
     expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([201, 422]);
   });
 
-  test("has each field normalized", async () => {
+  test("is saved with each field normalized", async () => {
     await using world = await createWorld();
     for (const [field, given, kept] of kind.forms) {
       const made = await register(world, kind, { [field]: given });
@@ -311,7 +311,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 });
 
-test("registering an app without any field reports all missing fields", async () => {
+test("registering an app without any fields reports every missing field", async () => {
   await using world = await createWorld();
   const reply = await world.call("POST", "/ios_apps", { body: { ios_app: {} } });
   expect(reply.status).toBe(422);
@@ -320,7 +320,7 @@ test("registering an app without any field reports all missing fields", async ()
   });
 });
 
-test("the 422 for a bundle ID in use also lists the other problems", async () => {
+test("the 422 for a bundle ID that is already in use also lists the other problems", async () => {
   await using world = await createWorld();
   await register(world, ios);
   const body = { ios_app: { ...iosApp, team_id: "short" } };
@@ -328,7 +328,7 @@ test("the 422 for a bundle ID in use also lists the other problems", async () =>
   expect((await world.call("POST", "/ios_apps", { body })).body).toEqual({ error });
 });
 
-test("null clears an optional field of an iOS app", async () => {
+test("sending null clears an optional field of an iOS app", async () => {
   await using world = await createWorld();
   const cleared = { app_store_id: null, name: null, clip_bundle_id: null, custom_scheme: null };
   const made = await register(world, ios, {
@@ -341,7 +341,7 @@ test("null clears an optional field of an iOS app", async () => {
   expect(changed.body).toEqual({ ...made, ...cleared });
 });
 
-test("writing an iOS app back unchanged does not change it", async () => {
+test("sending an iOS app back unmodified does not change it", async () => {
   await using world = await createWorld();
   const segment = fc.constantFrom("com", "ABCDE12345", "abcdefghij", "Clip-1", "ZZZZZ99999");
   const bundle = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("."));
@@ -368,7 +368,7 @@ test("writing an iOS app back unchanged does not change it", async () => {
   await fc.assert(fc.asyncProperty<[object]>(fields, run), { numRuns: 80, examples });
 });
 
-test("an update with fingerprints replaces the list, and other updates keep it", async () => {
+test("an update that sends fingerprints replaces the list, and any other update keeps it", async () => {
   await using world = await createWorld();
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };

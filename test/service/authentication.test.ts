@@ -7,7 +7,7 @@ import { createWorld } from "../support/world.ts";
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
-test("a key is accepted in the Authorization header or in the api_key parameter", async () => {
+test("a key is accepted in the Authorization header and in the api_key parameter", async () => {
   await using world = await createWorld();
   const { key } = world;
   const status = async (authorization: string | null, query?: string) => {
@@ -29,7 +29,7 @@ test("a key is accepted in the Authorization header or in the api_key parameter"
   expect((await world.call("POST", "/links", posted)).status).toBe(201);
 });
 
-test("missing, malformed, ambiguous and unknown keys each have their own message", async () => {
+test("missing, malformed, ambiguous and unknown keys each return their own error message", async () => {
   await using world = await createWorld();
   const other = await world.addKey();
   const { key } = world;
@@ -79,7 +79,7 @@ test("every 401 has a WWW-Authenticate header", async () => {
   expect(headers.get("www-authenticate")).toBeNull();
 });
 
-test("a revoked key is rejected from the next request on", async () => {
+test("a revoked key is rejected by the next request", async () => {
   await using world = await createWorld();
   const known = new Set((await listKeys(world.store.db)).map(({ id }) => id));
   const key = await world.addKey();
@@ -92,7 +92,7 @@ test("a revoked key is rejected from the next request on", async () => {
   expect((await world.call("GET", "/links")).status).toBe(200);
 });
 
-test("no response contains a key", async () => {
+test("no response includes an API key", async () => {
   await using world = await createWorld();
   const other = await world.addKey();
   const given = { headers: { authorization: `Token ${world.key}` }, query: `api_key=${other}` };

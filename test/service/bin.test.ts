@@ -46,7 +46,7 @@ const iosApp = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001", name: 
 const androidApp = { android_app: { package_name: "com.shop", fingerprints: ["AA:BB"] } };
 
 describe("a deleted link", () => {
-  test("is not returned by GET or lists, and its path can be reused", async () => {
+  test("is not returned by GET or in lists, and its path can be reused", async () => {
     const { id } = await make("/links", whole);
     await make("/links", { path: "summer" });
     await remove(`/links/${id}`);
@@ -61,7 +61,7 @@ describe("a deleted link", () => {
     await make("/links", { path: "spring" });
   });
 
-  test("is restored with its clicks, times and short path", async () => {
+  test("is restored with its clicks, timestamps and short path", async () => {
     const link = await make("/links", whole);
     noteClick(world.clicks, world.project.id, link.id);
     const before = await read(`/links/${link.id}`);
@@ -85,7 +85,7 @@ describe("a deleted link", () => {
     }
   });
 
-  test("has the clicks from before and after its deletion when it is restored", async () => {
+  test("is restored with the clicks from before and after its deletion", async () => {
     const { id } = await make("/links", { path: "spring" });
     noteClick(world.clicks, world.project.id, id);
     await remove(`/links/${id}`);
@@ -96,7 +96,7 @@ describe("a deleted link", () => {
     expect((await read(`/links/${id}`)).clicks).toBe(3);
   });
 
-  test("cannot be restored while another link has its path or shortened path", async () => {
+  test("cannot be restored while another link uses its path or shortened path", async () => {
     const { id, shortened_path } = await make("/links", whole);
     await remove(`/links/${id}`);
     const restore = async () => {
@@ -115,7 +115,7 @@ describe("a deleted link", () => {
     expect((await list()).meta.count).toBe(1);
   });
 
-  test("cannot be restored when the free plan's link limit is reached", async () => {
+  test("cannot be restored if the free plan's link limit is reached", async () => {
     const project = await world.addProject({ plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
     const { id } = (await send("POST", "/links", { path: "one" }, key)).body;
@@ -144,7 +144,7 @@ describe("a deleted link", () => {
 });
 
 describe("POST /restore", () => {
-  test("returns the current link if it is already restored and the key may read it", async () => {
+  test("returns an already restored link if the key may read it", async () => {
     const link = await make("/links", whole);
     await remove(`/links/${link.id}`);
     await send("POST", `/links/${link.id}/restore`);
@@ -166,7 +166,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the scope and role of a create request and shares its rate limit", async () => {
+  test("needs the same scope and role as creating a record, and shares that rate limit", async () => {
     const { id } = await make("/links", { path: "spring" });
     const app = await make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -186,7 +186,7 @@ describe("POST /restore", () => {
   });
 });
 
-test("a project's key cannot restore records of another project", async () => {
+test("a project's key cannot restore another project's records", async () => {
   const link = await make("/links", whole);
   const app = await make("/ios_apps", iosApp);
   const key = await world.addKey({ project: await world.addProject() });
@@ -212,7 +212,7 @@ describe.each([
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
   const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
-  test("a deleted app is restored on its links unless they had another app since", async () => {
+  test("a restored app is reattached to its links unless they were given another app", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -235,7 +235,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("a deleted app is not restored on a link whose app was set to null since", async () => {
+  test("a restored app is not reattached to a link whose app was since set to null", async () => {
     const app = await addApp();
     const other = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -249,7 +249,7 @@ describe.each([
     expect([await readApp(once.id), await readApp(twice.id)]).toEqual([null, null]);
   });
 
-  test("a deleted app cannot be restored while another app has its identifier", async () => {
+  test("a deleted app cannot be restored while another app uses its identifier", async () => {
     const app = await addApp();
     await remove(path(app.id));
     const heir = await addApp();
@@ -259,7 +259,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("a deleted app is restored on a deleted link, whichever is restored first", async () => {
+  test("a deleted app is reattached to a deleted link, whichever is restored first", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -283,7 +283,7 @@ describe.each([
     }
   });
 
-  test("a deleted app is restored only on links that had no later app", async () => {
+  test("a restored app is reattached only to links that were given no other app", async () => {
     const first = await addApp();
     const last = await make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -43,7 +43,7 @@ test("fields are accepted inside a wrapper named after the resource", async () =
   expect([page.status, page.text]).toEqual([200, expect.stringContaining("Five")]);
 });
 
-test("creating apps and projects without their required wrapper returns 400", async () => {
+test("creating an app or project without the required wrapper returns 400", async () => {
   await using world = await createWorld();
   for (const [path, name, fields, key] of [
     ["/ios_apps", "ios_app", ios, world.key],
@@ -56,7 +56,7 @@ test("creating apps and projects without their required wrapper returns 400", as
   }
 });
 
-test("fields outside the wrapper are ignored, and the Warning header lists them", async () => {
+test("fields outside the wrapper are ignored and listed in the Warning header", async () => {
   await using world = await createWorld();
   const body = { link: { name: "Inside" }, name: "Outside", colour: "red" };
   const reply = await world.call("POST", "/links", { body });
@@ -65,7 +65,7 @@ test("fields outside the wrapper are ignored, and the Warning header lists them"
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("POST with an empty body creates a link, and PATCH changes nothing", async () => {
+test("POST with an empty body creates a link, and PATCH with one changes nothing", async () => {
   await using world = await createWorld();
   for (const body of [{}, { link: {} }]) {
     const link = await make(world, "/links", body);
@@ -128,7 +128,7 @@ test("an update with only unknown fields returns 422 and changes nothing", async
   expect(await listLinks(world)).toEqual([link]);
 });
 
-test("a body with 60,000 unknown fields returns a short error", async () => {
+test("a body with 60,000 unknown fields returns a short error message", async () => {
   await using world = await createWorld();
   const names = Array.from({ length: 60_000 }, (_, index) => [`n${index}${"x".repeat(5)}`, 1]);
   const reply = await world.call("POST", "/links", { body: Object.fromEntries(names) });
@@ -136,7 +136,7 @@ test("a body with 60,000 unknown fields returns a short error", async () => {
   expect(reply.text.length).toBeLessThan(3000);
 });
 
-test("a Warning header lists unknown fields and suggests similar known fields", async () => {
+test("the Warning header lists unknown fields and suggests known fields with similar names", async () => {
   await using world = await createWorld();
   const body = {
     name: "A",
@@ -153,7 +153,7 @@ test("a Warning header lists unknown fields and suggests similar known fields", 
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("writing a link or app back succeeds with a warning about read-only fields", async () => {
+test("sending a link or app back unmodified succeeds with a warning about read-only fields", async () => {
   await using world = await createWorld();
   const app = await make(world, "/ios_apps", { ios_app: ios });
   const link = await make(world, "/links", { path: "a", ios_app_id: app.id });
@@ -175,7 +175,7 @@ test("writing a link or app back succeeds with a warning about read-only fields"
   expect((await world.call("POST", "/links", { body: { id, clicks } })).status).toBe(422);
 });
 
-test("a Warning header is well-formed for any field names", async () => {
+test("the Warning header is well-formed whatever the field names contain", async () => {
   await using world = await createWorld();
   for (const name of [
     'a"b\\',
@@ -199,7 +199,7 @@ test("a Warning header is well-formed for any field names", async () => {
 const formTypes = ["application/x-www-form-urlencoded", "Multipart/Form-Data; boundary=x"];
 
 test.each(formTypes)(
-  "a form body of the type %s returns a 400 that shows the JSON to send",
+  "a form body of type %s returns a 400 that shows the JSON to send",
   async (type) => {
     await using world = await createWorld();
     for (const [method, path, example, key] of [
@@ -220,7 +220,7 @@ test.each(formTypes)(
   },
 );
 
-test("text fields accept numbers and booleans, and boolean fields accept text", async () => {
+test("text fields accept numbers and booleans, and boolean fields accept strings", async () => {
   await using world = await createWorld();
   for (const [flag, wanted] of [
     ["true", true],
@@ -299,7 +299,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} rejects unknown IDs with the same error as ${field}`, async () => {
+  test(`${member} rejects unknown IDs with the same error message as ${field}`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await make(world, list, { [field]: app });
@@ -316,7 +316,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} and ${field} can be sent together only if they agree`, async () => {
+  test(`${member} and ${field} can be sent together only if they identify the same app`, async () => {
     await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;

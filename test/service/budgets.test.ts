@@ -62,7 +62,7 @@ async function spend(world: World, calls: readonly Call[], times: number, key = 
 }
 
 for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
-  test(`the limit for ${row} allows 600 requests and affects no other endpoints`, async () => {
+  test(`the rate limit for ${row} allows 600 requests and affects no other endpoints`, async () => {
     await using world = await createWorld();
     expect(await spend(world, calls, 600)).toEqual({ passed: 600, refused: 0 });
     for (const next of calls) {
@@ -81,7 +81,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reads, link deletions and short link resolution have no rate limit", async () => {
+test("reading, deleting links and resolving short links have no rate limit", async () => {
   await using world = await createWorld();
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
@@ -97,7 +97,7 @@ test("the 600th write within a minute is saved, and the 601st is not", async () 
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "last" }]);
 });
 
-test("a rate limit's window starts with its first request and ends a minute later", async () => {
+test("a rate limit's window starts with the first request and ends a minute later", async () => {
   await using world = await createWorld();
   const calls = rows["link writes"];
   world.advance(12_345);
@@ -114,7 +114,7 @@ test("a rate limit's window starts with its first request and ends a minute late
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a reached rate limit still applies after thousands of other keys send requests", () => {
+test("a key that reached its rate limit stays limited after thousands of other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -129,7 +129,7 @@ test("a reached rate limit still applies after thousands of other keys send requ
   void spend("spent");
 });
 
-test("keys of the same project have separate rate limits", async () => {
+test("each key of a project has its own rate limit", async () => {
   await using world = await createWorld();
   const calls = rows["iOS app writes"];
   const other = await world.addKey();
@@ -137,13 +137,13 @@ test("keys of the same project have separate rate limits", async () => {
   expect(await spend(world, calls, 601, other)).toEqual({ passed: 600, refused: 1 });
 });
 
-test("a master key may send more than 600 project requests a minute", async () => {
+test("a master key may send more than 600 project requests per minute", async () => {
   await using world = await createWorld();
   const calls: readonly Call[] = [["PATCH", `/projects/${unknownId}`]];
   expect((await spend(world, calls, 650, world.master)).refused).toBe(0);
 });
 
-test("exactly 600 of 650 simultaneous requests are accepted", async () => {
+test("exactly 600 of 650 concurrent requests are accepted", async () => {
   await using world = await createWorld();
   const replies = await Promise.all(
     Array.from({ length: 650 }, () => call(world, ["POST", "/links"])),
@@ -151,7 +151,7 @@ test("exactly 600 of 650 simultaneous requests are accepted", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("a request rejected for its plan, scope or role does not use up the rate limit", async () => {
+test("a request denied for its plan, scope or role does not count toward the rate limit", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [

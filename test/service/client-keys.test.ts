@@ -40,7 +40,7 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
 const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 
 describe("POST /links/attribute with a client key", () => {
-  test("returns the link for a URL in the format of each SDK", async () => {
+  test("returns the link for a URL in the format that each SDK expects", async () => {
     const link = await make({
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",
@@ -91,7 +91,7 @@ describe("POST /links/attribute with a client key", () => {
     });
   });
 
-  test("encodes URLs so that old iOS versions can parse them", async () => {
+  test("encodes URLs so that older iOS versions can parse them", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await make({
       path: "schön/a b",
@@ -119,7 +119,7 @@ describe("POST /links/attribute with a client key", () => {
     }
   });
 
-  test("matches a URL with the custom scheme of one of the project's apps", async () => {
+  test("matches a URL that uses the custom scheme of one of the project's apps", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     const link = await make({ path: "shoes" });
     expect((await attribute("shop://shoes?ref=anna")).body.link).toMatchObject({
@@ -186,7 +186,7 @@ describe("POST /links/attribute with a client key", () => {
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
   });
 
-  test("returns the link's click count with an install", async () => {
+  test("returns the link's click count when it records an install", async () => {
     noteClick(world.clicks, world.project.id, (await make({ path: "shoes" })).id);
     const { body } = await attribute(`${host}/shoes`, { is_deferred: true });
     expect(body.link.clicks).toBe(1);
@@ -209,7 +209,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(stats.rows).toMatchObject([{ key: "reported", installs: 1 }]);
   });
 
-  test("returns 422 for a field of the wrong type and counts nothing", async () => {
+  test("returns 422 for a type error and counts nothing", async () => {
     await make({ path: "shoes" });
     for (const is_deferred of [true, false]) {
       const reply = await attribute(`${host}/shoes`, { is_deferred, platform: ["android"] });
@@ -219,7 +219,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(stats.total).toMatchObject({ opens: 0, installs: 0 });
   });
 
-  test("matches installs only on the Pro plan, and opens on every plan", async () => {
+  test("matches installs only on the Pro plan, but opens on every plan", async () => {
     await make({ path: "shoes" });
     const install = () => attribute(`${host}/shoes`, { is_deferred: true });
     expect((await install()).body.matched).toBe(true);
@@ -230,7 +230,7 @@ describe("POST /links/attribute with a client key", () => {
 });
 
 describe("a client key", () => {
-  test("is rejected by every other route with a message about client keys", async () => {
+  test("is rejected by every other endpoint with a message about client keys", async () => {
     const { appSdk: _, ...groups } = served;
     const others = Object.values(groups).flatMap((group) => Object.values<Endpoint>(group));
     expect(others.length).toBeGreaterThan(listEndpoints().length);
@@ -245,7 +245,7 @@ describe("a client key", () => {
     }
   });
 
-  test("is rejected even by public endpoints, in a header or in the query", async () => {
+  test("is rejected even by public endpoints, whether in a header or in the query", async () => {
     const { shortened_path } = await make({ path: "shoes", options: { shorten: true } });
     const body = { url: `${host}/${shortened_path}` };
     const resolve = async (given: object) =>
@@ -298,7 +298,7 @@ describe("a client key", () => {
     expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
   });
 
-  test("shares the rate limit of its IP address with unknown keys", async () => {
+  test("shares its IP address's rate limit with unknown keys", async () => {
     const url = `${origin}${apiPrefix}/links/attribute`;
     const send = async (token: string, address: string) => {
       const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
@@ -341,7 +341,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key is rejected even by public endpoints", async () => {
+test("a client key in a repeated api_key parameter is rejected even by public endpoints", async () => {
   await make({ path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

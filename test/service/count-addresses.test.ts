@@ -23,7 +23,7 @@ async function spend(world: World, times: number, address?: string): Promise<rea
   return [...statuses];
 }
 
-test("each IP address can resolve 1,200 short links a minute", async () => {
+test("each IP address can resolve 1,200 short links per minute", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "spring" } });
   expect(await spend(world, 1200, "203.0.113.9")).toEqual([200]);
@@ -40,7 +40,7 @@ test("each IP address can resolve 1,200 short links a minute", async () => {
   expect(await resolve(world, "203.0.113.9")).toBe(200);
 });
 
-test("IP addresses of one IPv6 network share one rate limit", async () => {
+test("IP addresses in the same IPv6 network share one rate limit", async () => {
   await using world = await createWorld();
   await spend(world, 600, "2001:db8::1");
   await spend(world, 600, "2001:db8::2");
@@ -48,12 +48,12 @@ test("IP addresses of one IPv6 network share one rate limit", async () => {
   expect(await resolve(world, "2001:db8:0:1::1")).toBe(404);
 });
 
-test("calls within the process have no IP address and no rate limit", async () => {
+test("calls made within the process have no IP address and no rate limit", async () => {
   await using world = await createWorld();
   expect(await spend(world, 1300)).toEqual([404]);
 });
 
-test("requests with a key do not count toward the rate limit of their IP address", async () => {
+test("requests with a key do not count toward their IP address's rate limit", async () => {
   await using world = await createWorld();
   const url = `${origin}${apiPrefix}/links`;
   const headers = { authorization: `Token ${world.key}` };

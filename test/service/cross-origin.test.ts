@@ -20,7 +20,7 @@ const preflight = {
 const listCors = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-")));
 
-test("a preflight for /short_links/resolve is answered without a key", async () => {
+test("a preflight request for /short_links/resolve needs no key", async () => {
   const reply = await world.call("OPTIONS", path, { key: null, headers: preflight });
   expect([reply.status, reply.text]).toEqual([204, ""]);
   expect(listCors(reply.headers)).toEqual({
@@ -31,7 +31,7 @@ test("a preflight for /short_links/resolve is answered without a key", async () 
   });
 });
 
-test("a page of another site can read every response of /short_links/resolve", async () => {
+test("/short_links/resolve lets pages of other origins read every response", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   const given = { key: null, headers: page };
   const replies = [
@@ -62,7 +62,7 @@ const send = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("a page of another site can read the 429, and preflights are not counted", async () => {
+test("a page of another origin can read the 429, and preflight requests are not counted", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
     expect((await send("OPTIONS")).status).toBe(204);
     expect((await send("POST")).status).toBe(404);

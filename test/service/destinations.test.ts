@@ -58,7 +58,7 @@ describe("a link in a project with allowed hosts", () => {
     expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
   });
 
-  test("is rejected with a single 422 for forbidden hosts and other problems", async () => {
+  test("returns forbidden hosts and all other problems in a single 422", async () => {
     await limit();
     const reply = await create({
       url: forbiddenUrl,
@@ -126,7 +126,7 @@ describe("POST /short_links in a project with allowed hosts", () => {
   });
 });
 
-test("a change of a project's allowed hosts applies to the project's next request", async () => {
+test("changing a project's allowed hosts takes effect with the project's next request", async () => {
   expect((await create({ url: forbiddenUrl })).status).toBe(201);
   await limit();
   expect((await create({ url: forbiddenUrl })).status).toBe(422);
@@ -149,7 +149,7 @@ test("the error for a forbidden host lists at most five allowed hosts", async ()
 describe("in a project with allowed hosts", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
 
-  test("a page template can only contain images and links on allowed hosts", async () => {
+  test("a page template may contain images and links only on allowed hosts", async () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
@@ -167,7 +167,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a page template with a forbidden host is published only if it was live", async () => {
+  test("a page template with a forbidden host cannot be published unless that version was already live", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

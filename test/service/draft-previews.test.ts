@@ -21,7 +21,7 @@ async function createLink(link: object): Promise<string> {
   return made.body.id;
 }
 
-test("a preview of an edited link saves nothing", async () => {
+test("previewing an edited link saves nothing", async () => {
   const link_id = await createLink({ path: "spring", social_title: "Spring", url });
   const before = (await world.call("GET", `/links/${link_id}`)).body;
   const link_fields = { social_title: "May <b>", url: "https://example.com/may" };
@@ -32,7 +32,7 @@ test("a preview of an edited link saves nothing", async () => {
   expect((await world.call("GET", `/links/${link_id}`)).body).toEqual(before);
 });
 
-test("a preview of a new link does not reserve its path", async () => {
+test("previewing a new link does not reserve its path", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
   const link_fields = { social_title: "New", path: "/new/", ios_app: { id: app } };
@@ -43,7 +43,7 @@ test("a preview of a new link does not reserve its path", async () => {
   await createLink({ path: "new/" });
 });
 
-test("previewing an invalid link returns the same error as saving it", async () => {
+test("previewing an invalid link returns the same error message as saving it", async () => {
   await createLink({ path: "taken" });
   const link_id = await createLink({ path: "spring" });
   for (const link_fields of [
@@ -63,14 +63,14 @@ test("previewing an invalid link returns the same error as saving it", async () 
   }
 });
 
-test("a preview of a link does not register an app", async () => {
+test("previewing a link does not register an app", async () => {
   const ios_app = { bundle_id: "com.new", team_id: "ABCDE12345" };
   const { status, body: told } = await preview({ link_fields: { ios_app } });
   expect([status, told]).toEqual([422, { error: messages.ios_app_not_found }]);
   expect((await world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("a preview of a link needs the scope for creating or updating it", async () => {
+test("previewing a link needs the scope for creating or updating that link", async () => {
   const link_id = await createLink({ path: "spring" });
   const scopes = ["page_templates.show", "links.show"] as const;
   const key = await world.addKey({ scopes: [...scopes] });

@@ -63,7 +63,7 @@ const wrongTypes = [
 ];
 
 test.each(wrongTypes)(
-  "every endpoint with a body returns 400 for the content type %s",
+  "every endpoint that takes a body returns 400 for the content type %s",
   async (type) => {
     await using world = await createWorld();
     for (const [method, path, key] of listWrites(world)) {
@@ -78,7 +78,7 @@ test.each(wrongTypes)(
   },
 );
 
-test("every endpoint with a body returns 400 without a body and content type", async () => {
+test("every endpoint that takes a body returns 400 if both body and content type are missing", async () => {
   await using world = await createWorld();
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
@@ -95,7 +95,7 @@ test.each(["application/json; charset=utf-8", "Application/JSON", "application/j
   },
 );
 
-test.each(["GET", "DELETE"])("%s ignores the content type", async (method) => {
+test.each(["GET", "DELETE"])("%s requests may have any content type", async (method) => {
   await using world = await createWorld();
   const reply = await world.call(method, `/links/${unknownId}`, {
     headers: { "content-type": "text/plain" },
@@ -117,7 +117,7 @@ const notJson = [
 ] as const;
 
 test.each(notJson)(
-  "every endpoint with a body returns 400 for the body %j",
+  "every endpoint that takes a body returns 400 for the body %j",
   async (body, error) => {
     await using world = await createWorld();
     for (const [method, path, key] of listWrites(world)) {
@@ -135,7 +135,7 @@ test("a body that is not valid UTF-8 returns 400", async () => {
   expect([response.status, await response.json()]).toEqual([400, { error: messages.body_invalid }]);
 });
 
-test("an unknown route returns a JSON 404 with or without a key", async () => {
+test("an unknown endpoint returns a JSON 404 with or without a key", async () => {
   await using world = await createWorld();
   for (const key of [world.key, null]) {
     for (const [method, path] of [
@@ -170,7 +170,7 @@ function fill(bytes: number, letter = "x"): string {
   return JSON.stringify({ social_description: text });
 }
 
-test("a body of 1 MiB is accepted, and one more byte returns 413", async () => {
+test("a body of 1 MiB is accepted, and one byte more returns 413", async () => {
   await using world = await createWorld();
   const headers = { "content-type": "application/json" };
   const largest = await world.call("POST", "/links", { body: fill(mebibyte), headers });
@@ -184,7 +184,7 @@ test("a body of 1 MiB is accepted, and one more byte returns 413", async () => {
   }
 });
 
-test("a body passed as a string is measured in bytes, not characters", async () => {
+test("the size of a body passed as a string is measured in bytes, not characters", async () => {
   await using world = await createWorld();
   const headers = { authorization: `Token ${world.key}`, "content-type": "application/json" };
   const url = `${origin}${apiPrefix}/links`;
@@ -201,7 +201,7 @@ test("a body passed as a string is measured in bytes, not characters", async () 
   }
 });
 
-test("the size of a body is measured as it arrives, regardless of Content-Length", async () => {
+test("the size of a body is measured as it arrives, whatever its Content-Length", async () => {
   await using world = await createWorld();
   let pulled = 0;
   const endless = stream(100_000, () => (pulled += 1));
@@ -235,7 +235,7 @@ test("a URL longer than 16 KiB returns 414", async () => {
   }
 });
 
-test("the body of a request with a rejected key is never read", async () => {
+test("the body of a request is never read if its key is rejected", async () => {
   await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const suspended = await world.addProject({ suspended: true });
@@ -257,7 +257,7 @@ test("the body of a request with a rejected key is never read", async () => {
   }
 });
 
-test("when several errors apply, the earlier check decides the response", async () => {
+test("when several errors apply, the check that runs first decides the response", async () => {
   await using world = await createWorld();
   const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
   const free = await world.addKey({ project: await world.addProject({ plan: "free" }) });
@@ -290,7 +290,7 @@ test("when several errors apply, the earlier check decides the response", async 
 });
 
 test.skipIf(isOnPostgres)(
-  "while another process locks the database, writes return 503 and reads work",
+  "while another process locks the database, writes return 503 and reads succeed",
   async () => {
     await using world = await createWorld();
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
@@ -326,7 +326,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test("a request whose body does not arrive within ten seconds returns 503", async () => {
+test("a request returns 503 if its body does not arrive within ten seconds", async () => {
   await using world = await createWorld();
   const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
   let isAnswered = false;
@@ -340,7 +340,7 @@ test("a request whose body does not arrive within ten seconds returns 503", asyn
   expect(await response.json()).toEqual({ error: messages.not_begun });
 });
 
-test("an internal error returns only a reference ID, and its cause is reported", async () => {
+test("an internal error returns only a reference ID, and the cause is logged", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: {} });
   await renameTable(world, "links", "lost");
@@ -366,7 +366,7 @@ async function renameTable({ openSql }: World, from: string, to: string): Promis
   await vandal.close();
 }
 
-test("every input returns a JSON response with a single message, never a 5xx", async () => {
+test("any input returns a JSON response with a single message, never a 5xx", async () => {
   await using world = await createWorld();
   const writes: Target[] = listWrites(world).map(([method, path]) => ({ method, path }));
   const reads = ["/links", "/ios_apps", "/android_apps"].map((path) => ({ method: "GET", path }));

@@ -159,7 +159,7 @@ describe("the filter engine", () => {
 
   // PostgreSQL never has a half-built index.
   test.skipIf(isOnPostgres)(
-    "returns the same links as a reference model with a half-built trigram index",
+    "returns the same links as a reference model while the trigram index is being built",
     async () => {
       await using world = await createWorld();
       const [grown = []] = fc.sample(fc.array(seed, { minLength: 300, maxLength: 300 }), 1);
@@ -203,7 +203,7 @@ describe("the filter engine", () => {
   });
 });
 
-test("the trigram index drops a deleted link before a new link reuses its row", async () => {
+test("the trigram index removes a deleted link before a new link reuses its row", async () => {
   await using world = await createWorld();
   await beginIndex(world);
   await world.store.finishTasks();

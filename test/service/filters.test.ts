@@ -158,14 +158,14 @@ describe("GET /links with filters", () => {
     ["q[s][]=name&q[s][]=colour", "s"],
     ["q=x&q[]=y&q[name_eq][x]=z&q[m]=or", "m, q, q[], q[name_eq][x]"],
     ["q[a%22%0d%0aset-cookie:%20b%c3%bc_eq]=x", 'a\\"??set-cookie: b?_eq'],
-  ])("a Warning header lists ignored filters: %s", async (query, names) => {
+  ])("the Warning header lists ignored filters: %s", async (query, names) => {
     const reply = await world.call("GET", "/links", { query });
     const warning = `299 waypost "Ignored filters: ${names}."`;
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, warning]);
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("applied and blank filters cause no warning, but filters of GET /projects do", async () => {
+  test("applied and blank filters cause no warning, but any filter of GET /projects does", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);
@@ -192,7 +192,7 @@ describe("GET /links with filters", () => {
     expect(found.slice(0, names.length)).toEqual(names);
   });
 
-  test("a NUL, a quote or an operator in the text matches no link in a trigram index", async () => {
+  test("a NUL, quote or operator in a filter's text matches no link in a trigram index", async () => {
     await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
     await world.store.finishTasks();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
@@ -202,7 +202,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("filters can be as long as the maximum length of a URL", async () => {
+  test("a filter can be as long as a URL may be", async () => {
     const many = `q[${"name_or_".repeat(1900)}name_eq]=axb`;
     const long = `q[name_cont]=${"axb".repeat(5000)}`;
     const list = Array.from({ length: 700 }, (_, index) => `q[name_in][]=${index}`).join("&");

@@ -6,7 +6,7 @@ import { createWorld } from "../support/world.ts";
 const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] };
 
-test("an Android app has at most 100 fingerprints", async () => {
+test("an Android app can have at most 100 fingerprints", async () => {
   await using world = await createWorld();
   const body = { android_app: { ...androidApp, fingerprints: Array(100).fill(sha256) } };
   const made = await world.call("POST", "/android_apps", { body });
@@ -42,7 +42,7 @@ test("fingerprints that are not SHA-256 are accepted with a warning", async () =
   );
 });
 
-test("writing a link warns about fingerprints only if it creates the app", async () => {
+test("writing a link warns about fingerprints only when it creates the app", async () => {
   await using world = await createWorld();
   for (const warning of [allIgnored, null]) {
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });

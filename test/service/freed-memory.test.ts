@@ -21,7 +21,7 @@ const requests = 200;
 const weight_bytes = 40_000;
 
 test.each(["/links/018bffb4-317c-705a-89fb-973dca5eea7e", "/projects"])(
-  "the memory of a request for %s is freed without a major garbage collection",
+  "the memory used by a request for %s is freed without a major garbage collection",
   async (path) => {
     const ask = async () => {
       const burden = Array.from({ length: weight_bytes / 8 }, () => 0);

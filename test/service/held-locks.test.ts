@@ -40,7 +40,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.runIf(isOnPostgres)(
-  "a write waits for a database lock no longer than its caller waits",
+  "a write stops waiting for a database lock when its caller times out",
   async () => {
     await using world = await createWorld();
     const lefts: readonly [number | undefined, string][] = [
@@ -62,7 +62,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.skipIf(isOnPostgres)(
-  "writes that wait for another process's lock all return 503 when they time out",
+  "all writes that wait for another process's lock return 503 when they time out",
   async () => {
     await using world = await createWorld();
     const { advance, call, file } = world;

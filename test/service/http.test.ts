@@ -77,7 +77,7 @@ test.each(requests)(
   },
 );
 
-test("a rejected request's connection is closed before its body is complete", async () => {
+test("the connection of a rejected request is closed before its body is complete", async () => {
   const socket = connect(server.port, "127.0.0.1");
   let text = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

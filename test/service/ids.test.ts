@@ -11,7 +11,7 @@ describe("generated identifiers", () => {
   const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
   const noise = fc.uint8Array({ minLength: 10, maxLength: 10 });
 
-  test("IDs are version 7 UUIDs with a timestamp", () => {
+  test("IDs are version 7 UUIDs that contain a timestamp", () => {
     fc.assert(
       fc.property(time, noise, (now, bytes) => {
         const id = idOf(now, bytes);
@@ -22,7 +22,7 @@ describe("generated identifiers", () => {
     );
   });
 
-  test("IDs sort by creation time", () => {
+  test("IDs sort in order of creation", () => {
     fc.assert(
       fc.property(time, time, noise, noise, (one, other, first, second) => {
         fc.pre(one < other);
@@ -31,7 +31,7 @@ describe("generated identifiers", () => {
     );
   });
 
-  test("codes have only unambiguous characters, each equally likely", () => {
+  test("codes contain only unambiguous characters, each equally likely", () => {
     const code = createCode(56 * 4 * 3, createDice());
     const counts = new Map<string, number>();
     for (const letter of code) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -52,7 +52,7 @@ describe("generated identifiers", () => {
     );
   });
 
-  test("tokens begin with waypost_ and are stored as SHA-256 hashes", () => {
+  test("tokens start with waypost_ and are stored as SHA-256 hashes", () => {
     const token = createToken(createDice());
     expect(token).toMatch(/^waypost_[2-9A-Za-z]{40}$/);
     expect(hashToken("abc")).toBe(

@@ -36,7 +36,7 @@ describe("an install on an identical phone", () => {
     expect(await match(visitor)).toMatchObject({ matched: true });
   });
 
-  test("is not matched when a proxy hides the visit's IP address", async () => {
+  test("is not matched when a proxy hides the visitor's IP address", async () => {
     await visit("/spring", { from: "172.226.3.4" });
     const { address: _, ...row } = (await rows())[0] ?? {};
     const hidden = { ...row, address: null };
@@ -57,7 +57,7 @@ describe("the limit for unmatched installs from a shared IP address", () => {
     for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
   }
 
-  test("allows 20 an hour, and then returns 429", async () => {
+  test("allows 20 per hour and then returns 429", async () => {
     await missAll([undefined], 10);
     host.world.advance(60_000);
     await missAll([undefined], 10);
@@ -70,12 +70,12 @@ describe("the limit for unmatched installs from a shared IP address", () => {
     expect(await match(relay)).toMatchObject({ matched: true });
   });
 
-  test("allows only 20 when 40 are sent at once", async () => {
+  test("allows only 20 of 40 concurrent requests", async () => {
     const statuses = await Promise.all(Array.from({ length: 40 }, () => guess()));
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  test("is shared by all processes of a database, even after a restart", async () => {
+  test("applies across all processes that share a database, even after a restart", async () => {
     const processes = [host.world.answer, host.startAnother()];
     await missAll(processes);
     const more = [];
@@ -108,7 +108,7 @@ describe("the limit for unmatched installs from a shared IP address", () => {
   });
 });
 
-test("an install is not matched to a link whose deferred linking was turned off", async () => {
+test("an install is not matched to a link whose deferred linking has been turned off", async () => {
   const { store, project, call, now } = host.world;
   await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
   const set = (ios_deferred_deep_linking_enabled: boolean) =>
@@ -130,7 +130,7 @@ test("an install is not matched to a link whose deferred linking was turned off"
   expect([await isMatched(), await counted()]).toEqual([true, 1]);
 });
 
-test("a visit uses at most 2,000 characters of its query and 512 of its user agent", async () => {
+test("a stored visit contains at most 2,000 characters of the query and 512 of the user agent", async () => {
   const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
   await visit(`/spring?${known}&c=${long}`);
   await visit(`/spring?d=${long}`);

@@ -76,7 +76,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(routesById)(
-    "are indistinguishable from own IDs with appended characters in %s %s",
+    "with invalid trailing characters get the same response as known IDs with them in %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -91,7 +91,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(["ios_app", "android_app"] as const)(
-    "are indistinguishable from another project's IDs as the %s of a link",
+    "are indistinguishable from another project's IDs when sent as a link's %s",
     async (app) => {
       const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
       for (const [method, path] of [
@@ -139,7 +139,7 @@ describe("a bundle ID, package name or path of another project", () => {
     expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
   });
 
-  test("neither selects nor creates an app when required fields are missing", async () => {
+  test("neither selects nor creates an app if required fields are missing", async () => {
     for (const [app, name, known, unknown] of [
       ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
       ["android_app", "package_name", theirs.package_name, "com.nobody.app"],
@@ -152,7 +152,7 @@ describe("a bundle ID, package name or path of another project", () => {
     }
   });
 
-  test("filters only the caller's links when both projects use it", async () => {
+  test("filters only the caller's links, even if both projects use it", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -186,7 +186,7 @@ describe("a bundle ID, package name or path of another project", () => {
 
 describe("rows of another project", () => {
   test.each(lists)(
-    "are never returned by %s %s, whatever the filters",
+    "are never returned by %s %s, whatever the filters are",
     async (method, path, entry) => {
       await makeOwn(world);
       const { name = "", filters = {} } = entry.list ?? {};
@@ -220,7 +220,7 @@ describe("rows of another project", () => {
   );
 
   test.each(["eq", "not_eq", "cont", "start", "in", "null"])(
-    "cannot be detected by filtering on their apps with the condition %s",
+    "cannot be detected by filtering by their apps with the condition %s",
     async (condition) => {
       await makeOwn(world);
       for (const field of ["ios_app_bundle_id", "android_app_package_name"]) {

@@ -8,7 +8,7 @@ import { createWorld } from "../support/world.ts";
 
 /** Tests creating keys. */
 
-test("three simultaneous calls of issueKey with the same ID create one key", async () => {
+test("three concurrent calls to issueKey with the same ID create one key", async () => {
   await using world = await createWorld();
   const { store, clock } = world;
   const id = randomUUID();
@@ -25,7 +25,7 @@ test("three simultaneous calls of issueKey with the same ID create one key", asy
   expect((await listKeys(store.db)).filter((key) => key.id === id)).toHaveLength(1);
 });
 
-test("the database contains no token of a key that issueKey created", async () => {
+test("a token created by issueKey is not stored in the database", async () => {
   await using world = await createWorld();
   const { store, clock } = world;
   const wanted = { project_id: null, scopes: [], role: "owner" } as const;

@@ -9,7 +9,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Tests how long the key cache may still accept a revoked key. */
 
 describe("a key that was just used", () => {
-  test("is rejected at once when the same process revokes it", async () => {
+  test("is rejected immediately when the same process revokes it", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
@@ -26,7 +26,7 @@ describe("a key that was just used", () => {
     expect((await world.call("GET", "/links", { key })).status).toBe(401);
   });
 
-  test("is still accepted after an hour without any writes", async () => {
+  test("is still accepted after an hour without writes", async () => {
     await using world = await createWorld();
     for (const pause of [0, 100, 1000, 3_600_000]) {
       world.advance(pause);
@@ -51,7 +51,7 @@ describe("a temporary token for a key", () => {
 });
 
 describe("a key lookup", () => {
-  test("does not cache a key that is revoked during the lookup", async () => {
+  test("does not cache a key that is revoked while the lookup runs", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const [read, answer] = [createGate(), createGate()];
@@ -71,7 +71,7 @@ describe("a key lookup", () => {
     expect(await keyCache.find(key)).toBeUndefined();
   });
 
-  test("reads the store once for many simultaneous requests, even during writes", async () => {
+  test("reads the store once for many concurrent requests, even during writes", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const answer = createGate();
@@ -91,7 +91,7 @@ describe("a key lookup", () => {
     expect(count()).toBeLessThanOrEqual(8);
   });
 
-  test("is retried by the next request after the store fails", async () => {
+  test("is retried by the next request after a store error", async () => {
     await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const hung = createGate();
@@ -108,7 +108,7 @@ describe("a key lookup", () => {
     expect(await first).toMatchObject({ role: "viewer" });
   });
 
-  test("reads each key only once, and caches 1,000 keys", async () => {
+  test("reads each key only once and caches up to 1,000 keys", async () => {
     await using world = await createWorld();
     const keys: string[] = [];
     for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());

@@ -40,7 +40,7 @@ async function openUses() {
   };
 }
 
-test("the last use of a key is written at most once in five minutes", async () => {
+test("the time of a key's last use is written at most once every five minutes", async () => {
   await using at = await openUses();
   expect(await at.read()).toBeNull();
   const first = at.world.clock.now();
@@ -52,7 +52,7 @@ test("the last use of a key is written at most once in five minutes", async () =
   expect([at.countWrites(), await at.read()]).toEqual([2, later]);
 });
 
-test("closing the service writes only the uses of keys that are not yet saved", async () => {
+test("closing the service writes only the last-use times that are not yet saved", async () => {
   await using at = await openUses();
   await at.close();
   expect(at.countWrites()).toBe(0);
@@ -62,7 +62,7 @@ test("closing the service writes only the uses of keys that are not yet saved", 
   expect([at.countWrites(), await at.read()]).toEqual([1, now]);
 });
 
-test("a failed write of a key's last use is retried with the next use", async () => {
+test("a failed write of a key's last use is retried the next time the key is used", async () => {
   await using at = await openUses();
   at.breakStore(true);
   await at.use();

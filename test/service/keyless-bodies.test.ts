@@ -71,7 +71,7 @@ function waitForAnswers(
   });
 }
 
-test("a body sent without a secret key is limited to 64 KB", async () => {
+test("a request body sent without a secret key is limited to 64 KB", async () => {
   await using world = await createWorld();
   const { begin } = await serve(world);
   const maker = { clock: world.clock, random: { bytes: randomBytes } };
@@ -100,7 +100,7 @@ test("a body sent without a secret key is limited to 64 KB", async () => {
   expect((await made).status).toBe(201);
 });
 
-test("the API holds at most 32 unfinished bodies of requests without a secret key", async () => {
+test("the API holds at most 32 incomplete bodies of requests without a secret key", async () => {
   await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(40);
@@ -118,7 +118,7 @@ test("the API holds at most 32 unfinished bodies of requests without a secret ke
   expect((await made).status).toBe(201);
 });
 
-test("an unfinished body older than two seconds is dropped for a new body", async () => {
+test("an incomplete body older than two seconds is dropped to make room for a new one", async () => {
   await using world = await createWorld();
   const { beginMany } = await serve(world);
   const old = beginMany(33);
@@ -133,7 +133,7 @@ test("an unfinished body older than two seconds is dropped for a new body", asyn
   expect((await answer)?.status).toBe(404);
 });
 
-test("32 unfinished bodies from an IP address do not block another IP address", async () => {
+test("32 incomplete bodies from one IP address do not block another IP address", async () => {
   await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(32);

@@ -80,7 +80,7 @@ for (const [name, platform] of platforms) {
     expect(await listApps(world, platform)).toHaveLength(1);
   });
 
-  test(`${name} needs either id or ${identifier}`, async () => {
+  test(`${name} requires either id or ${identifier}`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const body = { path: "kept", [field]: { id } };
@@ -95,7 +95,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([kept]);
   });
 
-  test(`${name} rejects another project's ID with the message for an unknown ID`, async () => {
+  test(`${name} rejects another project's ID with the error message for an unknown ID`, async () => {
     await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await register(world, platform);
@@ -118,7 +118,7 @@ for (const [name, platform] of platforms) {
   });
 
   test.each(["POST", "PATCH", "PUT"])(
-    `${name} creates no app when the %s of the link fails`,
+    `${name} creates no app if the %s of the link fails`,
     async (method) => {
       await using world = await createWorld();
       await world.call("POST", "/links", { body: { path: "taken" } });
@@ -141,7 +141,7 @@ for (const [name, platform] of platforms) {
     },
   );
 
-  test(`${name} rejects the same fields as registering an app does`, async () => {
+  test(`${name} rejects the same fields as the endpoint that registers apps`, async () => {
     await using world = await createWorld();
     const alone = { [identifier]: "com.example.alone" };
     for (const [given, error] of [
@@ -155,7 +155,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
   });
 
-  test(`${name} is removed by null and unchanged if it is not sent`, async () => {
+  test(`${name} is removed by null and stays unchanged if it is omitted`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const link = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;
@@ -166,7 +166,7 @@ for (const [name, platform] of platforms) {
     expect(await listApps(world, platform)).toHaveLength(1);
   });
 
-  test(`deleting an ${name} removes it from its links, which are not deleted`, async () => {
+  test(`deleting an ${name} removes it from its links without deleting them`, async () => {
     await using world = await createWorld();
     const { id } = await register(world, platform);
     const fly = { [field]: onTheFly };

@@ -36,7 +36,7 @@ const normalForms = [
   ["p".repeat(2000), "p".repeat(2000)],
 ] as const;
 
-test("a path is stored in normalized form", async () => {
+test("a link's path is stored in normalized form", async () => {
   await using world = await createWorld();
   for (const [given, kept] of normalForms) {
     const { status, body: link } = await writePath(world, given);
@@ -105,7 +105,7 @@ test("every endpoint that writes a link rejects an invalid path", async () => {
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "here" }]);
 });
 
-test("a link with an empty path gets a generated one", async () => {
+test("a link created with an empty path gets a generated one", async () => {
   await using world = await createWorld();
   for (const path of [undefined, null, "", "/", "  ", "//", "%2F", "///"]) {
     const { status, body } = await writePath(world, path);
@@ -121,7 +121,7 @@ test("200 generated paths are unique and contain no ambiguous characters", async
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("a generated path in use is replaced, after some tries by a longer path", async () => {
+test("a generated path that is in use is replaced, after several attempts by a longer one", async () => {
   await using world = await createWorld();
   let stuck = 0;
   const bytes = (count: number) => {
@@ -153,7 +153,7 @@ test("a generated path in use is replaced, after some tries by a longer path", a
   expect(await draw(6)).toBe("222222222");
 });
 
-test("PATCH with an empty path is rejected", async () => {
+test("PATCH rejects an empty path", async () => {
   await using world = await createWorld();
   const link = (await writePath(world, "here")).body;
   for (const path of ["", "  ", "/", null]) {
@@ -162,7 +162,7 @@ test("PATCH with an empty path is rejected", async () => {
   }
 });
 
-test("changing a link's path frees the old path", async () => {
+test("changing a link's path makes the old path available again", async () => {
   await using world = await createWorld();
   const link = (await writePath(world, "old")).body;
   const moved = await world.call("PATCH", `/links/${link.id}`, { body: { path: "new" } });
@@ -171,7 +171,7 @@ test("changing a link's path frees the old path", async () => {
   expect((await writePath(world, "new")).status).toBe(422);
 });
 
-test("a path cannot equal the shortened path of another link", async () => {
+test("a path cannot be the same as another link's shortened path", async () => {
   await using world = await createWorld();
   const body = { path: "a", options: { shorten: true } };
   const link = (await world.call("POST", "/links", { body })).body;
@@ -194,7 +194,7 @@ test("a path cannot equal the shortened path of another link", async () => {
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
 
-test("paths that differ only in case belong to different links in every endpoint", async () => {
+test("every endpoint treats paths that differ only in case as different links", async () => {
   await using world = await createWorld();
   const lower = (await writePath(world, "straße/é")).body;
   const upper = (await writePath(world, "Straße/É")).body;
@@ -212,7 +212,7 @@ test("paths that differ only in case belong to different links in every endpoint
   }
 });
 
-test("a path with trailing slashes is the same as the path without them", async () => {
+test("trailing slashes in a path are ignored", async () => {
   await using world = await createWorld();
   const shoe = (await writePath(world, "shoe")).body;
   const hat = { path: "hat", options: { shorten: true } };
@@ -240,7 +240,7 @@ test("a path with trailing slashes is the same as the path without them", async 
   expect(start.body.meta.count).toBe(0);
 });
 
-test("a link with any valid path can be filtered, resolved and written back", async () => {
+test("a link with any valid path can be filtered, resolved and saved again", async () => {
   await using world = await createWorld();
   const piece = fc.constantFrom("%20", "%2F", "%25", "/", ".", "..", " ", "\u00a0", "%C3%A9");
   const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
@@ -272,7 +272,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "a path and name of maximum length are stored when normalizing makes %i in 10 letters longer",
+  "a path and name of maximum length can be stored even if normalization makes %i in 10 letters longer",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

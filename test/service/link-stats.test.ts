@@ -23,7 +23,7 @@ describe("GET /link_stats for a period", () => {
     note("autumn", "2026-01-14T12:00:00Z", { source: "button" });
   });
 
-  test("grouped by day includes the first and last day and days without clicks", async () => {
+  test("includes the first and last day, and days without clicks, when grouped by day", async () => {
     const stats = await read("from=2026-01-05&to=2026-01-09");
     expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
     expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
@@ -78,7 +78,7 @@ describe("GET /link_stats for a period", () => {
     ],
     ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
   ])(
-    "grouped by %s has the expected clicks for all links, some links and one link",
+    "returns the expected clicks for all, some and single links when grouped by %s",
     async (by, all, some) => {
       const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
       expect(listClicks(await read(period))).toEqual(all);
@@ -101,7 +101,7 @@ describe("GET /link_stats for a period", () => {
     }
   });
 
-  test("never names the button as most clicked", async () => {
+  test("never names the button as the source with the most clicks", async () => {
     for (let turn = 0; turn < 5; turn += 1) {
       note("autumn", "2026-01-08T12:00:00Z", { source: "button" });
     }
@@ -120,7 +120,7 @@ describe("GET /link_stats for a period", () => {
     ]);
   });
 
-  test("still counts the visits of deleted links", async () => {
+  test("still includes the visits of deleted links", async () => {
     await world.call("DELETE", `/links/${ids["spring/one"]}`);
     const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
     expect(listClicks(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
@@ -129,7 +129,7 @@ describe("GET /link_stats for a period", () => {
   });
 });
 
-test("GET /link_stats adds one row for deleted links to the requested rows", async () => {
+test("GET /link_stats returns the requested rows plus one row for deleted links", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
@@ -147,7 +147,7 @@ test("GET /link_stats adds one row for deleted links to the requested rows", asy
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("GET /link_stats never lists the sum of minor referrers first", async () => {
+test("GET /link_stats never lists the total of minor referrers first", async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
@@ -164,7 +164,7 @@ test("GET /link_stats never lists the sum of minor referrers first", async () =>
   }
 });
 
-test("GET /link_stats uses the days of the time zone, even when clocks change", async () => {
+test("GET /link_stats uses days in the given time zone, even when the clocks change", async () => {
   // At 01:00 UTC on March 29th, clocks in Berlin went from 02:00 to 03:00.
   for (const at of ["2026-03-28T22:30:00Z", "2026-03-28T23:30:00Z", "2026-03-29T21:30:00Z"]) {
     note("autumn", at);
@@ -193,7 +193,7 @@ test.each([
   ["from=2026-01-09T20:20:00Z&to=2026-01-10T12:00:00Z", "2026-01-09T20:00Z", 16],
   ["from=2026-01-10&to=2026-01-10&time_zone=America/St_Johns", "2026-01-10T00:30-03:30", 24],
 ])(
-  "GET /link_stats by hour starts hours on the full hour in UTC and adds up: %s",
+  "GET /link_stats by hour starts each hour on a full hour UTC and adds up to the total: %s",
   async (period, first, count) => {
     for (let hour = 0; hour < 24; hour += 1) {
       note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
@@ -209,7 +209,7 @@ test.each([
   },
 );
 
-test("GET /link_stats names no most clicked link when there were no clicks", async () => {
+test("GET /link_stats names no top link if there were no clicks", async () => {
   note("autumn", "2026-01-10T12:00:00Z", { source: "button" });
   for (const by of ["source", "hour"]) {
     const { sentence } = await read(`from=2026-01-10&to=2026-01-10&by=${by}`);
@@ -262,7 +262,7 @@ test.each([
     "time_zone=Berlin",
     "time_zone must be a time zone such as Europe/Berlin; did you mean Europe/Berlin?",
   ],
-])("GET /link_stats?%s returns 422 and lists what is accepted", async (query, said) => {
+])("GET /link_stats?%s returns 422 and lists the accepted values", async (query, said) => {
   const { status, body } = await ask(query);
   expect([status, body.error]).toEqual([422, expect.stringContaining(said)]);
 });
@@ -287,7 +287,7 @@ test("GET /link_stats accepts a key in the header, in the query or in both", asy
   ]);
 });
 
-test("GET /link_stats needs the scope links.index and counts only the key's project", async () => {
+test("GET /link_stats needs the scope links.index and counts only visits to the key's project", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
   expect((await ask("", narrow)).status).toBe(401);

@@ -28,7 +28,7 @@ async function makeLink(world: World, fields: object = {}) {
   return reply.body;
 }
 
-test("POST /links stores every field as it was sent", async () => {
+test("POST /links stores every field exactly as sent", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, everyPlainField);
   expect(link).toMatchObject({
@@ -41,7 +41,7 @@ test("POST /links stores every field as it was sent", async () => {
   expect(link.id).toMatch(uuid);
 });
 
-test("POST /links without fields creates a link with a generated path and defaults", async () => {
+test("POST /links without fields creates a link with a generated path and default values", async () => {
   await using world = await createWorld();
   const { id, path, ...rest } = await makeLink(world);
   expect(id).toMatch(uuid);
@@ -66,7 +66,7 @@ test("POST /links without fields creates a link with a generated path and defaul
   });
 });
 
-test("a created link can be read by its ID and is in the list", async () => {
+test("a created link can be read by its ID and appears in the list", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, everyPlainField);
   const shown = await world.call("GET", `/links/${link.id}`);
@@ -79,7 +79,7 @@ test("a created link can be read by its ID and is in the list", async () => {
 });
 
 test.each(["GET", "PATCH", "PUT", "DELETE"])(
-  "%s /links/:id returns 404 for an unknown ID, a path or an invalid ID",
+  "%s /links/:id returns 404 for an unknown ID, a path or a malformed ID",
   async (method) => {
     await using world = await createWorld();
     const link = await makeLink(world, { path: "known", options: { shorten: true } });
@@ -93,20 +93,17 @@ test.each(["GET", "PATCH", "PUT", "DELETE"])(
   },
 );
 
-test.each(["PATCH", "PUT"])(
-  "%s changes only those fields of a link that are sent",
-  async (method) => {
-    await using world = await createWorld();
-    const link = await makeLink(world, everyPlainField);
-    const changes = { name: "Summer sale", enable_forced_redirect: false };
-    const reply = await world.call(method, `/links/${link.id}`, { body: changes });
-    expect(reply.status).toBe(200);
-    expect(reply.body).toEqual({ ...link, ...changes });
-    expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
-  },
-);
+test.each(["PATCH", "PUT"])("%s changes only the link fields that are sent", async (method) => {
+  await using world = await createWorld();
+  const link = await makeLink(world, everyPlainField);
+  const changes = { name: "Summer sale", enable_forced_redirect: false };
+  const reply = await world.call(method, `/links/${link.id}`, { body: changes });
+  expect(reply.status).toBe(200);
+  expect(reply.body).toEqual({ ...link, ...changes });
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
+});
 
-test.each([null, ""])("%j clears a text field of a link", async (empty) => {
+test.each([null, ""])("sending %j clears a text field of a link", async (empty) => {
   await using world = await createWorld();
   const { path, enable_forced_redirect, ios_deferred_deep_linking_enabled, ...texts } =
     everyPlainField;
@@ -118,7 +115,7 @@ test.each([null, ""])("%j clears a text field of a link", async (empty) => {
   expect(reply.body).toEqual({ ...link, ...flags, ...cleared });
 });
 
-test("writing a link back unchanged changes nothing", async () => {
+test("sending a link back unmodified changes nothing", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { ...everyPlainField, options: { shorten: true } });
   for (const method of ["PATCH", "PUT"]) {
@@ -129,7 +126,7 @@ test("writing a link back unchanged changes nothing", async () => {
   expect([reply.status, reply.body]).toEqual([200, link]);
 });
 
-test("read-only and unknown fields of a link are ignored when other fields are sent", async () => {
+test("read-only and unknown link fields are ignored when other fields are sent", async () => {
   await using world = await createWorld();
   const foreign = {
     id: unknownId,
@@ -146,7 +143,7 @@ test("read-only and unknown fields of a link are ignored when other fields are s
   expect(reply.body).toEqual(link);
 });
 
-test("a deleted link is not returned, listed or resolved, and its paths are reusable", async () => {
+test("a deleted link is not returned, listed or resolved, and its paths can be reused", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "short-lived", options: { shorten: true } });
   const reply = await world.call("DELETE", `/links/${link.id}`);
@@ -163,7 +160,7 @@ test("a deleted link is not returned, listed or resolved, and its paths are reus
   }
 });
 
-test("upsert creates a link, and updates an existing link with the same path", async () => {
+test("upsert creates a link, or updates the link that already has that path", async () => {
   await using world = await createWorld();
   const first = await world.call("POST", "/links/upsert", { body: { path: "a", name: "One" } });
   expect([first.status, first.body.name]).toEqual([201, "One"]);
@@ -184,7 +181,7 @@ test.each([{}, { path: null }, { path: "" }, { path: "  " }, { path: "/" }])(
   },
 );
 
-test("four simultaneous upserts of the same path create a single link", async () => {
+test("four concurrent upserts of the same path create a single link", async () => {
   await using world = await createWorld();
   const names = ["one", "two", "three", "four"];
   const replies = await Promise.all(
@@ -196,7 +193,7 @@ test("four simultaneous upserts of the same path create a single link", async ()
   expect(new Set(replies.map((reply) => reply.body.id)).size).toBe(1);
 });
 
-test("only one of two simultaneous requests can create a link with the same path", async () => {
+test("only one of two concurrent requests can create a link with the same path", async () => {
   await using world = await createWorld();
   const body = { path: "a" };
   const replies = await Promise.all([1, 2].map(() => world.call("POST", "/links", { body })));
@@ -205,7 +202,7 @@ test("only one of two simultaneous requests can create a link with the same path
   expect(refused?.body).toEqual({ error: "Path has already been taken" });
 });
 
-test("options.shorten creates a shortened path only for a new link", async () => {
+test("options.shorten adds a shortened path only when a link is created", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a", options: { shorten: true, other: 1 } });
   expect(link.shortened_path).toMatch(/^\w+$/);
@@ -267,13 +264,13 @@ const wrongTypes = [
   ],
 ] as const;
 
-test.each(wrongTypes)("a link field of the wrong type returns 422: %j", async (fields, message) => {
+test.each(wrongTypes)("a type error in a link field returns 422: %j", async (fields, message) => {
   await using world = await createWorld();
   const reply = await world.call("POST", "/links", { body: fields });
   expect([reply.status, reply.body]).toEqual([422, { error: message }]);
 });
 
-test("a single message lists every problem of a link", async () => {
+test("a single error message lists every problem of a link", async () => {
   await using world = await createWorld();
   await makeLink(world, { path: "taken" });
   const body = { path: "taken", url: "javascript:alert(1)", provider_token: "1" };
@@ -286,7 +283,7 @@ test("a single message lists every problem of a link", async () => {
   ]);
 });
 
-test("link texts in every writing system are returned unchanged", async () => {
+test("text in any writing system is returned unchanged", async () => {
   await using world = await createWorld();
   const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
   const link = await makeLink(world, { name, social_title: name, social_description: name });
@@ -295,7 +292,7 @@ test("link texts in every writing system are returned unchanged", async () => {
 });
 
 test.each(["name", "social_title", "social_description", "referrer"])(
-  "a %s with a NUL or half a surrogate pair returns 422",
+  "a %s that contains a NUL or an unpaired surrogate returns 422",
   async (field) => {
     await using world = await createWorld();
     for (const text of ["a\0b", "half \ud83c"]) {
@@ -306,7 +303,7 @@ test.each(["name", "social_title", "social_description", "referrer"])(
   },
 );
 
-test("a link's name has at most 500 characters", async () => {
+test("a link's name can have at most 500 characters", async () => {
   await using world = await createWorld();
   await makeLink(world, { name: "n".repeat(500) });
   const reply = await world.call("POST", "/links", { body: { name: "n".repeat(501) } });
@@ -314,7 +311,7 @@ test("a link's name has at most 500 characters", async () => {
   expect(reply.body).toEqual({ error: "Name is too long (maximum is 500 characters)" });
 });
 
-test("the ID of a link may be sent in upper case", async () => {
+test("a link's ID can be sent in upper case", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "spring" });
   const path = `/links/${link.id.toUpperCase()}`;

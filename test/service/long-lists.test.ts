@@ -115,7 +115,7 @@ const lists = [
 ];
 
 describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) => {
-  test("is the same when it is read in the background", async () => {
+  test("is the same whether or not it is read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
       await world.store.finishTasks();
@@ -139,7 +139,7 @@ describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) 
   });
 });
 
-test("lists of many links are not read on the connection that serves visitors", async () => {
+test("long lists are not read on the connection that serves visitors", async () => {
   const readLong: string[] = [];
   const { get } = openService(({ readLong: read }) => (work, options) => {
     readLong.push("long");
@@ -219,7 +219,7 @@ function openEndless(of?: World) {
 
 const list = ask([["q[name_cont]", "s"]]);
 
-test("reads, redirects and writes are answered while 12 lists never end", async () => {
+test("reads, redirects and writes still succeed while 12 lists are stuck", async () => {
   await using host = await openLinkHost();
   const { project, store, call, advance } = host.world;
   const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
@@ -303,7 +303,7 @@ onFile("100 lists of a project may wait, and one more gets 503 with Retry-After"
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
 });
 
-test("the rows and the count of a list are consistent, even during writes", async () => {
+test("a list's rows and count are consistent even during writes", async () => {
   const { get } = openService(
     ({ readLong, write }) =>
       (work, options) =>

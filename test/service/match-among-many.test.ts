@@ -14,7 +14,7 @@ openForEach(openInstallWorld, (opened) => {
 const visit: InstallWorld["visitPage"] = (...given) => host.visitPage(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 
-test("visits to other links from the same IP address lower the confidence of a match", async () => {
+test("visits to other links from the same IP address lower the match confidence", async () => {
   const { ios_app_id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
   const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
   await host.add("link", { path: "summer", ...fields });
@@ -23,7 +23,7 @@ test("visits to other links from the same IP address lower the confidence of a m
   expect(await match()).toMatchObject({ matched: true, confidence: "low" });
 });
 
-test("no install is matched at an IP address with more than 100 unmatched visits", async () => {
+test("no install is matched if its IP address has more than 100 unmatched visits", async () => {
   await visit();
   const [row] = await host.listRows();
   if (row === undefined) throw new Error("nothing was noted");
@@ -37,7 +37,7 @@ test("no install is matched at an IP address with more than 100 unmatched visits
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("an install that sends two requests at once uses up only one visit", async () => {
+test("an install that sends two concurrent requests uses up only one visit", async () => {
   await visit();
   await visit("/spring?of=colleague", { agent: agents.chrome26 });
   const { store, project } = host.world;

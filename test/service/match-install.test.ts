@@ -34,7 +34,7 @@ const refuse = async (body: string) =>
   readRefusal(await install(home, { ...iosFirstLaunch, body }));
 
 describe("an app installed after a visit", () => {
-  test("gets the link with the visit's parameters only once", async () => {
+  test("receives the link with the visit's parameters only once", async () => {
     expect((await visit("/spring?ref=anna")).status).toBe(204);
     expect(await match()).toEqual({
       matched: true,
@@ -50,7 +50,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("gets the same response to a repeated request, and is counted once", async () => {
+  test("gets the same response to a repeated request and is counted once", async () => {
     await addWebhook();
     await visit("/spring?ref=anna");
     const first = readAnswer("ios", await install());
@@ -65,7 +65,7 @@ describe("an app installed after a visit", () => {
     expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
   });
 
-  test("gets the same response for at least a minute, even if the visit has expired", async () => {
+  test("gets the same response to repeated requests for at least a minute, even after the visit expires", async () => {
     await visit();
     host.world.advance(10 * 60_000 - 2000);
     const first = readAnswer("ios", await install());
@@ -82,7 +82,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("gets the same response while its first request is still running", async () => {
+  test("gets the same response to a repeated request while the first is still running", async () => {
     await visit();
     const answers = await Promise.all([
       install(),
@@ -94,7 +94,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(1);
   });
 
-  test("gets no second match if its requests do not contain the phone's name", async () => {
+  test("is not matched again if its requests do not include the phone's name", async () => {
     await visit();
     for (const matched of [true, false]) {
       const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
@@ -102,18 +102,18 @@ describe("an app installed after a visit", () => {
     }
   });
 
-  test("gets the link's click count", async () => {
+  test("receives the link's click count", async () => {
     await visit();
     expect((await match()).link).toMatchObject({ clicks: 1 });
   });
 
-  test("is matched with low confidence to a visit whose page ran no script", async () => {
+  test("is matched with low confidence if the visited page did not run its script", async () => {
     await open("/spring");
     await waitUntil(async () => (await rows()).length === 1);
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("is matched by the copied URL, even among identical phones", async () => {
+  test("is matched by the copied URL, even if several phones are identical", async () => {
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { clipboard: true }, host.world.now()));
     const relay = { from: "172.226.3.4" };
@@ -131,7 +131,7 @@ describe("an app installed after a visit", () => {
     expect(await match(relay.from)).toMatchObject({ matched: false });
   });
 
-  test("opens a copied URL without counting an install after the visit expires", async () => {
+  test("can still open a copied URL after the visit expires, but no install is counted", async () => {
     const { page } = await visit("/spring?ref=anna");
     const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
     host.world.advance(10 * 60_000);
@@ -155,7 +155,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true });
   });
 
-  test("gets only the common parameters of two visits to the same link", async () => {
+  test("gets only the parameters that two visits to the same link have in common", async () => {
     await visit("/spring?ref=anna&fbclid=1");
     await visit("/spring?fbclid=2&ref=anna");
     const { matched, link } = await match();
@@ -163,7 +163,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is not matched to a visit from before the clock was set back", async () => {
+  test("is not matched to a visit that was recorded before the clock was set back", async () => {
     await visit();
     host.world.advance(-60 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -172,7 +172,7 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is not matched after ten minutes, and the visit is deleted", async () => {
+  test("is not matched after ten minutes, when the visit is deleted", async () => {
     await visit();
     host.world.advance(10 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -183,7 +183,7 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is matched only once even if the link page was loaded twice", async () => {
+  test("is matched only once, even if the link page was loaded twice", async () => {
     await visit();
     await visit();
     expect(await match()).toMatchObject({ matched: true });
@@ -196,7 +196,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is matched to neither of two links visited by identical phones", async () => {
+  test("is not matched if identical phones visited two different links", async () => {
     const { ios_app_id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
     const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
     await host.add("link", { path: "summer", ...fields });
@@ -229,7 +229,7 @@ const change = (fields: object) =>
   host.world.call("PATCH", `/links/${host.link.id}`, { body: fields });
 
 describe("a visit", () => {
-  test("is not stored for a link without deferred linking or without a page", async () => {
+  test("is not stored for a link that has no deferred linking or no page", async () => {
     await change({ ios_deferred_deep_linking_enabled: false });
     await findNothing("/spring");
     await change({ ios_deferred_deep_linking_enabled: true, enable_forced_redirect: true });
@@ -245,7 +245,7 @@ describe("a visit", () => {
     await findNothing("/spring");
   });
 
-  test("is not stored for bots, computers, Android phones and prefetches", async () => {
+  test("is not stored for bots, computers, Android phones or prefetches", async () => {
     for (const agent of [agents.desktop, agents.android, "Twitterbot/1.0"]) {
       await findNothing("/spring", { agent });
     }
@@ -254,7 +254,7 @@ describe("a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is not stored for the preview of a page", async () => {
+  test("is not stored when a page is previewed", async () => {
     const body = { link_id: host.link.id };
     const headers = { "user-agent": agents.safari26 };
     const page = await host.world.call("POST", "/page_template/preview", { body, headers });
@@ -264,8 +264,8 @@ describe("a visit", () => {
   });
 });
 
-describe("a forged report of a page's script", () => {
-  test("is stored only if it has a visit ID of the page, and otherwise returns 405", async () => {
+describe("a forged report from the page script", () => {
+  test("returns 405 and is not stored unless it contains a visit ID issued by the page", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
@@ -286,7 +286,7 @@ describe("a forged report of a page's script", () => {
     expect(await rows()).toMatchObject([{ id, ends_at: row?.ends_at }]);
   });
 
-  test("does not renew a visit that was used or has expired", async () => {
+  test("does not renew a visit that has been used or has expired", async () => {
     const { id } = await visit();
     const again = () => open("/spring", { method: "POST", body: { visit: id, ...told } });
     expect(await match()).toMatchObject({ matched: true });
@@ -305,19 +305,19 @@ describe("a forged report of a page's script", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("cannot store more than 120 visits a minute from one IP address", async () => {
+  test("cannot store more than 120 visits per minute from one IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("does not use up the limit of other visitors behind a shared IP address", async () => {
+  test("does not use up the limit for other visitors behind a shared IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }
     expect((await rows()).length).toBe(130);
   });
 
-  test("is rejected by /fingerprints/match only if it has no fingerprint object", async () => {
+  test("is rejected by /fingerprints/match only if it contains no fingerprint object", async () => {
     for (const body of [
       '{"fingerprint":{"screen_width":"x"}}',
       '{"fingerprint":{},"platform":7}',
@@ -333,7 +333,7 @@ describe("a forged report of a page's script", () => {
   });
 });
 
-test("an install is sent to the webhooks that exist at that time", async () => {
+test("an install is sent only to the webhooks that exist when it happens", async () => {
   const { project } = host.world;
   await visit("/spring?n=1");
   await match();
@@ -385,7 +385,7 @@ test("an install request that timed out with 503 does not use up a visit", async
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("a stored visit contains only hashes of the phone and its IP address", async () => {
+test("a stored visit contains the phone's properties and IP address only as hashes", async () => {
   await visit("/spring?ref=anna");
   const [row] = await rows();
   const text = JSON.stringify(row);
@@ -395,12 +395,12 @@ test("a stored visit contains only hashes of the phone and its IP address", asyn
   expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", is_shared: 0 });
 });
 
-test("an app that sends only a few properties of its phone is still matched", async () => {
+test("an app that sends only a few of its phone's properties is still matched", async () => {
   await visit();
   expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
 });
 
-test("a visit whose IP address a proxy hides is stored without an IP address", async () => {
+test("a visit is stored without an IP address if a proxy hides it", async () => {
   await using open_host = await openLinkHost();
   const { visit: go, world } = open_host;
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };

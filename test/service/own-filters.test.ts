@@ -193,7 +193,7 @@ describe("Waypost's own filters in GET /links", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("are rejected by lists of apps", async () => {
+  test("are rejected by the app lists", async () => {
     for (const path of ["/ios_apps", "/android_apps"]) {
       const reply = await world.call("GET", path, { query: "f[search]=x" });
       const error = "The filter f[search] does not exist: this list has no filters.";
@@ -201,7 +201,7 @@ describe("Waypost's own filters in GET /links", () => {
     }
   });
 
-  test("are listed in meta.applied, which is missing without filters", async () => {
+  test("are listed in meta.applied, which is omitted if there are none", async () => {
     const query = "f[url_cont]=shop&f[search]=spring&q[name_cont]=s&f=1";
     const reply = await world.call("GET", "/links", { query });
     expect(reply.body.meta.applied).toEqual(["url_cont", "search"]);
@@ -257,7 +257,7 @@ describe("Waypost's own filters in GET /links", () => {
   }
 });
 
-test("a changed, deleted or restored link is found by its current values", async () => {
+test("a changed, deleted or restored link is found only by its current values", async () => {
   await using world = await createWorld();
   await buildIndex(world);
   const [row] = await plantLinks(world, [

@@ -19,7 +19,7 @@ const heavy = {
 const preview = (world: World, fields: object, key = world.key) =>
   world.call("POST", "/page_template/preview", { key, body: fields });
 
-test("60 previews of one project do not delay another project's save", async () => {
+test("60 previews in one project do not delay a save in another project", async () => {
   await using world = await createWorld();
   const other = await world.addKey({ project: await world.addProject() });
   let answered = 0;

@@ -32,7 +32,7 @@ async function listVersions() {
 }
 
 describe("a project without a page template", () => {
-  test("gets 201 and a draft from its first save, but no live version", async () => {
+  test("gets 201 and a draft for its first save, but no live version", async () => {
     const reply = await save({ body, css });
     expect(reply.status).toBe(201);
     expect(reply.body).toEqual({
@@ -47,17 +47,17 @@ describe("a project without a page template", () => {
     expect(await listVersions()).toEqual([]);
   });
 
-  test("has an empty body after only CSS is saved", async () => {
+  test("has an empty body if only CSS is saved", async () => {
     const reply = await save({ css });
     expect([reply.status, reply.body.body, reply.body.css]).toEqual([201, "", css]);
   });
 
-  test("has an empty list of versions", async () => {
+  test("returns an empty list of versions", async () => {
     const { status, body: listed } = await list();
     expect([status, listed]).toEqual([200, { versions: [] }]);
   });
 
-  test("gets 404 for publishing, unpublishing, and reading or restoring a version", async () => {
+  test("returns 404 when publishing, unpublishing, or reading or restoring a version", async () => {
     for (const reply of [await publish(), await publish({}), await unpublish()]) {
       expect([reply.status, reply.body]).toEqual([
         404,
@@ -72,7 +72,7 @@ describe("a project without a page template", () => {
     }
   });
 
-  test("can save and publish a body with a single request", async () => {
+  test("can save and publish a body in a single request", async () => {
     const reply = await publish({ body, css });
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({ body, css, unpublished_changes: false });
@@ -81,7 +81,7 @@ describe("a project without a page template", () => {
 });
 
 describe("a template draft", () => {
-  test("is changed by a save, which does not change the live version", async () => {
+  test("is changed by a save that leaves the live version unchanged", async () => {
     await save({ body, css });
     const live = (await publish()).body.live_version;
     world.advance(1000);
@@ -136,7 +136,7 @@ describe("a template draft", () => {
     }
   });
 
-  test("is published with an empty body if it has only CSS", async () => {
+  test("is published with an empty body if it contains only CSS", async () => {
     for (const reply of [await publish({ css }), await publish({ body: "" })]) {
       expect(reply.status).toBe(200);
       expect(reply.body).toMatchObject({ body: "", css, live_version: { body: "", css } });
@@ -146,7 +146,7 @@ describe("a template draft", () => {
     expect(await listVersions()).toHaveLength(2);
   });
 
-  test("is published empty if a save empties it during publication", async () => {
+  test("is published empty if a concurrent save empties it", async () => {
     await save({ body, css });
     const held = createGate();
     const holding = world.store.write(() => held.opened);
@@ -166,7 +166,7 @@ describe("a template draft", () => {
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
   });
 
-  test("is not changed by a rejected save, whose error lists every position", async () => {
+  test("is not changed by a rejected save, and the error lists the position of each problem", async () => {
     await save({ body, css });
     const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };
     const problems = [
@@ -190,7 +190,7 @@ describe("a template draft", () => {
     expect((await save({})).body).toMatchObject({ body, css, live_version: null });
   });
 
-  test("is limited in bytes, not characters", async () => {
+  test("is limited by bytes, not characters", async () => {
     const buttons = "{% store_buttons %}";
     const fits = "é".repeat((65_536 - buttons.length - 1) / 2) + buttons;
     expect((await save({ body: fits, css: paint(32_768) })).status).toBe(201);
@@ -206,7 +206,7 @@ describe("a template draft", () => {
     ]);
   });
 
-  test("is never a mix of four simultaneous saves", async () => {
+  test("is never a mix of four concurrent saves", async () => {
     await save({ body, css });
     const replies = await Promise.all(
       ["a", "b", "c", "d"].map((text) => save({ body: `${text}${body}`, css: `.${text}{top:0}` })),
@@ -218,7 +218,7 @@ describe("a template draft", () => {
 });
 
 describe("publishing a template", () => {
-  test("creates a new live version each time, and lists the newest first", async () => {
+  test("creates a new live version each time, and the newest is listed first", async () => {
     await save({ body, css });
     const first = (await publish()).body.live_version;
     world.advance(60_000);
@@ -233,7 +233,7 @@ describe("publishing a template", () => {
     expect((await show(second.live_version.id)).body).toEqual(second.live_version);
   });
 
-  test("needs neither a body nor a content type", async () => {
+  test("requires neither a body nor a content type", async () => {
     await save({ body });
     expect((await publish()).status).toBe(200);
     expect((await publish({})).status).toBe(200);
@@ -246,7 +246,7 @@ describe("publishing a template", () => {
     expect([wrong.status, wrong.body]).toEqual([400, { error: messages.content_type }]);
   });
 
-  test("removes no versions of another project", async () => {
+  test("deletes no versions of another project", async () => {
     const other = { key: await world.addKey({ project: await world.addProject() }) };
     await publish({ body, css });
     for (let turn = 0; turn < 21; turn += 1) await publish({ body, css }, other);
@@ -259,7 +259,7 @@ describe("publishing a template", () => {
     ]);
   });
 
-  test("keeps the last 20 versions, including the live version", async () => {
+  test("keeps the last 20 versions, including the live one", async () => {
     const ids: string[] = [];
     for (let turn = 0; turn < 25; turn += 1) {
       ids.push((await publish({ body: `${turn}${body}` })).body.live_version.id);
@@ -271,7 +271,7 @@ describe("publishing a template", () => {
     expect((await show(ids[5] ?? "")).body.body).toBe(`5${body}`);
   });
 
-  test("changes neither draft nor versions when it fails", async () => {
+  test("changes neither the draft nor the versions if it fails", async () => {
     await publish({ body, css });
     const before = [(await save({})).body, await listVersions()];
     expect((await publish({ body: "<p>no buttons</p>" })).status).toBe(422);
@@ -280,7 +280,7 @@ describe("publishing a template", () => {
 });
 
 describe("unpublishing a template", () => {
-  test("does not delete the draft or versions, and the draft can be published again", async () => {
+  test("keeps the draft and the versions, and the draft can be published again", async () => {
     const { live_version: live } = (await publish({ body, css })).body;
     const reply = await unpublish();
     expect(reply.status).toBe(200);
@@ -295,7 +295,7 @@ describe("unpublishing a template", () => {
 });
 
 describe("restoring a template version", () => {
-  test("copies a version into the draft and publishes nothing", async () => {
+  test("copies the version into the draft and publishes nothing", async () => {
     const first = (await publish({ body, css })).body.live_version;
     const second = (await publish({ body: `new ${body}`, css: "" })).body.live_version;
     const reply = await restore(first.id);
@@ -317,7 +317,7 @@ describe("access to page templates", () => {
   ];
 
   test.each(calls)(
-    "is rejected with a separate message for each reason: %s",
+    "is denied with a different message for each reason: %s",
     async (_, call, scope) => {
       const project = await world.addProject({ templates_enabled: false });
       const free = await world.addProject({ plan: "free" });
@@ -336,7 +336,7 @@ describe("access to page templates", () => {
     },
   );
 
-  test("lets a key with only the publish scope save by publishing", async () => {
+  test("lets a key with only the publish scope save a template by publishing it", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

@@ -60,7 +60,7 @@ for (const list of lists) {
     expect(meta).toEqual({ page: 1, limit: 20, count: 45, last: 3, from: 1, to: 20, next: 2 });
   });
 
-  test(`GET /${list.name} returns the meta of each page and limit`, async () => {
+  test(`GET /${list.name} returns a correct meta object for each page and limit`, async () => {
     await using world = await createWorld();
     await fill(world, list, 45);
     const all = { limit: 20, count: 45, last: 3 };
@@ -90,7 +90,7 @@ for (const list of lists) {
     }
   });
 
-  test(`GET /${list.name} returns every item on exactly one page`, async () => {
+  test(`GET /${list.name} returns each item on exactly one page`, async () => {
     await using world = await createWorld();
     await fill(world, list, 23);
     const whole = (await read(world, list, "limit=100")).items;
@@ -127,7 +127,7 @@ for (const list of lists) {
     }
   });
 
-  test(`GET /${list.name} returns an empty page for a page number of 31 digits`, async () => {
+  test(`GET /${list.name} returns an empty page for a 31-digit page number`, async () => {
     await using world = await createWorld();
     await fill(world, list, 3);
     const { status, items, meta } = await read(world, list, `page=1${"0".repeat(30)}`);
@@ -138,7 +138,7 @@ for (const list of lists) {
 }
 
 test.each(lists.filter(({ name }) => name !== "projects"))(
-  "GET /$name of an empty list returns one empty page",
+  "GET /$name returns one empty page if there are no items",
   async (list) => {
     await using world = await createWorld();
     const empty = { limit: 20, count: 0, last: 1, from: 0, to: 0 };
@@ -153,7 +153,7 @@ test.each(lists.filter(({ name }) => name !== "projects"))(
   },
 );
 
-test("meta.count includes only the links that match the filters", async () => {
+test("meta.count counts only the links that match the filters", async () => {
   await using world = await createWorld();
   await fill(world, { name: "links", add: nameByTurns }, 12);
   const { items, meta } = await read(world, { name: "links" }, "q[name_eq]=One&limit=3&page=2");
@@ -185,7 +185,7 @@ function compareBy(field: "path" | "name" | "created_at") {
   };
 }
 
-test("deep pages of 1,250 links are sorted in ascending and descending order", async () => {
+test("links deep in a list of 1,250 are sorted correctly in both directions", async () => {
   await using world = await createWorld();
   const count = 1250;
   const rows: Row[] = [];

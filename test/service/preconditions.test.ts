@@ -85,7 +85,7 @@ describe.each(subjects)("If-Match for the record type %s", (_, { path, body, edi
     },
   );
 
-  test("keeps the 404 for a deleted record", async () => {
+  test("does not change the 404 for a deleted record", async () => {
     await world.call("DELETE", address, { key });
     const reply = await world.call("DELETE", address, { key, headers: tag(shown) });
     expect(reply.status).toBe(404);
@@ -103,7 +103,7 @@ const upsert = (fields: JsonObject, headers: Readonly<Record<string, string>>) =
   world.call("POST", "/links/upsert", { body: fields, headers });
 
 describe("an upsert", () => {
-  test("returns 412 for an existing path with If-None-Match: *", async () => {
+  test("with If-None-Match: * returns 412 if the path already exists", async () => {
     const none = { "if-none-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
     const again = await upsert({ path: "a", name: "two" }, none);
@@ -114,7 +114,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "one" }]);
   });
 
-  test("returns 412 for a changed link or a different path with an ETag", async () => {
+  test("with If-Match returns 412 if the link has changed or the path is different", async () => {
     const { body: shown } = await upsert({ path: "a", name: "one" }, {});
     expect((await upsert({ path: "b" }, tag(shown))).status).toBe(412);
     await upsert({ path: "a", name: "two" }, {});
@@ -123,7 +123,7 @@ describe("an upsert", () => {
     expect(body.links).toMatchObject([{ path: "a", name: "two" }]);
   });
 
-  test("changes an existing link but never creates a link with If-Match: *", async () => {
+  test("with If-Match: * changes an existing link but never creates one", async () => {
     const any = { "if-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, any)).status).toBe(412);
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
@@ -141,27 +141,27 @@ const publish = (headers: Readonly<Record<string, string>>) =>
   world.call("POST", "/page_template/publish", { body: text("shown"), headers });
 
 describe("the page template", () => {
-  test("is saved with If-None-Match: * only if no template exists", async () => {
+  test("can be saved with If-None-Match: * only if no template exists", async () => {
     const given = { body: text("one"), headers: { "if-none-match": "*" } };
     expect((await world.call("PATCH", "/page_template", given)).status).toBe(201);
     expect((await world.call("PATCH", "/page_template", given)).status).toBe(412);
   });
 
-  test("is published with an ETag only if the draft has not changed", async () => {
+  test("can be published with the draft's ETag only if the draft has not changed", async () => {
     await save("one");
     await save("two");
     expect((await publish(shownAs("one", null))).status).toBe(412);
     expect((await publish(shownAs("two", null))).status).toBe(200);
   });
 
-  test("is published with the live version's ETag if the key may not read the draft", async () => {
+  test("can be published with the live version's ETag by a key without permission to read the draft", async () => {
     const { body: first } = await publish({});
     await save("other");
     expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(200);
     expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(412);
   });
 
-  test("is not unpublished or restored with an outdated ETag", async () => {
+  test("cannot be unpublished or restored with an outdated ETag", async () => {
     const { body: first } = await publish({});
     const { id } = first.live_version;
     await save("other");

@@ -9,7 +9,7 @@ async function addFreeKey(world: World, max_links = 1000) {
   return { project, key: await world.addKey({ project }) };
 }
 
-test("the free plan rejects links beyond its limit until a link is deleted", async () => {
+test("the free plan rejects new links above its limit until a link is deleted", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world, 2);
   const create = (path: string) => world.call("POST", "/links", { key, body: { path } });
@@ -29,7 +29,7 @@ test("the free plan rejects links beyond its limit until a link is deleted", asy
   expect((await create("d")).status).toBe(401);
 });
 
-test("simultaneous requests cannot exceed the free plan's limit of links", async () => {
+test("concurrent requests cannot exceed the free plan's link limit", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world, 3);
   const given = { key, body: {} };
@@ -79,7 +79,7 @@ test.each(proFields)(
   },
 );
 
-test("a free project may send empty Pro fields and write a link back unchanged", async () => {
+test("a free project can send empty Pro fields and send a link back unmodified", async () => {
   await using world = await createWorld();
   const { key } = await addFreeKey(world);
   const empty = {
@@ -95,7 +95,7 @@ test("a free project may send empty Pro fields and write a link back unchanged",
   expect([back.status, back.body]).toEqual([200, made.body]);
 });
 
-test("shortening a link requires the Pro plan, but resolving does not", async () => {
+test("shortening a link requires the Pro plan, but resolving one does not", async () => {
   await using world = await createWorld();
   const { key, project } = await addFreeKey(world);
   const url = `http://${project.subdomain}.localhost:8787/a`;

@@ -15,7 +15,7 @@ async function makeProject(world: World, project: object) {
   return reply.body;
 }
 
-test("a project can be created, read, listed, changed and deleted", async () => {
+test("a project can be created, read, listed, updated and deleted", async () => {
   await using world = await createWorld();
   const fields = { name: "Shop", subdomain: "shop", custom_domain: "go.example.com" };
   const made = await makeProject(world, fields);
@@ -40,7 +40,7 @@ test("a project can be created, read, listed, changed and deleted", async () => 
   expect((await asMaster(world, "GET", "/projects")).body.meta.count).toBe(1);
 });
 
-test("custom_domain is null by default, and null or empty text removes it", async () => {
+test("custom_domain is null by default and is removed by null or an empty string", async () => {
   await using world = await createWorld();
   const made = await makeProject(world, { name: "Shop", subdomain: "shop" });
   expect(made.custom_domain).toBeNull();
@@ -56,7 +56,7 @@ test("custom_domain is null by default, and null or empty text removes it", asyn
   }
 });
 
-test("links_count counts only a project's existing links", async () => {
+test("links_count does not include a project's deleted links", async () => {
   await using world = await createWorld();
   const other = await world.addProject();
   const key = await world.addKey({ project: other });
@@ -90,7 +90,7 @@ test.each(["GET", "PATCH", "DELETE"])(
   },
 );
 
-test("read-only fields and the operator's settings cannot be set through the API", async () => {
+test("read-only fields and operator settings cannot be set through the API", async () => {
   await using world = await createWorld();
   const foreign = {
     id: unknownId,
@@ -111,7 +111,7 @@ test("read-only fields and the operator's settings cannot be set through the API
   expect(link.status).toBe(201);
 });
 
-test("writing a project without its wrapper returns 400", async () => {
+test("creating or updating a project without the wrapper object returns 400", async () => {
   await using world = await createWorld();
   const bodies = [{}, { name: "Shop", subdomain: "shop" }, { project: null }, { project: [] }];
   for (const body of bodies) {
@@ -149,7 +149,7 @@ const refusals = [
   [{ name: "", subdomain: "" }, "Name can't be blank and Subdomain can't be blank"],
 ] as const;
 
-test("a project cannot be created with or changed to invalid fields", async () => {
+test("a project cannot be created or updated with invalid fields", async () => {
   await using world = await createWorld();
   await world.addProject({ custom_domain: "taken.example.com" });
   const given = { name: "Shop", subdomain: "shop" };
@@ -173,7 +173,7 @@ test("a subdomain is stored in lower case", async () => {
   expect(made.subdomain).toBe("shop-1");
 });
 
-test("a new custom domain is unverified, unless only its case changes", async () => {
+test("a changed custom domain becomes unverified unless only its case changes", async () => {
   await using world = await createWorld();
   const settings = { custom_domain: "go.example.com", custom_domain_verified: true };
   const { id } = await world.addProject(settings);
@@ -184,7 +184,7 @@ test("a new custom domain is unverified, unless only its case changes", async ()
   expect((await write({ custom_domain: "to.example.com" })).custom_domain_verified).toBe(false);
 });
 
-test("deleting a project deletes its keys, links and apps and frees its names", async () => {
+test("deleting a project deletes its keys, links and apps and makes its names available again", async () => {
   await using world = await createWorld();
   const names = { subdomain: "shop", custom_domain: "go.example.com" };
   const made = await makeProject(world, { name: "Shop", ...names });

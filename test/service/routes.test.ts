@@ -7,7 +7,7 @@ import { createWorld } from "../support/world.ts";
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
-test.each(["/", ".json", ".json/"])("an API path may end with %j", async (end) => {
+test.each(["/", ".json", ".json/"])("an API path can end with %j", async (end) => {
   await using world = await createWorld();
   const link = (await world.call("POST", `/links${end}`, { body: { path: "a" } })).body;
   const url = "http://default.localhost:8787/a";
@@ -69,7 +69,7 @@ test.each(wrongMethods)("%s %s returns 405 and lists the allowed methods", async
   }
 });
 
-test("OPTIONS lists the methods of every path, without a key", async () => {
+test("OPTIONS returns the allowed methods of every path without a key", async () => {
   await using world = await createWorld();
   for (const entry of listEndpoints()) {
     const path = entry.path.replace(":id", unknownId);
@@ -80,7 +80,7 @@ test("OPTIONS lists the methods of every path, without a key", async () => {
   }
 });
 
-test("HEAD returns the status and headers of GET without a body", async () => {
+test("HEAD returns the same status and headers as GET, without a body", async () => {
   await using world = await createWorld();
   const { id } = (await world.call("POST", "/links", { body: {} })).body;
   for (const [path, key] of [

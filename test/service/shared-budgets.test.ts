@@ -54,7 +54,7 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error("the disk is full"));
 }
 
-test("three processes together accept 600 requests or only a few more", async () => {
+test("three processes together accept only slightly more than the limit of 600 requests", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
@@ -66,7 +66,7 @@ test("three processes together accept 600 requests or only a few more", async ()
   expect(await countPassed(processes, 3, asked)).toBe(3);
 });
 
-test("a process counts requests that another process accepted", async () => {
+test("a process counts the requests that another process accepted", async () => {
   await using world = await createWorld();
   const asked = { key: world.key };
   const [one, other] = [startProcess(world), startProcess(world)];
@@ -81,7 +81,7 @@ test("a process counts requests that another process accepted", async () => {
   expect(await countPassed([one, other], 100, { key })).toBe(100);
 });
 
-test("processes share the rate limit of an IP address without storing the IP address", async () => {
+test("processes share an IP address's rate limit without storing the IP address", async () => {
   await using world = await createWorld();
   const asked = { path: "/short_links/resolve", address: "203.0.113.9" };
   const processes = [startProcess(world), startProcess(world)];
@@ -93,7 +93,7 @@ test("processes share the rate limit of an IP address without storing the IP add
   expect(JSON.stringify(rows)).not.toContain("203.0");
 });
 
-test("a request count is stored only after each twentieth of its rate limit", async () => {
+test("a request count is stored only once per twentieth of the rate limit", async () => {
   await using world = await createWorld();
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
@@ -103,7 +103,7 @@ test("a request count is stored only after each twentieth of its rate limit", as
   expect(world.store.countWrites() - before).toBeLessThanOrEqual(21);
 });
 
-test("expired request counts are deleted, even if the clock was set back", async () => {
+test("expired request counts are deleted even if the clock was set back", async () => {
   await using world = await createWorld();
   // The longest window is an hour.
   const ahead = world.clock.now() + 2 * 60 * 60_000;
@@ -116,7 +116,7 @@ test("expired request counts are deleted, even if the clock was set back", async
   expect(await countRows(world)).toBe(1);
 });
 
-test("a process that cannot store its request counts still limits requests", async () => {
+test("a process still limits requests if it cannot store its request counts", async () => {
   await using world = await createWorld();
   let tries = 0;
   const write = () => {
@@ -142,7 +142,7 @@ test("request counts from before the clock was set back do not count in a new wi
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });
 
-test("refunds of counted requests during a write cause no further writes", async () => {
+test("refunding counted requests during a write causes no further writes", async () => {
   await using world = await createWorld();
   let writes = 0;
   const write: World["store"]["write"] = (work) => {

@@ -19,7 +19,7 @@ async function makeLink(world: World, fields: object) {
   return (await world.call("POST", "/links", { body: fields })).body;
 }
 
-test("POST /short_links with a link's own URL adds a shortened path to that link", async () => {
+test("POST /short_links with the URL of a link adds a shortened path to that link", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "spring/sale", name: "Spring" });
   const reply = await shorten(world, { url: `${host}/spring/sale/#top` });
@@ -39,7 +39,7 @@ test("shortening a link again returns its existing shortened path", async () => 
   }
 });
 
-test("shortening any other URL creates a link with a shortened path", async () => {
+test("shortening any other URL creates a new link with a shortened path", async () => {
   await using world = await createWorld();
   const url = "https://example.com/page?a=b#c";
   const reply = await shorten(world, { url });
@@ -59,7 +59,7 @@ const prefixes = [
 ] as const;
 
 test.each(prefixes)(
-  "a link shortened with the prefix %j gets a path that begins with %j",
+  "shortening a link with the prefix %j returns a path that starts with %j",
   async (prefix, begins) => {
     await using world = await createWorld();
     await makeLink(world, { path: "a" });
@@ -143,7 +143,7 @@ test.each(["/short_links", "/short_links/resolve"])(
   },
 );
 
-test("every spelling of a short URL is resolved to its link without a key", async () => {
+test("a short URL in any spelling can be resolved to its link without a key", async () => {
   await using world = await createWorld();
   const link = await makeLink(world, { path: "a/b", options: { shorten: true } });
   const short: string = link.shortened_path;
@@ -164,7 +164,7 @@ test("every spelling of a short URL is resolved to its link without a key", asyn
   expect([shouted.status, shouted.body.id]).toEqual([200, link.id]);
 });
 
-test("a URL is resolved only to links of the project that owns its host", async () => {
+test("a URL resolves only to links of the project that owns its host", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const link = await makeLink(world, { path: "Spring", options: { shorten: true } });
@@ -184,7 +184,7 @@ test("a URL is resolved only to links of the project that owns its host", async 
   }
 });
 
-test("links of a suspended project are not resolved", async () => {
+test("a suspended project's links are not resolved", async () => {
   await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
@@ -213,7 +213,7 @@ test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
   },
 );
 
-test("links can be resolved on a custom domain after its verification", async () => {
+test("links can be resolved on a custom domain once it is verified", async () => {
   await using world = await createWorld();
   const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
   const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };

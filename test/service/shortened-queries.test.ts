@@ -29,7 +29,7 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
 }
 
 describe("shortening a link's URL with a query", () => {
-  test("creates a short path for each query in addition to the link's own short path", async () => {
+  test("creates a separate short path for each query, in addition to the link's own", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
@@ -44,7 +44,7 @@ describe("shortening a link's URL with a query", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
   });
 
-  test("returns the same short path again for every URL of the link with that query", async () => {
+  test("returns the same short path again for every URL of that link with the same query", async () => {
     const link = await make({ path: "a b", options: { shorten: true } });
     const first = await shortenTo(`${host}/a%20b?id=1`);
     for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
@@ -57,7 +57,7 @@ describe("shortening a link's URL with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("makes the short URL resolve to the link and the unchanged query", async () => {
+  test("makes the short URL resolve to the link with the query unchanged", async () => {
     const link = await make({ path: "product", options: { shorten: true } });
     const short = await shortenTo(`${host}/product?q=%20+%C3%A9&a[]=1&a[]=2`);
     for (const path of [short, `${short}/`, `${short}?x=1`]) {
@@ -70,7 +70,7 @@ describe("shortening a link's URL with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("creates a short path for each prefix, and returns the first by default", async () => {
+  test("creates a short path for each prefix and returns the first one by default", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");
@@ -86,7 +86,7 @@ describe("shortening a link's URL with a query", () => {
     expect(await countRows()).toBe(3);
   });
 
-  test("is rejected for a query longer than 2,000 characters", async () => {
+  test("returns an error if the query is longer than 2,000 characters", async () => {
     await make({ path: "product" });
     await shortenTo(`${host}/product?${"a".repeat(2000)}`);
     const reply = await shorten(`${host}/product?${"a".repeat(2001)}`);
@@ -109,7 +109,7 @@ describe("the short path of a link's URL with a query", () => {
     }
   });
 
-  test("is deleted and restored together with its link", async () => {
+  test("is deleted and restored together with the link", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -120,7 +120,7 @@ describe("the short path of a link's URL with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("can be reused while its link is deleted, which then cannot be restored", async () => {
+  test("can be reused while the link is deleted, but then the link cannot be restored", async () => {
     const { id } = await make({ path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -135,7 +135,7 @@ describe("the short path of a link's URL with a query", () => {
     });
   });
 
-  test("is permanently deleted with its link and with its project", async () => {
+  test("is permanently deleted with the link and with the project", async () => {
     const gone = await make({ path: "gone" });
     await make({ path: "kept" });
     await shortenTo(`${host}/gone?id=1`);
@@ -152,7 +152,7 @@ describe("the short path of a link's URL with a query", () => {
   });
 });
 
-test("another project shortens a link's URL with a query like any other URL", async () => {
+test("another project can shorten a link's URL with a query like any other URL", async () => {
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
   await world.call("POST", "/links", { key, body: { path: "product" } });
@@ -201,7 +201,7 @@ test("permanently deleting a project's links keeps the short paths of other proj
   expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([0, 1002]);
 });
 
-test("deleting a link frees only the short paths of its own project", async () => {
+test("deleting a link releases only the short paths of its own project", async () => {
   const { store, project } = world;
   const [one, other] = [project.id, (await world.addProject()).id];
   const ids: string[] = [];

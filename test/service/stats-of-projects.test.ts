@@ -10,7 +10,7 @@ const { ids, makeLink, note, read } = openVisitedLinks(
   (opened) => (world = opened),
 );
 
-test("statistics of a project have the same total for every grouping", async () => {
+test("a project's statistics have the same total for every grouping", async () => {
   const period = "from=2026-01-05&to=2026-01-11&rows=100";
   const facts = { platform: "ios", country: "DE", referrer: "news.example" } as const;
   note("autumn", "2026-01-04T23:59:00Z", facts);
@@ -46,7 +46,7 @@ async function flood(path: string, hosts: readonly string[]): Promise<void> {
   }
 }
 
-test("1,100 invented referrers of a link do not hide the referrers of other links", async () => {
+test("1,100 fake referrers of one link do not hide the referrers of other links", async () => {
   const period = "from=2026-01-05&to=2026-01-11&by=referrer";
   await flood("autumn", inventedReferrers("autumn", 1100));
   for (let turn = 0; turn < 50; turn += 1) {
@@ -65,7 +65,7 @@ test("1,100 invented referrers of a link do not hide the referrers of other link
   expect(others).toMatchObject([{ key: "news.example" }]);
 });
 
-test("the referrers with the most visits are listed, even if they appeared last", async () => {
+test("the referrers with the most visits are listed even if they appeared last", async () => {
   for (let link = 0; link < 11; link += 1) {
     const path = `flooded-${link}`;
     await makeLink(path);

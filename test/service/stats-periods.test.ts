@@ -44,7 +44,7 @@ async function readWhole(query: string) {
 const readHours = (day: string) =>
   readWhole(`from=${day}&to=${day}&time_zone=Europe/Berlin&by=hour&compare=true`);
 
-describe("the rows of a period and of its previous period", () => {
+describe("the rows for a period and for the previous period", () => {
   test.each(["day", "week", "month"])(
     "add up to the totals by %s, even around a day without a midnight",
     async (by) => {
@@ -68,7 +68,7 @@ describe("the rows of a period and of its previous period", () => {
     ["2025-10-12", "2026-01-09"],
     ["2025-10-14", "2026-01-10"],
   ])(
-    "add up to the totals by week from %s to %s, even if a week begins earlier",
+    "add up to the totals by week from %s to %s, even if a week starts before that period",
     async (from, to) => {
       for (let day = 0; day < 200; day += 1) {
         note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());
@@ -101,7 +101,7 @@ describe("the rows of a period and of its previous period", () => {
     expect((await readHours("2026-10-26")).previous.clicks).toBe(25);
   });
 
-  test("add up to the totals even if some had clicks only in the previous period", async () => {
+  test("add up to the totals, including links clicked only in the previous period", async () => {
     for (let turn = 0; turn < 5; turn += 1) note("2026-01-01T12:00Z", { country: "DE" });
     note("2026-01-08T12:00Z", { country: "FR", path: "autumn" });
     const period = "from=2026-01-05&to=2026-01-11&compare=true";
@@ -128,7 +128,7 @@ describe("the rows of a period and of its previous period", () => {
     expect(none.rows).toEqual([]);
   });
 
-  test("add up to the totals if the previous period had more links than rows", async () => {
+  test("add up to the totals even if more links were clicked in the previous period than are listed", async () => {
     for (let place = 0; place < 14; place += 1) {
       await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {
@@ -165,7 +165,7 @@ describe("a statistics period that starts or ends within an hour", () => {
     }
   });
 
-  test("is widened to whole hours for old visits and in any time zone", async () => {
+  test("is widened to whole hours even for old visits and in any time zone", async () => {
     note("2024-10-01T08:30Z");
     const stats = await readWhole("from=2024-10-01T08:10&to=2024-10-01T08:20&compare=true");
     expect(stats).toMatchObject({ by: "hour", total: { clicks: 1 }, previous: { clicks: 0 } });
@@ -189,7 +189,7 @@ test.each([
   expect([stats.by, stats.rows.length]).toEqual([by, count]);
 });
 
-test("statistics by month start each month on its first day, except the first month", async () => {
+test("statistics by month start each month on the first, except the first month", async () => {
   noteHours("2025-10-30", "2025-11-02");
   const { rows } = await readWhole("from=2025-10-31&to=2025-12-01&by=month&compare=true");
   expect(rows).toMatchObject([
@@ -205,17 +205,20 @@ test.each([
   ["from=2016-01-16&by=day", 422],
   ["from=2016-01-16&by=week", 422],
   ["from=2018-06-01&by=week&compare=true", 200],
-])("GET /link_stats?%s converts times only for the returned rows", async (query, status) => {
-  const reading = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
-  try {
-    const period = `${query}&time_zone=Europe/Berlin`;
-    expect((await ask(period)).status).toBe(status);
-    // Each of at most 400 rows needs its date and its start in both periods.
-    expect(reading.mock.calls.length).toBeLessThan(400 * 12);
-  } finally {
-    reading.mockRestore();
-  }
-});
+])(
+  "GET /link_stats?%s converts times to the time zone only for the returned rows",
+  async (query, status) => {
+    const reading = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
+    try {
+      const period = `${query}&time_zone=Europe/Berlin`;
+      expect((await ask(period)).status).toBe(status);
+      // Each of at most 400 rows needs its date and its start in both periods.
+      expect(reading.mock.calls.length).toBeLessThan(400 * 12);
+    } finally {
+      reading.mockRestore();
+    }
+  },
+);
 
 test.each([
   "from=0100-01-01&to=0100-01-03&compare=true",

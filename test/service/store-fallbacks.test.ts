@@ -20,7 +20,7 @@ test.each([
   ["android_fallback_url", "MARKET://search?q=pub:Shop"],
   ["ios_fallback_url", appStore],
   ["ios_fallback_url", "itms-appss://itunes.apple.com/de/app/shop/id123"],
-])("%s may be %s and is stored unchanged", async (field, address) => {
+])("%s can be %s and is stored unchanged", async (field, address) => {
   const { status, body } = await create({ [field]: address });
   expect([status, body[field]]).toEqual([201, address]);
 });
@@ -62,7 +62,7 @@ describe("a link", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("is rejected with a store URL if the store is not an allowed host", async () => {
+  test("cannot have a store URL if the store is not an allowed host", async () => {
     await allow("shop.example");
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([

@@ -47,7 +47,7 @@ test("a template preview without a body shows the draft or the starter template"
   expect([text.includes(css), text.includes(starter.css)]).toEqual([true, false]);
 });
 
-test("a template preview takes omitted fields from the draft", async () => {
+test("a template preview uses the draft's values for omitted fields", async () => {
   await world.call("PATCH", "/page_template", { body: { body, css } });
   const painted = await preview({ css: "h1{color:blue}" });
   expect(painted.text).toContain("<h1>Spring sale: 20% off everything in Default</h1>");
@@ -57,7 +57,7 @@ test("a template preview takes omitted fields from the draft", async () => {
   expect((await preview({ css: "" })).text).not.toContain("color:red");
 });
 
-test("a template preview reports the position of each problem of an invalid template", async () => {
+test("a template preview reports the position of each problem in the template", async () => {
   const reply = await preview({ body: "<script>x</script>", css: "a{behavior:x}" });
   expect(reply.status).toBe(422);
   expect(reply.body.problems).toMatchObject([
@@ -79,7 +79,7 @@ describe("a template preview of a link", () => {
   };
   const android_app = { package_name: "com.shop", fingerprints: ["AA:BB"], name: "Shop" };
 
-  test("shows its texts and buttons for each platform, and never redirects", async () => {
+  test("shows the link's texts and buttons for each platform and never redirects", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     await world.call("POST", "/android_apps", { body: { android_app } });
     const link = await world.call("POST", "/links", {
@@ -111,7 +111,7 @@ describe("a template preview of a link", () => {
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 
-  test("shows how to open the link on a phone if it has no desktop URL", async () => {
+  test("shows how to open the link on a phone if the link has no desktop URL", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const fields = { path: "phones", ios_app: { bundle_id: ios_app.bundle_id } };
     const link = (await world.call("POST", "/links", { body: fields })).body;
@@ -150,7 +150,7 @@ describe("a template preview of a link", () => {
     }
   });
 
-  test("also needs the scope links.show", async () => {
+  test("requires the scope links.show in addition", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
     const both = await world.addKey({ scopes: ["page_templates.show", "links.show"] });
@@ -171,7 +171,7 @@ describe("a template preview of a link", () => {
   });
 });
 
-test("every template preview has a new nonce", async () => {
+test("every template preview has a new CSP nonce", async () => {
   const nonces = new Set<string | undefined>();
   for (let turn = 0; turn < 5; turn += 1) {
     const { headers, text } = await preview({ body });
@@ -183,7 +183,7 @@ test("every template preview has a new nonce", async () => {
 });
 
 test.each([false, true])(
-  "a template preview has the same buttons as the page (link_in_referrer: %s)",
+  "a template preview has the same buttons as the link page (link_in_referrer: %s)",
   async (isLink) => {
     await using host = await openLinkHost();
     const { world: hosted } = host;
@@ -232,7 +232,7 @@ function readButtons(page: string, host: string, shown: string): readonly string
 
 const decodeBase64 = (code: string) => Buffer.from(code, "base64url").toString();
 
-test("a template shows a long URL in full or omits it", async () => {
+test("a template shows a long URL either in full or not at all", async () => {
   const long = `https://www.example.com/${"a".repeat(8192 - 24)}`;
   const picture = long.replace("www", "img");
   const link = await world.call("POST", "/links", {
@@ -256,7 +256,7 @@ test("a template shows a long URL in full or omits it", async () => {
   expect(text).toContain("<p>See</p>");
 });
 
-test("a template cuts a long text at the end of a word", async () => {
+test("a template truncates a long text at a word boundary", async () => {
   const name = "word ".repeat(100);
   const social_description = "word ".repeat(3000);
   const link = await world.call("POST", "/links", { body: { name, social_description } });

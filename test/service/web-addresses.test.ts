@@ -96,7 +96,7 @@ test("POST /short_links rejects every dangerous or malformed URL", async () => {
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
 });
 
-test("the 422 for a link lists all four URLs if all are invalid", async () => {
+test("the 422 for a link lists all four URLs if each of them is invalid", async () => {
   await using world = await createWorld();
   const body = Object.fromEntries(Object.keys(fields).map((field) => [field, "javascript:1"]));
   const reply = await world.call("POST", "/links", { body });
@@ -128,7 +128,7 @@ test("a safe URL is stored unchanged", async () => {
   }
 });
 
-test("every accepted URL is http or https and has no user name or password", async () => {
+test("every accepted URL uses http or https and contains no user name or password", async () => {
   await using world = await createWorld();
   const scheme = fc.constantFrom("http://", "https://", "HTTP:", "javascript:", "//", "\t", "");
   const rest = fc.string({ unit: "binary", maxLength: 12 });
