@@ -37,7 +37,7 @@ const hostile = ['say "hi"\n', "日本語 🎉 é", "\u001b[31m\u202e\u2028\u202
 const listLinks = async ({ call }: Serving) => (await call("GET", "/links?limit=100")).body;
 const listJobs = async (data: string) => (await runJson(["jobs", "--data", data])).jobs;
 
-test("a restored folder has the same rows, secrets and key as the backed-up one", async () => {
+test("a restored data folder contains the same rows, secrets and key as the original", async () => {
   const app = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } };
   expect((await serving.call("POST", "/ios_apps", { body: app })).status).toBe(201);
   for (const [index, name] of hostile.entries()) {
@@ -143,7 +143,7 @@ describe("backup", () => {
     expect(closed.stderr).toMatch(/cannot write to "[^"]+": its folder does not exist|permission/);
   });
 
-  test("refuses a data folder without data or from another version", async () => {
+  test("refuses a data folder that is empty or from another version", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expect(none).toMatchObject({ code: 2, stdout: "" });
@@ -209,7 +209,7 @@ describe("a backup of a large store", () => {
     },
   );
 
-  test("reports a full disk and leaves no file", async () => {
+  test("reports a full disk and leaves no backup file", async () => {
     const before = await names();
     // A limit on the file size fails like a full disk when the signal is ignored.
     const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
@@ -222,7 +222,7 @@ describe("a backup of a large store", () => {
   });
 });
 
-test("a backup of a gateway contains its state and its token", async () => {
+test("a backup of a gateway contains its state and token", async () => {
   await using gateway = await createFolder();
   const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
   const front = await startServe(gateway.path, [], { env });
@@ -236,7 +236,7 @@ test("a backup of a gateway contains its state and its token", async () => {
   expect((await readdir(other.path)).toSorted()).toEqual(["http.token", "state.db"]);
 });
 
-test("a backup contains no visits awaiting an install and no failed sign-ins", async () => {
+test("a backup contains neither visits that await an install nor failed sign-ins", async () => {
   await using own = await createFolder();
   expect(await run(["keys", "create", "--data", own.path])).toMatchObject({ code: 0 });
   expect(await run(["jobs", "--data", own.path])).toMatchObject({ code: 0 });

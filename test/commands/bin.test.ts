@@ -34,7 +34,7 @@ async function remove(path: string): Promise<void> {
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 describe("a deleted link or app", () => {
-  test("is listed with its name and times, and control characters are escaped", async () => {
+  test("is listed with its name and times, with control characters escaped", async () => {
     const link = await make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
     const app = await make("/ios_apps", iosApp);
     await remove(`/links/${link.id}`);
@@ -59,7 +59,7 @@ describe("a deleted link or app", () => {
     expect((await run(bin())).stdout).toBe(stdout);
   });
 
-  test("can be restored by its ID while the server is running", async () => {
+  test("can be restored by ID while the server is running", async () => {
     const link = await make("/links", { path: "summer", name: "Newsletter" });
     const app = await make("/ios_apps", { ios_app: { ...iosApp.ios_app, bundle_id: "com.two" } });
     const path = `/links/${link.id}`;
@@ -86,7 +86,7 @@ describe("a deleted link or app", () => {
   test.each([
     ["taken", "Path has already been taken"],
     ["unknown", "; waypost bin list shows the IDs"],
-  ])("is not restored when its path or ID is %s, and the reason is shown", async (why, said) => {
+  ])("is not restored if its path or ID is %s, and the reason is shown", async (why, said) => {
     const { id } = await make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);
     if (why === "taken") await make("/links", { path: `path-${why}` });
@@ -97,7 +97,7 @@ describe("a deleted link or app", () => {
 });
 
 describe("waypost bin empty", () => {
-  test("deletes nothing when it cannot ask for approval", async () => {
+  test("deletes nothing if it cannot ask for approval", async () => {
     const { meta } = await runJson(bin("list"));
     expect(meta.count).toBeGreaterThan(0);
     const { code, stderr } = await run(bin("empty"));
@@ -117,7 +117,7 @@ describe("waypost bin empty", () => {
     expect((await serving.call("POST", `/links/${link.id}/restore`)).status).toBe(404);
   });
 
-  test("keeps the deleted links of other projects", async () => {
+  test("does not delete the deleted links of other projects", async () => {
     const made = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await runJson([...made, "--data", folder.path]);
     const { id } = await make("/links", { path: "kept" });
@@ -133,7 +133,7 @@ test.each([
   [["empty", "all"], "use bin [list]"],
   [["restore"], "use bin [list]"],
   [["list", "--page", "0"], "--page must be"],
-])("waypost bin %j is refused with the correct usage", async (words, said) => {
+])("waypost bin %j is refused, and the correct usage is shown", async (words, said) => {
   const { code, stderr } = await run(bin(...words));
   expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
 });

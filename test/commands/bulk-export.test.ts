@@ -66,7 +66,7 @@ const importFile = (...words: readonly string[]) =>
 const total = hostile.length + 110;
 
 describe.each(["csv", "json"])("an export as %s", (format) => {
-  test("contains every link once, and importing it changes nothing", async () => {
+  test("contains each link once, and importing it changes nothing", async () => {
     const file = join(files, `whole.${format}`);
     const written = await exportLinks("--format", format, "--output", file);
     expect(written).toMatchObject({ code: 0, stdout: "" });
@@ -83,7 +83,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
     });
   });
 
-  test("can be piped into an import of another folder and keeps every text", async () => {
+  test("can be piped into an import into another folder without changing any text", async () => {
     const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
     await using elsewhere = await createFolder();
     const data = ["--data", elsewhere.path];
@@ -98,7 +98,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
   });
 });
 
-test("without --format the file name determines the format of an export", async () => {
+test("without --format the file extension determines the export format", async () => {
   const file = join(files, "named.json");
   await exportLinks("--output", file, "--filter", "path_eq=plain-1");
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject([{ path: "plain-1" }]);
@@ -111,7 +111,7 @@ async function findPaths(...filters: readonly string[]): Promise<readonly string
 }
 
 describe("export filters", () => {
-  test("are combined, and accept lists and booleans", async () => {
+  test("can be combined and accept lists and booleans", async () => {
     expect(await findPaths("path_in=plain-1,plain-2,none")).toEqual(["plain-1", "plain-2"]);
     expect(await findPaths('path_in=["plain-1"]')).toEqual(["plain-1"]);
     expect(await findPaths("name_present=true")).toHaveLength(hostile.length);
@@ -145,7 +145,7 @@ describe("export filters", () => {
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
-  ])("reject %s before any request", async (filter, message) => {
+  ])("are refused for %s before any request is sent", async (filter, message) => {
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });
@@ -154,7 +154,7 @@ describe("export filters", () => {
     expect(finished.stderr).toContain(message);
   });
 
-  test("cannot repeat the same field and condition", async () => {
+  test("cannot use the same field and condition twice", async () => {
     const twice = ["--filter", "name_cont=a", "--filter", "name_cont=b"];
     expect((await exportLinks(...twice)).stderr).toContain("is given twice");
   });
@@ -175,7 +175,7 @@ describe("an export file", () => {
     expect(await readFile(file, "utf8")).toMatch(/^id,name,path,/);
   });
 
-  test("is readable only by its owner, and no temporary file remains", async () => {
+  test("is readable only by its owner, and no temporary file is left", async () => {
     const file = join(files, "rights.csv");
     await exportLinks("--output", file);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -187,7 +187,7 @@ describe("an export file", () => {
     ]);
   });
 
-  test("is not created when the server rejects the request", async () => {
+  test("is not created if the server rejects the request", async () => {
     const file = join(files, "never.csv");
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: "no-key" };
     const refused = await run(["export", "--output", file, "--data", folder.path], { env });
@@ -201,7 +201,7 @@ describe("an export file", () => {
   test.each([
     ["in a missing folder", "nowhere/links.csv", 'links.csv": its folder does not exist'],
     ["that is a folder", ".", "is not a regular file"],
-  ])("%s is refused with the reason", async (_, name, message) => {
+  ])("%s is refused, and the reason is shown", async (_, name, message) => {
     const refused = await exportLinks("--output", join(files, name), "--force");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain(message);
@@ -248,7 +248,7 @@ describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
   });
 });
 
-test("an export from a remote server is the same as from the embedded database", async () => {
+test("an export from a remote server is identical to one from the embedded database", async () => {
   const filter = ["--filter", "url_cont=a=1", "--search", "hostile"];
   const own = await exportLinks(...filter);
   await using elsewhere = await createFolder();
@@ -261,7 +261,7 @@ test.each([
   [["--format", "xml"], "choose one of csv, json"],
   [["--json"], "use --format json"],
   [["links.csv"], 'export does not take "links.csv"'],
-])("waypost export %j is refused in one line", async (words, message) => {
+])("waypost export %j is refused with a one-line error", async (words, message) => {
   const refused = await exportLinks(...words);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);

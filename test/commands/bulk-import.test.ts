@@ -41,7 +41,7 @@ test("an import reports every error with its line number and writes nothing", as
 describe("an import plan", () => {
   const rows = "path,url,name\na,https://x.example/a,A\nb,https://x.example/b,B\n";
 
-  test("is shown but not applied when the command cannot ask for approval", async () => {
+  test("is shown but not applied if the command cannot ask for approval", async () => {
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toContain("Plan: 2 to create.\n");
@@ -52,7 +52,7 @@ describe("an import plan", () => {
     expect(await listLinks()).toEqual([]);
   });
 
-  test("shows overwritten fields before and after, and counts unchanged links", async () => {
+  test("shows overwritten fields before and after the change, and counts unchanged links", async () => {
     expect(await importText(rows, "--yes")).toMatchObject({ code: 0 });
     const changed = rows.replace(",A", ",New").replace("/b,B", "/b,B");
     const { stderr } = await importText(changed);
@@ -62,13 +62,13 @@ describe("an import plan", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("succeeds and says so if it changes nothing", async () => {
+  test("succeeds and reports that there is nothing to change", async () => {
     await importText(rows, "--yes");
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
   });
 
-  test("leaves out links that do not exist, applies the rest and exits with 1", async () => {
+  test("skips links that do not exist, applies the rest and exits with 1", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
@@ -79,7 +79,7 @@ describe("an import plan", () => {
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
   });
 
-  test("lists up to 50 left-out rows with the reasons, even if a row is invalid", async () => {
+  test("lists up to 50 skipped rows with the reasons, even if a row is invalid", async () => {
     const rows = Array.from({ length: 53 }, (_, index) => `none-${index},New`);
     const text = `path,name\n%zz,New\n${rows.join("\n")}\n`;
     const { code, stderr } = await importText(text, "--operation", "update", "--yes");
@@ -91,7 +91,7 @@ describe("an import plan", () => {
     expect(stderr).toContain("\nleft out: and 3 more\n");
   });
 
-  test("says how many rows were left out", async () => {
+  test("reports how many rows were skipped", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const { stderr } = await importText("path,name\na,New\nx,New\ny,New\n", ...words);
@@ -101,14 +101,14 @@ describe("an import plan", () => {
     expect(stderr).toContain("\n2 rows were left out; the plan above has the reasons.\n");
   });
 
-  test("removes only the links in the file with --operation delete", async () => {
+  test("deletes only the links in the file with --operation delete", async () => {
     await importText(rows, "--yes");
     const finished = await importText("path\na\n", "--operation", "delete", "--yes");
     expect(finished).toMatchObject({ code: 0 });
     expect((await listLinks()).map(({ path }) => path)).toEqual(["b"]);
   });
 
-  test("shows control characters from a file or a link as escapes", async () => {
+  test("escapes control characters from a file or a link", async () => {
     const name = "\u001b]0;owned\u0007\u009b2J\u202egnp";
     const row = `path,name\nh,"${name}"\n`;
     const made = await importText(row, "--yes");
@@ -149,13 +149,13 @@ describe("an import file", () => {
       "bitly.json",
       '{"links":[{"link":"https://bit.ly/a","long_url":"https://x.example/","tags":["x"]}]}',
     ],
-  ])("%s is recognized by its content", async (name, text) => {
+  ])("is recognized by its content: %s", async (name, text) => {
     const finished = await importFile(await write(name, text));
     expect(finished).toMatchObject({ code: 0 });
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("is imported with a list of ignored columns if it is from another service", async () => {
+  test("from another service is imported, and ignored columns are listed", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
@@ -164,7 +164,7 @@ describe("an import file", () => {
     ]);
   });
 
-  test("causes warnings for Firebase rows that are archived or have no destination", async () => {
+  test("from Firebase causes warnings for rows that are archived or have no destination", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -184,7 +184,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("causes a warning with the row number of an archived link from Bitly", async () => {
+  test("from Bitly causes a warning with the row number of each archived link", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },
@@ -202,7 +202,7 @@ describe("an import file", () => {
       "is nested too deeply",
     ],
     ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
-  ])("%s is refused before any data is opened", async (name, text, message) => {
+  ])("is refused before any data is opened: %s", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+; nothing was changed\n$|save it as UTF-8\n$/);
@@ -214,7 +214,7 @@ describe("an import file", () => {
     ["header.csv", "path,url\n", "It has no rows"],
     ["latin.csv", Buffer.from("path,name\na,é\n", "latin1"), "not UTF-8"],
     ["typo.csv", "path,urls\na,https://x.example/\n", "did you mean url?"],
-  ])("%s is rejected with the reason", async (name, text, message) => {
+  ])("is rejected, and the reason is shown: %s", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
     expect(finished.code).toBe(1);
     expect(finished.stderr).toContain(message);
@@ -229,7 +229,7 @@ describe("an import file", () => {
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
-  ])("is refused with a one-line error in waypost import %j", async (words, message) => {
+  ])("is refused with a one-line error by waypost import %j", async (words, message) => {
     const finished = await run(["import", ...words, "--yes", ...data()]);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
@@ -266,7 +266,7 @@ describe("an import to a remote server", () => {
   });
 });
 
-test("Ctrl-C while an import is planned changes nothing", async () => {
+test("pressing Ctrl-C while an import is being planned changes nothing", async () => {
   // A file that never ends.
   const input = new PassThrough();
   input.write("path,url\na,https://x.example/\n");

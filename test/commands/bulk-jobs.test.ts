@@ -60,7 +60,7 @@ test("SIGTERM interrupts a running import", async () => {
   );
 });
 
-test("undoing a job needs approval of a plan, and the undo can itself be undone", async () => {
+test("undoing a job requires approval of a plan, and the undo can itself be undone", async () => {
   await writeLinks("old", few);
   await run(["import", file, "--yes", ...data()]);
   await writeLinks("new", few);
@@ -133,7 +133,7 @@ describe("a job", () => {
   const showPage = async (id: string, page: number): Promise<Shown> =>
     (await runJson("jobs", "show", id, "--page", String(page))).told;
 
-  test("is completed by waypost jobs resume after Ctrl-C interrupted it", async () => {
+  test("is completed by waypost jobs resume after Ctrl-C interrupts it", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     running.send("SIGINT");
@@ -152,7 +152,7 @@ describe("a job", () => {
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
   });
 
-  test("is resumed after its process was killed, and creates each link once", async () => {
+  test("can be resumed after its process is killed, and creates each link only once", async () => {
     await writeLinks("new", few);
     onStall = () => running.send("SIGKILL");
     // The last request of the killed process was carried out, but it got no response.
@@ -169,7 +169,7 @@ describe("a job", () => {
     expect(hostile.carriedOut.filter((line) => line.startsWith("POST"))).toHaveLength(few);
   });
 
-  test("shows that its account is suspended, and can be resumed later", async () => {
+  test("reports a suspended account and can be resumed later", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);
@@ -187,7 +187,7 @@ describe("a job", () => {
     expect(await countNamed("new")).toBe(few);
   });
 
-  test("can be cancelled from another process, and lists its done and remaining rows", async () => {
+  test("can be cancelled from another process, and reports its finished and remaining rows", async () => {
     // More rows than a page of receipts. Progress is shown for each tenth.
     const total = 101;
     await writeLinks("new", total);
@@ -212,7 +212,7 @@ describe("a job", () => {
     expect(outcomes.filter((outcome) => outcome === "left")).toHaveLength(counts.left);
   });
 
-  test("lists its rejected rows with the reason and exits with 1", async () => {
+  test("lists the rejected rows with the reasons and exits with 1", async () => {
     const ids: string[] = [];
     for (let index = 0; index < few; index += 1) {
       const body = { path: `p${index}`, url: "https://x.example/", name: "old" };
@@ -259,7 +259,7 @@ describe("a folder without jobs", () => {
     await empty[Symbol.asyncDispose]();
   });
 
-  test("has an empty list in waypost jobs", async () => {
+  test("shows an empty list in waypost jobs", async () => {
     const stderr = "This key has no jobs. waypost import starts one.\n";
     expect(await jobs()).toEqual({ code: 0, stdout: "", stderr });
     const { stdout } = await jobs("list", "--json");
@@ -283,6 +283,6 @@ describe("a folder without jobs", () => {
   });
 });
 
-test("waypost jobs refuses a folder without data", async () => {
+test("waypost jobs refuses a folder that contains no data", async () => {
   expect((await run(["jobs", ...data()])).stderr).toContain("choose another with --data");
 });

@@ -37,13 +37,13 @@ async function importRows(count: number, name: string) {
   return runJson("import", file, "--yes");
 }
 
-test("the pattern in this file matches texts that are meant for assistants", () => {
+test("the pattern in this test matches text that is meant for assistants", () => {
   expect('{"next":"Applying its plan (plan_id) again resumes it."}').toMatch(forAssistants);
   expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);
 });
 
-test("--json output of import, jobs and export has no text meant for assistants", async () => {
+test("--json output of import, jobs and export contains no text meant for assistants", async () => {
   const made = await importRows(3, "old");
   expect(made.plan).toMatchObject({ counts: { create: 3 }, sample: [{}, {}, {}] });
   const { plan, job } = await importRows(3, "new");
@@ -60,13 +60,13 @@ test("--json output of import, jobs and export has no text meant for assistants"
   expect((await runJson("export", "--output", output)).export.count).toBe(3);
 });
 
-test("--json output of a plan with errors has no text meant for assistants", async () => {
+test("--json output of a plan with errors contains no text meant for assistants", async () => {
   await writeFile(file, "path,url\na,nonsense\n");
   const { plan } = await runJson("import", file, "--yes");
   expect(plan.problems).toHaveLength(1);
 });
 
-test("--json output of an interrupted job names the command that resumes it", async () => {
+test("--json output of an interrupted job includes the command that resumes it", async () => {
   const rows = Array.from({ length: 300 }, (_, index) => `p${index},https://x.example/`);
   await writeFile(file, `path,url\n${rows.join("\n")}\n`);
   const running = begin(["import", file, "--yes", "--json", ...data()]);

@@ -16,8 +16,8 @@ function createScreen(more: Partial<Screen> = {}) {
 
 const count = (ended: number, total: number) => ({ ended, total });
 
-describe("the progress of a job on a terminal", () => {
-  test("redraws one line with speed and remaining time, and ends the line once", () => {
+describe("job progress on a terminal", () => {
+  test("redraws a single line with the speed and remaining time, and ends it with one newline", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
@@ -35,7 +35,7 @@ describe("the progress of a job on a terminal", () => {
     ]);
   });
 
-  test("pads a shorter line to cover the longer previous line", () => {
+  test("pads a line to overwrite the longer previous one", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 100), { monotonic: () => time });
@@ -68,7 +68,7 @@ describe("the progress of a job on a terminal", () => {
   });
 });
 
-test("progress without a terminal is a new line per 10 % or per ten seconds", () => {
+test("without a terminal, progress is printed on a new line every 10 % or every ten seconds", () => {
   let time = 0;
   const screen = createScreen();
   const progress = createProgress(screen, count(0, 1000), { monotonic: () => time });
@@ -93,7 +93,7 @@ test.each([
   [3600, "1 h"],
   [3725, "1 h 2 min"],
   [90_000, "1 d 1 h"],
-])("the progress of a job shows %d seconds as %s", (seconds, said) => {
+])("job progress shows %d seconds as %s", (seconds, said) => {
   expect(describeSeconds(seconds)).toBe(said);
 });
 
@@ -126,7 +126,7 @@ describe("the approval prompt of a bulk change", () => {
     ["\n", false],
     ["no\nyes\n", false],
     ["", false],
-  ])("reads the input %j as approval: %s", async (typed, isMeant) => {
+  ])("treats the input %j as approval: %s", async (typed, isMeant) => {
     expect(await ask(typed)).toMatchObject({ isMeant });
   });
 
@@ -137,7 +137,7 @@ describe("the approval prompt of a bulk change", () => {
     ["3120\n", false],
     ["", false],
   ])(
-    "for 312 links asks for the number and reads the input %j as approval: %s",
+    "for 312 links asks for the number and treats the input %j as approval: %s",
     async (typed, isMeant) => {
       const asked = await ask(typed, 312);
       expect(asked.isMeant).toBe(isMeant);
@@ -145,7 +145,7 @@ describe("the approval prompt of a bulk change", () => {
     },
   );
 
-  test("ends when the user stops the command", async () => {
+  test("ends when the user cancels the command", async () => {
     await expect(ask(undefined, undefined, true)).rejects.toThrow(Interrupted);
   });
 });

@@ -15,8 +15,8 @@ import { startRaw, type RawSession } from "../support/mcp-http.ts";
 
 /** The compiled code that a session saves so that later sessions start faster. */
 
-describe.concurrent("the saved compiled code", () => {
-  test("is reused by the next session and not written again", async () => {
+describe.concurrent("the cache of compiled code", () => {
+  test("is reused by the next session and not rewritten", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [first] = describeKept(folder.path);
@@ -30,7 +30,7 @@ describe.concurrent("the saved compiled code", () => {
     ["is writable by others", (path) => chmodSync(path, 0o620)],
     ["is in a folder writable by others", (path) => chmodSync(join(path, ".."), 0o777)],
     ["is a symbolic link", (path) => symlinkSync(putAside(path).aside, path)],
-  ])("is written again when it %s", async (_, change) => {
+  ])("is rewritten when it %s", async (_, change) => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path, inode, bytes } = { path: "", inode: 0, bytes: 0 }] = describeKept(folder.path);
@@ -56,13 +56,13 @@ describe.concurrent("the saved compiled code", () => {
     expect(readFileSync(aside).equals(bytes)).toBe(true);
   });
 
-  test("is not written into a folder writable by others", async () => {
+  test("is not written to a folder that other users can write to", async () => {
     await using folder = await createFolder();
     await listTools(folder.path, () => chmodSync(folder.path, 0o777));
     expect(findKept(folder.path)).toEqual([]);
   });
 
-  test("is deleted for old builds and Node versions, and other files stay", async () => {
+  test("is deleted for old builds and Node versions, and other files are kept", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);
@@ -77,7 +77,7 @@ describe.concurrent("the saved compiled code", () => {
     expect(readFileSync(join(folder.path, "notes"), "utf8")).toBe("mine");
   });
 
-  test("is optional, so a session works even if the code cannot be saved", async () => {
+  test("is optional, so a session works even if the cache cannot be written", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);

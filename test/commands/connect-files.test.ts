@@ -68,14 +68,14 @@ const systems: readonly (Machine & { readonly files: readonly string[] })[] = [
 ];
 
 test.each(systems)(
-  "waypost connect finds each client's usual file on $platform",
+  "waypost connect finds each client's default settings file on $platform",
   ({ files, ...machine }) => {
     const found = Object.values(clients).map((client) => findUserFile(client, machine));
     expect(found).toEqual(files);
   },
 );
 
-test("docs/clients.md lists each client's settings files and how they get the key", () => {
+test("docs/clients.md lists each client's settings files and how each client gets the key", () => {
   const page = readFileSync("docs/clients.md", "utf8");
   const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|(.+)\|$/gm)].map(([, name, cells = ""]) => {
     return [name, ...cells.split("|").map((cell) => cell.trim())];
@@ -107,7 +107,7 @@ async function expectRefused(client: string, file: string, text: string, message
 describe("a settings file", () => {
   const file = ".cursor/mcp.json";
 
-  test("keeps its line breaks and its indentation", async () => {
+  test("keeps its line endings and indentation", async () => {
     const text = '{\r\n\t"mcpServers": {\r\n\t\t"other": { "command": "a" }\r\n\t}\r\n}\r\n';
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
@@ -119,7 +119,7 @@ describe("a settings file", () => {
     expect(read(file)).toBe(text);
   });
 
-  test("keeps its line breaks if it belongs to Codex", async () => {
+  test("keeps its line endings if it belongs to Codex", async () => {
     const text = 'model = "m"\r\n\r\n[tui]\r\ntheme = "dark"\r\n';
     fill(".codex/config.toml", text);
     await run(["codex", "--write", "--yes"]);
@@ -130,7 +130,7 @@ describe("a settings file", () => {
     expect(read(".codex/config.toml")).toBe(text);
   });
 
-  test("keeps its mode, and so does its backup", async () => {
+  test("keeps its file mode, and its backup has the same mode", async () => {
     chmodSync(fill(file, "{}"), 0o664);
     await run(["cursor", "--write", "--yes"]);
     const names = [file, ...listBackups(file)];
@@ -140,7 +140,7 @@ describe("a settings file", () => {
     }
   });
 
-  test("keeps the user's original in a backup after several changes", async () => {
+  test("keeps the user's original in a backup even after several changes", async () => {
     fill(file, "{}");
     await run(["cursor", "--write", "--yes"]);
     await run(["cursor", "--write", "--yes", "--data", home()]);
@@ -170,7 +170,7 @@ describe("a settings file", () => {
   });
 
   test.each(["the file", "its folder"])(
-    "is refused if a symbolic link puts %s outside the project",
+    "is refused if a symbolic link moves %s outside the project",
     async (linked) => {
       const project = join(home(), "project");
       const target = fill(file, "{}");
@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("in a project is cleared of environment variables that Waypost did not write", async () => {
+  test("in a project loses environment variables that Waypost did not write", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -215,7 +215,7 @@ describe("a settings file", () => {
     expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });
   });
 
-  test("gets the entry even if it is empty or has only comments", async () => {
+  test("gets the entry even if it is empty or contains only comments", async () => {
     for (const text of ["", "  \n", "// mine\n"]) {
       fill(file, text);
       expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
@@ -249,7 +249,7 @@ describe("a settings file", () => {
     '{\n  "mcpServers": {\n    "other": {} // last\n  }\n}',
     '{\n  "mcpServers": { /* none yet */ }\n}',
     '{\n  // first\n  "mcpServers": {\n    // second\n  } /* third */,\n  "b": 2\n}\n',
-  ])("keeps all its text when the entry is added: %j", async (text) => {
+  ])("keeps the rest of its text when the entry is added: %j", async (text) => {
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
     const written = parse(file, read(file));
@@ -263,7 +263,7 @@ describe("a settings file", () => {
     for (const comment of comments) expect(read(file)).toContain(comment);
   });
 
-  test("gets the default indentation if it was one line", async () => {
+  test("gets the default indentation if it was a single line", async () => {
     fill(file, '{ "b": 2 }');
     await run(["cursor", "--write", "--yes"]);
     expect(read(file)).toMatch(/^\{\n {2}"mcpServers": \{\n[^]*\n {2}\},\n {2}"b": 2\n\}$/);
@@ -297,7 +297,7 @@ describe("a settings file", () => {
 describe("the settings file of Codex", () => {
   const file = ".codex/config.toml";
 
-  test("has Waypost's tables replaced wherever they are in the file", async () => {
+  test("has its Waypost tables replaced wherever they are in the file", async () => {
     fill(
       file,
       `[mcp_servers."waypost"]
@@ -342,7 +342,7 @@ command = "two"
     await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 
-  test("gets the entry on separate lines if it has no final newline", async () => {
+  test("gets the entry on separate lines if it has no trailing newline", async () => {
     fill(file, 'model = "m"');
     await run(["codex", "--write", "--yes"]);
     expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);

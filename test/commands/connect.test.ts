@@ -45,7 +45,7 @@ describe.each(cases)(
   ({ client, file, key, workspace, type, ...each }) => {
     const entry = { ...(type !== undefined && { type }), ...startsHere };
 
-    test("prints the entry with real paths, names the file and writes nothing", async () => {
+    test("prints the entry with real paths and the file name, but writes nothing", async () => {
       const { code, stdout, stderr } = await run([client]);
       expect(code).toBe(0);
       expect(parse(file, stdout)).toEqual({ [key]: { waypost: entry } });
@@ -53,7 +53,7 @@ describe.each(cases)(
       expect(existsSync(join(home(), file))).toBe(false);
     });
 
-    test.runIf(workspace !== undefined)("--workspace puts no key into the file", async () => {
+    test.runIf(workspace !== undefined)("with --workspace writes no key to the file", async () => {
       const base = ["--base-url", "https://links.example.com"];
       const { stdout, stderr } = await run([client, "--workspace", ...base]);
       const printed = parse(file, stdout)[key].waypost;
@@ -67,7 +67,7 @@ describe.each(cases)(
       );
     });
 
-    test.runIf(workspace === undefined)("--workspace is refused", async () => {
+    test.runIf(workspace === undefined)("with --workspace is refused", async () => {
       const { code, stderr } = await run([client, "--workspace"]);
       expect({ code, stderr }).toMatchObject({ code: 2 });
       expect(stderr).toContain("no per-project settings file");
@@ -82,7 +82,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
     const entry = { ...(type !== undefined && { type }), ...startsHere };
     const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
 
-    test("--write creates the file, and a second run changes nothing", async () => {
+    test("with --write creates the file, and a second run changes nothing", async () => {
       expect(await run([client, "--write", "--yes"])).toMatchObject({ code: 0 });
       const written = read(file);
       expect(parse(file, written)).toEqual({ [key]: { waypost: entry } });
@@ -96,7 +96,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(parse(file, read(file))).toEqual({});
     });
 
-    test("--write keeps comments and other entries, and --remove restores every byte", async () => {
+    test("keeps comments and other entries with --write, and restores every byte with --remove", async () => {
       fill(file, filled);
       const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
       expect(code).toBe(0);
@@ -117,7 +117,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(again.stdout).toContain("has no entry");
     });
 
-    test("shows a different existing entry before it is replaced", async () => {
+    test("shows an existing entry that differs before replacing it", async () => {
       await run([client, "--write", "--yes", "--data", join(home(), "old")]);
       const old = read(file);
       const refused = await run([client, "--write"], "no\n");
@@ -141,7 +141,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(listBackups(file)).toEqual([]);
     });
 
-    test("refuses a broken file and names the line", async () => {
+    test("refuses a malformed file and reports the line", async () => {
       const broken = `${filled}\n}{ broken`;
       fill(file, broken);
       const { code, stderr } = await run([client, "--write", "--yes"]);
@@ -152,7 +152,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(read(file)).toBe(broken);
     });
 
-    test("--workspace writes the project's file", async () => {
+    test("with --workspace writes the project's file", async () => {
       const project = join(home(), "project");
       mkdirSync(project);
       const words = ["connect", client, "--workspace", "--write", "--yes"];
@@ -165,7 +165,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
   },
 );
 
-test("a client that uses the written settings file lists the tools", async () => {
+test("a client that uses the written settings file can list the tools", async () => {
   const words = ["claude-desktop", "--write", "--yes", "--data", join(home(), "data")];
   expect(await run(words)).toMatchObject({ code: 0 });
   const { mcpServers } = JSON.parse(read(".config/Claude/claude_desktop_config.json"));
@@ -180,7 +180,7 @@ test("a client that uses the written settings file lists the tools", async () =>
   expect(existsSync(join(home(), "data"))).toBe(true);
 });
 
-describe("the entry of waypost connect", () => {
+describe("the entry that waypost connect writes", () => {
   test("contains the base URL and the path of the key file", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "links.key" };
     const base = ["--base-url", "https://links.example.com"];
@@ -193,7 +193,7 @@ describe("the entry of waypost connect", () => {
   });
 
   test.each(["cursor", "codex"])(
-    "never contains the key from the shell's environment: %s",
+    "never contains a key from the shell's environment: %s",
     async (client) => {
       const env = {
         HOME: home(),
@@ -207,7 +207,7 @@ describe("the entry of waypost connect", () => {
     },
   );
 
-  test.each(["cursor", "codex"])("keeps a key that the user added: %s", async (client) => {
+  test.each(["cursor", "codex"])("keeps a key that the user has added: %s", async (client) => {
     const file = cases.find((each) => each.client === client)?.file ?? "";
     const base = ["--base-url", "https://links.example.com"];
     await run([client, ...base, "--write", "--yes"]);
@@ -221,7 +221,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("is explained if it is in a project, including where the key comes from", async () => {
+  test("is explained when it is in a project, including the source of the key", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -232,7 +232,7 @@ describe("the entry of waypost connect", () => {
     expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
   });
 
-  test("can name a key file instead of a variable in a project", async () => {
+  test("can refer to a key file instead of a variable in a project", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
@@ -258,7 +258,7 @@ describe("the entry of waypost connect", () => {
     }
   });
 
-  test("keeps other settings of the user but not the key of another server", async () => {
+  test("keeps the user's other settings but not another server's key", async () => {
     const base = ["--base-url", "https://links.example.com"];
     await run(["cursor", ...base, "--write", "--yes"]);
     const file = ".cursor/mcp.json";
@@ -283,7 +283,7 @@ describe("the entry of waypost connect", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("contains no password in a project, and the user is warned", async () => {
+  test("contains no password in a project, and a warning is shown", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");

@@ -48,7 +48,7 @@ const from = (address: string, country?: string): Headers => ({
   ...(country && { "cf-ipcountry": country }),
 });
 
-test("a visit's country is read from the header, or else from the file", async () => {
+test("a visitor's country comes from the header, or from the file if there is no header", async () => {
   const counted = await count(
     ["--trusted-proxies", "loopback"],
     [
@@ -63,7 +63,7 @@ test("a visit's country is read from the header, or else from the file", async (
   expect(Object.values(counted)).toEqual([2, 1, 1, 1]);
 });
 
-test("a country header from outside the trusted proxies is ignored", async () => {
+test("a country header that does not come from a trusted proxy is ignored", async () => {
   const forged = { "cf-ipcountry": "FR" };
   const counted = await count(["--trusted-proxies", "10.0.0.0/8"], [forged, from("::1", "FR")]);
   expect(counted).toEqual({ DE: 1, unknown: 1 });
@@ -79,7 +79,7 @@ test("waypost doctor shows the name and date of the country file", async () => {
   );
 });
 
-test("a file that is not a country database is refused with advice", async () => {
+test("a file that is not a country database is refused with advice on how to fix it", async () => {
   const networks = `${folder.path}-asn.mmdb`;
   const record = { "203.0.113.0/24": { autonomous_system_number: 64500 } };
   await writeCountries(networks, record, { type: "GeoLite2-ASN" });

@@ -9,7 +9,7 @@ const env = { WAYPOST_DESTINATIONS: "shop.example,*.shop.example" };
 const rows = "path,url\na,https://shop.example/\nb,https://evil.example/\n";
 const refusal = "must point to one of the allowed hosts (shop.example";
 
-test("doctor shows the allowed destination hosts, and an invalid list is refused", async () => {
+test("doctor shows the allowed destination hosts and refuses an invalid list", async () => {
   await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path];
   expect((await run(words)).stdout).toMatch(/^ok +configuration .*, destinations any host$/m);
@@ -33,14 +33,14 @@ test("an import with a forbidden host is refused before anything is written", as
   expect(await listEmbedded(folder.path)).toEqual([]);
 });
 
-test("an import is not limited by WAYPOST_DESTINATIONS because the operator runs it", async () => {
+test("an import by the operator is not limited by WAYPOST_DESTINATIONS", async () => {
   await using folder = await createFolder();
   const words = ["import", "-", "--data", folder.path, "--yes"];
   expect((await run(words, { input: rows, env })).code).toBe(0);
   expect(await listEmbedded(folder.path)).toHaveLength(2);
 });
 
-test("an assistant with a remote server is limited by its own WAYPOST_DESTINATIONS", async () => {
+test("an assistant that uses a remote server is limited by its own WAYPOST_DESTINATIONS", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await using own = await createFolder();

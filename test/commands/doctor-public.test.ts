@@ -14,7 +14,7 @@ import { createWorld, type World } from "../support/world.ts";
 
 /** `waypost doctor --public`: whether phones can reach the link hosts. */
 
-test("doctor --public reports a host that works only on this machine", async () => {
+test("doctor --public reports a host that is reachable only from this machine", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   const { code, stdout } = await run(["doctor", "--public", "--data", folder.path]);
@@ -24,7 +24,7 @@ test("doctor --public reports a host that works only on this machine", async () 
   expect((await run(["doctor", "--data", folder.path])).code).toBe(0);
 });
 
-test("doctor --public shows a warning for an incomplete association file", async () => {
+test("doctor --public warns about an incomplete association file", async () => {
   await using folder = await createFolder();
   await using server = await startServe(folder.path);
   const body = { android_app: { package_name: "com.example.a", fingerprints: ["AA:BB"] } };
@@ -36,7 +36,7 @@ test("doctor --public shows a warning for an incomplete association file", async
   expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: The project has no app/m);
 });
 
-test("doctor --public without the owner's key warns that hosts are not checked", async () => {
+test("doctor --public warns that hosts are not checked without the owner's key", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   await rm(join(folder.path, "owner.key"), { force: true });
@@ -75,7 +75,7 @@ async function list(
   });
 }
 
-test("doctor --public checks the hosts of a remote server as far as its API allows", async () => {
+test("doctor --public checks a remote server's hosts as far as its API allows", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
@@ -99,7 +99,7 @@ test("doctor --public checks the hosts of a remote server as far as its API allo
   );
 });
 
-test("doctor --public prints the results for each host of a project", async () => {
+test("doctor --public prints results for each host of a project", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const others = [`https://${publicName}`, "https://second.example"] as const;

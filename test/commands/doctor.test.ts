@@ -6,7 +6,7 @@ import { createFolder, run, runProcess, runJson, startServe } from "../support/c
 
 /** `waypost doctor`: a line for each check, and exit code 1 if one fails. */
 
-test("doctor reports no problems before the first start and creates nothing", async () => {
+test("before the first start, doctor reports no problems and creates nothing", async () => {
   await using folder = await createFolder();
   const data = join(folder.path, "data");
   const { code, stdout } = await run(["doctor", "--data", data]);
@@ -17,7 +17,7 @@ test("doctor reports no problems before the first start and creates nothing", as
   expect(existsSync(data)).toBe(false);
 });
 
-test("doctor finishes without an error when its output pipe is closed", async () => {
+test("doctor exits without an error when its output pipe is closed", async () => {
   await using folder = await createFolder();
   const under = ["bash", "-c", 'set -o pipefail; "$@" | true', "bash"];
   expect(await run(["doctor", "--data", folder.path], { under })).toEqual({
@@ -72,7 +72,7 @@ test.each([
   expect(existsSync(data)).toBe(false);
 });
 
-test("doctor reports a damaged database, and a data folder below a file", async () => {
+test("doctor reports a damaged database and a data folder whose parent is a file", async () => {
   await using folder = await createFolder();
   await mkdir(folder.path, { mode: 0o700 });
   const file = join(folder.path, "waypost.db");
@@ -110,7 +110,7 @@ test("doctor reports an invalid key without showing it", async () => {
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 
-test("doctor reports that the owner's key belongs to another database", async () => {
+test("doctor reports an owner's key that belongs to another database", async () => {
   await using folder = await createFolder();
   const { path } = folder;
   await runJson(["keys", "create", "--data", path]);
@@ -126,20 +126,23 @@ test("doctor reports that the owner's key belongs to another database", async ()
   expect((await serving.stop()).stderr).toContain(`(${said}`);
 });
 
-test.runIf(process.getuid?.() === 0)("doctor reports a file that another user owns", async () => {
-  await using folder = await createFolder();
-  const { path } = folder;
-  await runJson(["keys", "create", "--data", path]);
-  expect(await readdir(path)).toContain("state.db");
-  await chmod(join(path, ".."), 0o755);
-  for (const name of ["", ...(await readdir(path))]) {
-    if (name !== "state.db") await chown(join(path, name), 4242, 4242);
-  }
-  const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
-  const { code, stdout } = await run(["doctor", "--data", path], { under });
-  expect(code).toBe(1);
-  expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
-});
+test.runIf(process.getuid?.() === 0)(
+  "doctor reports a file that is owned by another user",
+  async () => {
+    await using folder = await createFolder();
+    const { path } = folder;
+    await runJson(["keys", "create", "--data", path]);
+    expect(await readdir(path)).toContain("state.db");
+    await chmod(join(path, ".."), 0o755);
+    for (const name of ["", ...(await readdir(path))]) {
+      if (name !== "state.db") await chown(join(path, name), 4242, 4242);
+    }
+    const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
+    const { code, stdout } = await run(["doctor", "--data", path], { under });
+    expect(code).toBe(1);
+    expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
+  },
+);
 
 test("doctor reports a key file that cannot be read", async () => {
   await using folder = await createFolder();
@@ -152,7 +155,7 @@ test("doctor reports a key file that cannot be read", async () => {
   );
 });
 
-test("doctor refuses a remote server without TLS, or warns if it is allowed", async () => {
+test("doctor refuses a remote server without TLS, or only warns if it is allowed", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
   const refused = await run(["doctor", "--data", folder.path], { env });
@@ -165,7 +168,7 @@ test("doctor refuses a remote server without TLS, or warns if it is allowed", as
   );
 });
 
-test("doctor refuses a password in a server URL and never shows it", async () => {
+test("doctor refuses a server URL with a password and never shows the password", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://:canary-3f9a@api.invalid", WAYPOST_API_KEY: "some-key" };
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });

@@ -19,7 +19,7 @@ const writers = 6;
 /** Creates a folder on a real disk. */
 const createOnDisk = () => createFolder(tmpdir());
 
-test("kill -9 among concurrent writers loses nothing that was acknowledged", async () => {
+test("no acknowledged write is lost when one of several writing processes is killed with -9", async () => {
   await using folder = await createOnDisk();
   const acknowledged: string[] = [];
   let asked = 0;
@@ -52,7 +52,7 @@ test("kill -9 among concurrent writers loses nothing that was acknowledged", asy
   expectSound(folder.path);
 });
 
-test("three servers and a command can write to the same folder", async () => {
+test("three servers and a command can write to the same data folder", async () => {
   await using folder = await createOnDisk();
   const servings = await startServes(folder.path, 3);
   const each = 90;

@@ -6,8 +6,8 @@ import { begin, bundle, createFolder, run, startServe } from "../support/command
 
 /** The first start of Waypost, and mistyped commands. */
 
-describe("on a Node version that is too old", () => {
-  test("Waypost says which Node version it needs", async () => {
+describe("on an outdated Node version", () => {
+  test("Waypost reports which Node version it needs", async () => {
     const versions = `{ value: { ...process.versions, node: "18.20.1" } }`;
     const code = `Object.defineProperty(process, "versions", ${versions});`;
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
@@ -21,7 +21,7 @@ describe("on a Node version that is too old", () => {
     });
   });
 
-  test("the entry file of Waypost has no syntax that an old Node rejects", () => {
+  test("Waypost's entry file contains no syntax that older Node versions reject", () => {
     const text = readFileSync(bundle, "utf8");
     expect(text.length).toBeLessThan(1000);
     expect(text).not.toMatch(/^import\b|\bawait\b|\?\?|\?\.|#[a-z]+\s*[=(]/m);
@@ -49,13 +49,13 @@ test.each([
   [["connect"], `use connect with one of ${clientList} (see waypost --help)`],
   [["connect", "emacs"], `use connect with one of ${clientList} (see waypost --help)`],
 ])(
-  "the mistyped command %j gets a suggestion, a list or a hint to --help",
+  "the mistyped command %j produces a suggestion, a list or a hint about --help",
   async (words, message) => {
     expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
   },
 );
 
-test("a command reports a data folder that is a file", async () => {
+test("commands report a data folder that is actually a file", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await serving.stop();
@@ -82,7 +82,7 @@ test("the commands printed by the first start work as printed", async () => {
   expect(await run(words.split(" "))).toMatchObject({ code: 0 });
 });
 
-test("the first start names the data folder from WAYPOST_DATA", async () => {
+test("the first start prints the data folder from WAYPOST_DATA", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATA: folder.path };
   const serving = begin(["serve", "--port", "0"], { env });
@@ -96,6 +96,6 @@ test.each([
   ["/usr/local/bin/waypost", "waypost"],
   ["/home/ann/app/node_modules/.bin/waypost", "node /home/ann/app/node_modules/.bin/waypost"],
   ["/opt/w p/dist/waypost.js", "node '/opt/w p/dist/waypost.js'"],
-])("the program %s is named %s in suggested commands", (program, typed) => {
+])("the program %s is called %s in suggested commands", (program, typed) => {
   expect(nameCommand(program)).toBe(typed);
 });

@@ -15,7 +15,7 @@ test("waypost health succeeds while serve is ready, and fails otherwise", async 
   expect((await check()).code).toBe(1);
 });
 
-test("waypost health fails if another program responds, even with endless data", async () => {
+test("waypost health fails if another program responds, even if the response never ends", async () => {
   const other = createServer((_, response) => {
     response.writeHead(200).write("hello");
   }).listen(0, "127.0.0.1");

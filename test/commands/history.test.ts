@@ -7,7 +7,7 @@ import { callDone, callRefused, connectV1 } from "../support/mcp-clients.ts";
 const env = { WAYPOST_MODE: "full" };
 const by = "the operator, in the CLI";
 
-test("the history contains the operator's CLI actions but no key tokens", async () => {
+test("the history contains the operator's CLI actions but no API keys", async () => {
   await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   const key = await runJson(["keys", "create", "--role", "viewer", ...data]);
@@ -61,7 +61,7 @@ test("the history does not contain refused commands", async () => {
   expect(changes.map(({ tool }: { readonly tool: string }) => tool)).toEqual(["keys create"]);
 });
 
-test("restoring from the bin can be undone, and emptying it cannot", async () => {
+test("restoring a deleted record can be undone, but emptying the bin cannot", async () => {
   await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   await using client = await connectV1({ transport: "stdio", data: folder.path, env });

@@ -31,7 +31,7 @@ const status = async (key: string, method: string, path: string, body?: object) 
   (await serving.call(method, path, { key, body })).status;
 
 describe("a new key", () => {
-  test("works in the running server at once with full access", async () => {
+  test("works immediately in the running server and has full access", async () => {
     const made = await runJson(keys("create"));
     const [project] = (await runJson(projects("list"))).projects;
     expect(made).toEqual({
@@ -45,7 +45,7 @@ describe("a new key", () => {
     expect(await status(made.token, "GET", "/projects")).toBe(401);
   });
 
-  test("can only do what its scopes and role allow", async () => {
+  test("has only the permissions of its scopes and role", async () => {
     const scoped = await runJson(keys("create", "--scopes", "links.index, ios_apps.create"));
     expect(scoped.scopes).toEqual(["links.index", "ios_apps.create"]);
     expect(await status(scoped.token, "GET", "/links")).toBe(200);
@@ -94,14 +94,14 @@ describe("a new key", () => {
     expect((await runJson(keys("list"))).client_keys).toEqual([]);
   });
 
-  test("is the only output on stdout, so that scripts can read it", async () => {
+  test("is the only output on stdout, so scripts can read it", async () => {
     const { code, stdout, stderr } = await run(keys("create"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^waypost_\w{40}\n$/)]);
     expect(stderr).toContain("will not be shown again");
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test("belongs to the named project, which is required if several projects exist", async () => {
+  test("belongs to the named project, and several projects make the name required", async () => {
     const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
     for (const name of ["other", "OTHER", other.id]) {
       const made = await runJson(keys("create", "--project", name));
@@ -132,7 +132,7 @@ describe("a revoked key", () => {
   });
 });
 
-test("waypost keys list refuses a flag of keys create", async () => {
+test("waypost keys list refuses flags of keys create", async () => {
   const { code, stderr } = await run(keys("list", "--role", "viewer"));
   expect([code, stderr]).toEqual([2, "waypost: --role is only for keys create\n"]);
 });
@@ -155,7 +155,7 @@ describe.concurrent("waypost keys create", () => {
   });
 });
 
-test("no key token is in a list, a log, a message or the data files", async () => {
+test("no API key appears in a list, a log, a message or the data files", async () => {
   const made = await runJson(keys("create", "--project", "default", "--scopes", "links.show"));
   const tokens = [serving.key, made.token];
   for (const query of [undefined, `api_key=${made.token}`, "api_key=waypost_unknown"]) {

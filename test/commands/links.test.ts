@@ -24,7 +24,7 @@ async function addLink({ call }: Serving, path: string): Promise<string> {
 const readClicks = async ({ call }: Serving, id: string) =>
   (await call("GET", `/links/${id}`)).body.clicks;
 
-test("a link works from its creation until its deletion, and its visits are counted", async () => {
+test("a link works from its creation to its deletion, and its visits are counted", async () => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
@@ -36,7 +36,7 @@ test("a link works from its creation until its deletion, and its visits are coun
   expect((await visit(serving, "/spring")).status).toBe(404);
 });
 
-test("the server's own host names serve no links, and a link host serves no API", async () => {
+test("the server's own host names serve no links, and link hosts serve no API", async () => {
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "healthz");
@@ -62,7 +62,7 @@ test("links open at the operator's link origin", async () => {
   expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
 });
 
-test("the buttons of a link's page and its preview open the second origin", async () => {
+test("the buttons on a link's page and in its preview open the second origin", async () => {
   await using folder = await createUsedFolder();
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);
@@ -84,7 +84,7 @@ test("the buttons of a link's page and its preview open the second origin", asyn
   expect(headers.location).toBe("https://apps.apple.com/app/id12345");
 });
 
-test("visits that are still in memory are saved when the process stops", async () => {
+test("visits that are only in memory are saved when the process stops", async () => {
   await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
@@ -94,7 +94,7 @@ test("visits that are still in memory are saved when the process stops", async (
   expect(await readClicks(again, id)).toBe(5);
 });
 
-test("a killed process loses no saved visit and counts none twice", async () => {
+test("killing a process loses no saved visits and counts none twice", async () => {
   await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
@@ -110,7 +110,7 @@ test("a killed process loses no saved visit and counts none twice", async () => 
   expect(await readClicks(again, id)).toBe(clicks + 1);
 });
 
-test("two processes with the same folder serve the same links and lose no visit", async () => {
+test("two processes that share a folder serve the same links and lose no visits", async () => {
   await using folder = await createUsedFolder();
   await using one = await startServe(folder.path);
   await using other = await startServe(folder.path);

@@ -16,7 +16,7 @@ const mostBytes = 35 * 1024 * 1024;
 /** The main file of the package is next to the file of its command. */
 const mcpb = require.resolve("@anthropic-ai/mcpb").replace(/index\.js$/, "cli/cli.js");
 
-test("mcpb accepts manifest.json of the MCP bundle", () => {
+test("mcpb accepts the MCP bundle's manifest.json", () => {
   const words = [mcpb, "validate", "manifest.json"];
   const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
   expect({ status, stdout, stderr }).toMatchObject({ status: 0 });

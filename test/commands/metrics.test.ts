@@ -9,7 +9,7 @@ import { measured, parseSeries, readSeries, scrape, token, type Series } from ".
 /** The metrics of `waypost serve`, which need a token. */
 
 describe("GET /metrics", () => {
-  test("returns 404 when no token is set", async () => {
+  test("returns 404 if no token is set", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     for (const given of [null, token, serving.key]) {
@@ -39,7 +39,7 @@ describe("GET /metrics", () => {
     expect(await visit(`http://default.localhost:${port}/metrics`)).toMatchObject({ status: 404 });
   });
 
-  test("also works on a gateway to a remote server, with a token from a file", async () => {
+  test("works on a gateway to a remote server, with a token from a file", async () => {
     await using folder = await createFolder();
     const file = `${folder.path}-token`;
     writeFileSync(file, `${token}\n`);
@@ -52,7 +52,7 @@ describe("GET /metrics", () => {
   });
 });
 
-test("the metrics count requests by route and status, and refusals by rate limit", async () => {
+test("the metrics count requests by route and status, and requests denied by each rate limit", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   await serving.call("POST", "/links", { body: { path: "one", url: "https://example.com" } });
@@ -126,7 +126,7 @@ test("the metrics count tool calls, approvals, jobs, clicks and sessions", async
   await person.close();
 });
 
-test("the metrics contain no label from a request and no secret", async () => {
+test("the metrics contain no secrets and no labels taken from requests", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   const { places, key } = serving;

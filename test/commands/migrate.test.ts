@@ -42,7 +42,7 @@ const readKey = (data: string) => readFile(join(data, "owner.key"), "utf8");
 const move = (to: string, ...words: readonly string[]) =>
   run(["migrate", "--to", to, "--data", source, ...words]);
 
-test("migrate copies all rows and keys, and the old folder cannot be used again", async () => {
+test("migrate copies all rows and keys, and the old folder can no longer be used", async () => {
   await using other = await createFolder();
   const before = await readFolder(folder.path);
   const to = `sqlite:${other.path}`;
@@ -87,7 +87,7 @@ test("migrate accepts the path of waypost.db instead of its folder", async () =>
   expect(stderr).toContain("The old data is marked as moved");
 });
 
-test("migrate refuses a folder that a process uses", async () => {
+test("migrate refuses a folder that is in use by a process", async () => {
   await using other = await createFolder();
   await using serving = await startServe(source);
   const refused = await move(`sqlite:${other.path}`);
@@ -109,7 +109,7 @@ test("migrate includes the last writes of a killed process", async () => {
   expect(stdout).toContain('"path":"last"');
 });
 
-test("migrate completes a copy whose source was not marked as moved", async () => {
+test("migrate completes a copy whose source was not yet marked as moved", async () => {
   await using other = await createFolder();
   const before = await readFolder(source);
   const to = `sqlite:${other.path}`;
@@ -139,12 +139,12 @@ async function expectRefusal(to: string, name: string): Promise<void> {
   expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 }
 
-describe("migrate to a folder that is not empty", () => {
-  test("refuses the source itself", () => expectRefusal(source, "owner.key"));
+describe("migrate to a target that is not empty", () => {
+  test("refuses the source folder itself", () => expectRefusal(source, "owner.key"));
 
-  test("refuses a folder with data", () => expectRefusal(folder.path, "owner.key"));
+  test("refuses a folder that contains data", () => expectRefusal(folder.path, "owner.key"));
 
-  test("refuses a folder with other files and does not change them", async () => {
+  test("refuses a folder that contains other files and does not change them", async () => {
     await using foreign = await createFolder();
     await mkdir(foreign.path, { mode: 0o700 });
     await writeFile(join(foreign.path, "waypost.db"), "notes");
@@ -153,7 +153,7 @@ describe("migrate to a folder that is not empty", () => {
   });
 });
 
-test("migrate refuses a target that cannot be written", async () => {
+test("migrate refuses a target that is not writable", async () => {
   const refused = await move("sqlite:/proc/none");
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/the data folder \/proc\/none: /);
@@ -182,7 +182,7 @@ const untilBegun = async (to: string) =>
 describe("a migration of a large folder", () => {
   beforeEach(() => plantShortPaths(source, 60_000));
 
-  test("is completed by the same command after it was killed", async () => {
+  test("can be completed with the same command after it is killed", async () => {
     await using other = await createFolder();
     const before = await readFolder(source);
     const going = start(other.path);

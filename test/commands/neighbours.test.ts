@@ -9,7 +9,7 @@ import { findFreePort } from "../support/ports.ts";
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
 describe("another program that opens the database", () => {
-  test("finds the database locked, so it does not remove the server's log", async (context) => {
+  test("gets a locked error, so it does not remove the server's log", async (context) => {
     context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
     await using folder = await createFolder();
     const file = join(folder.path, "waypost.db");
@@ -51,18 +51,15 @@ describe("a folder without data", () => {
     expect(() => statSync(folder.path)).toThrow("ENOENT");
   });
 
-  test.each(["", ",", " , "])(
-    "gets no key with full access for the empty scopes %j",
-    async (scopes) => {
-      await using folder = await createFolder();
-      const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
-      const { code, stdout, stderr } = await run(words);
-      expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toMatch(/^waypost: --scopes is empty[^\n]*\n$/);
-    },
-  );
+  test.each(["", ",", " , "])("gets no full-access key if the scopes are %j", async (scopes) => {
+    await using folder = await createFolder();
+    const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
+    const { code, stdout, stderr } = await run(words);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^waypost: --scopes is empty[^\n]*\n$/);
+  });
 
-  test("is reported in one line if it cannot be created", async () => {
+  test("causes a one-line error if it cannot be created", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(

@@ -20,7 +20,7 @@ function ask(port: number, path: string, headers: Record<string, string> = {}): 
 }
 
 describe("a link origin without {subdomain}", () => {
-  test("opens the links of the only project and allows no second project", async () => {
+  test("opens the links of the only project and refuses a second project", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, "--port", String(port)];
@@ -50,7 +50,7 @@ describe("a link origin without {subdomain}", () => {
     expect((await runJson(["projects", "list", "--data", folder.path])).projects).toHaveLength(1);
   });
 
-  test("still opens the oldest project's links when another process adds a project", async () => {
+  test("still opens the oldest project's links after another process adds a project", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, "--port", String(port)];

@@ -59,7 +59,7 @@ const describe = (url: string) => {
   return `postgres://${username}@${host}${pathname}`;
 };
 
-test("migrate copies a folder to PostgreSQL and back without changing a row", async () => {
+test("migrate copies a folder to PostgreSQL and back without changing any rows", async () => {
   const url = await createDatabase();
   await using source = await createSource();
   await using back = await createFolder();
@@ -91,7 +91,7 @@ test("migrate copies a folder to PostgreSQL and back without changing a row", as
   expect((await serving.call("GET", "/links?q[name_cont]=日本語")).body.meta.count).toBe(1);
 });
 
-test("writes to a migrated database are refused with the new location of the data", async () => {
+test("writes to a migrated database are refused, and the error shows the data's new location", async () => {
   const url = await createDatabase();
   await using target = await createFolder();
   const env = { WAYPOST_DATABASE_URL: url };
@@ -135,7 +135,7 @@ test("migrate refuses a target database that contains Waypost data", async () =>
   await database.giveBack();
 });
 
-test("backup and restore refuse a PostgreSQL database and name what to use instead", async () => {
+test("backup and restore refuse a PostgreSQL database and suggest an alternative", async () => {
   const url = new URL((await takeEmptyDatabase()).url);
   url.password = "so-secret";
   const env = { WAYPOST_DATABASE_URL: url.href };
@@ -152,7 +152,7 @@ test("backup and restore refuse a PostgreSQL database and name what to use inste
   expect(backup.stderr + restore.stderr).not.toContain("so-secret");
 });
 
-test("a killed migration to PostgreSQL is completed by the same command", async () => {
+test("a killed migration to PostgreSQL can be completed with the same command", async () => {
   const url = await createDatabase();
   await using large = await createSource(5_000);
   const before = await readFolder(large.path);
@@ -169,7 +169,7 @@ test("a killed migration to PostgreSQL is completed by the same command", async 
   expect(await readDatabase(url)).toEqual(before);
 });
 
-test("a migration that lost the response to COMMIT is completed by the same command", async () => {
+test("a migration that lost the response to COMMIT can be completed with the same command", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using source = await createSource();
@@ -184,7 +184,7 @@ test("a migration that lost the response to COMMIT is completed by the same comm
   expect((await run(["keys", "list", "--data", source.path])).stderr).toContain("was moved to");
 });
 
-test("an interrupted migration is not completed if its source has changed", async () => {
+test("an interrupted migration is not completed if the source has changed", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using source = await createSource();
@@ -212,7 +212,7 @@ async function createSourceThat(atCommit: string) {
   return { url, release: () => query(url, "drop function hold cascade") };
 }
 
-test("a migration that was killed before it marked the source is completed", async () => {
+test("a migration that was killed before it marked the source can be completed", async () => {
   const { url, release } = await createSourceThat("perform pg_sleep(600)");
   const env = { WAYPOST_DATABASE_URL: url };
   await using own = await createFolder();
@@ -237,7 +237,7 @@ test("a migration that was killed before it marked the source is completed", asy
 const isCommitting = `select pid from pg_stat_activity
   where datname = current_database() and wait_event = 'PgSleep'`;
 
-test("a migration reports that the source could not be marked as moved", async () => {
+test("migrate reports that the source could not be marked as moved", async () => {
   const { url, release } = await createSourceThat("raise exception 'no' using errcode = '53100'");
   const env = { WAYPOST_DATABASE_URL: url };
   await using own = await createFolder();
@@ -253,7 +253,7 @@ test("a migration reports that the source could not be marked as moved", async (
   expect(await run(words, { env })).toMatchObject({ code: 0 });
 });
 
-test("a killed migration from PostgreSQL leaves the database usable", async () => {
+test("killing a migration from PostgreSQL leaves the database usable", async () => {
   const url = await createDatabase();
   await using large = await createSource(10_000);
   const env = { WAYPOST_DATABASE_URL: url };
@@ -278,7 +278,7 @@ const isFilling = `select 1 from pg_stat_activity
 const isLocked = `select 1 from pg_locks
   where mode = 'ShareRowExclusiveLock' and relation = 'deliveries'::regclass`;
 
-test("a migration that loses its connection to PostgreSQL says what to do", async () => {
+test("migrate explains what to do if the connection to PostgreSQL is lost", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using large = await createSource(5_000);

@@ -15,7 +15,7 @@ function inDatabase(url: string): RegExp {
 
 /** First starts with one PostgreSQL database. */
 
-test("concurrent first starts create one key, and each prints where the key is", async () => {
+test("concurrent first starts create one key, and each of them prints its location", async () => {
   const database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
@@ -43,7 +43,7 @@ test("concurrent first starts create one key, and each prints where the key is",
   await database.giveBack();
 });
 
-test("a first start with PostgreSQL reports an existing waypost.db as not used", async () => {
+test("a first start with PostgreSQL reports that an existing waypost.db is not used", async () => {
   const database = await takeEmptyDatabase();
   await using folder = await createFolder();
   await using alone = await startServe(folder.path);
@@ -63,7 +63,7 @@ test("a first start with PostgreSQL reports an existing waypost.db as not used",
   await database.giveBack();
 });
 
-test("doctor names the machine that has the owner's key of the database", async () => {
+test("doctor shows which machine has the owner's key of the database", async () => {
   const database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();

@@ -11,7 +11,7 @@ import { waitUntil } from "../support/clock.ts";
 
 /** `waypost serve` with PostgreSQL, and while PostgreSQL is down. */
 
-test("serve is unready while PostgreSQL is down, and its metrics include the pool", async () => {
+test("serve is not ready while PostgreSQL is down, and its metrics include the connection pool", async () => {
   const database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();
@@ -76,7 +76,7 @@ test("serve is unready while PostgreSQL is down, and its metrics include the poo
   await database.giveBack();
 });
 
-test("all interfaces report that PostgreSQL is down and recover by themselves", async () => {
+test("every interface reports that PostgreSQL is down and recovers without a restart", async () => {
   const database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();

@@ -22,7 +22,7 @@ const readTables = async (url: string) => {
   return Object.fromEntries(await Promise.all(tables.map(read)));
 };
 
-test.each(shapes)("every command refuses a database after the change %s", async (statements) => {
+test.each(shapes)("every command refuses a database after the change: %s", async (statements) => {
   const database = await takeDatabase();
   const url = await database.createOther();
   const env = { WAYPOST_DATABASE_URL: url };

@@ -27,7 +27,7 @@ async function takeGuarded() {
   return { ...database, url: url.href, withPassword: withPassword.href, wrong: wrong.href };
 }
 
-test("a database password is read from the database URL file or from PGPASSWORD", async () => {
+test("the database password is read from the database URL file or from PGPASSWORD", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   const file = join(folder.path, "..", "database.url");
@@ -69,7 +69,7 @@ test("a database password in a flag is omitted from suggested commands", async (
   await database.giveBack();
 });
 
-test("a wrong or missing database password is reported in one line but not shown", async () => {
+test("a wrong or missing database password is reported in one line without being shown", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [

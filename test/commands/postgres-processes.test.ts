@@ -49,7 +49,7 @@ testDirectly("migrate refuses a database until an idle process has closed it", a
   expect(await move()).toMatchObject({ code: 0 });
 });
 
-test("migrate refuses a database in which another process has an open transaction", async () => {
+test("migrate refuses a database while another process has an open transaction", async () => {
   const url = await createDatabase();
   await using folder = await createFolder();
   await using other = await createFolder();
@@ -76,7 +76,7 @@ test("migrate refuses a database in which another process has an open transactio
   expect(copied.projects).toMatchObject([{ name: "Late" }]);
 });
 
-test("migrate refuses a database without Waypost data", async () => {
+test("migrate refuses a database that contains no Waypost data", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: await createDatabase() };
   const refused = await run(["migrate", "--to", "sqlite:x", "--data", folder.path], { env });

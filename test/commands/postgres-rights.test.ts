@@ -96,7 +96,7 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
 ];
 
 test.each(emptyOnes)(
-  "a database role that %s is reported with an SQL statement that fixes it",
+  "the report of a database role that %s includes an SQL statement that fixes it",
   async (_, spoil, words) => {
     await using rightless = await takeRightless();
     await query(rightless.owner, spoil(rightless));
@@ -115,14 +115,14 @@ test.each(emptyOnes)(
   },
 );
 
-test("migrate reports a database role without permissions and copies nothing", async () => {
+test("migrate reports a database role that lacks permissions and copies nothing", async () => {
   await using rightless = await takeRightless();
   const migrated = await run(["migrate", "--to", rightless.url, "--data", folder.path]);
   expect(readAdvice(migrated)).toContain('GRANT USAGE, CREATE ON SCHEMA "public" TO "waypost ');
   expect(await run(["keys", "list", "--data", folder.path])).toMatchObject({ code: 0 });
 });
 
-test("a role without permissions on the tables is reported with an SQL fix", async () => {
+test("the report of a role that cannot access the tables includes an SQL fix", async () => {
   await using rightless = await takeRightless();
   const made = await run(["keys", "list", "--data", folder.path], {
     env: { WAYPOST_DATABASE_URL: rightless.owner },
@@ -150,7 +150,7 @@ test("a role without permissions on the tables is reported with an SQL fix", asy
   await serving.stop();
 });
 
-test("a read-only database can be read by waypost keys list but not by serve", async () => {
+test("a read-only database works with waypost keys list but not with serve", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);
@@ -167,7 +167,7 @@ test("a read-only database can be read by waypost keys list but not by serve", a
   );
 });
 
-test("writes to a database that became read-only can be retried", async () => {
+test("writes that failed because a database became read-only can be retried", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);

@@ -65,8 +65,8 @@ async function once(tool: string, args: Args = {}, by: Client = client) {
 
 const url = "https://example.com/spring";
 
-describe("a client that switches between two processes with every call", () => {
-  test("creates, finds, changes, shortens and deletes links", async () => {
+describe("a client that alternates between two processes", () => {
+  test("creates, finds, updates, shortens and deletes links", async () => {
     const { link } = await once("create_link", { path: "spring", name: "Spring", url });
     expect((await once("upsert_link", { path: "spring", name: "Sale" })).link.id).toBe(link.id);
     await once("update_link", { id: "spring", social_title: "A sale" });
@@ -97,7 +97,7 @@ describe("a client that switches between two processes with every call", () => {
     await callRefused(client, "get_link", { id: "gone" });
   });
 
-  test("redirects visitors of both processes to a changed destination", async () => {
+  test("sees both processes redirect to a changed destination", async () => {
     const { link } = await once("get_link", { id: "spring" });
     const addresses = [link.address, turn(link.address)];
     for (const address of addresses) expect(await visit(address)).toMatchObject({ location: url });
@@ -109,7 +109,7 @@ describe("a client that switches between two processes with every call", () => {
     }
   });
 
-  test("registers, changes and deletes apps of both kinds", async () => {
+  test("registers, updates and deletes both kinds of apps", async () => {
     const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
     const android = { package_name: "com.example.shop", fingerprints: [`AA${":BB".repeat(31)}`] };
     for (const [kind, fields, id] of [
@@ -147,7 +147,7 @@ describe("a client that switches between two processes with every call", () => {
     await ask("unpublish_template");
   });
 
-  test("plans at one process, is approved at the other, applies, exports and undoes", async () => {
+  test("plans in one process, is approved in the other, then applies, exports and undoes", async () => {
     const rows = ["a", "b", "spring"].map((path) => ({ path, name: `Row ${path}` }));
     const { plan } = await once("plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 2, update: 1 });
@@ -182,7 +182,7 @@ describe("a client that switches between two processes with every call", () => {
     expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
   });
 
-  test("gets an approval on a page of the other process", async () => {
+  test("gets approval on the other process's page", async () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })
@@ -201,7 +201,7 @@ describe("a client that switches between two processes with every call", () => {
     expect(new Set(names)).toEqual(done);
   });
 
-  test("resumes its job after the process that ran it was killed", async () => {
+  test("resumes its job after the process that ran it is killed", async () => {
     const rows = Array.from({ length: 40 }, (_, row) => ({ path: `row-${row}`, url }));
     const { plan } = await once("plan_links", { operation: "upsert", rows });
     await using here = await connectTo({ ...two.one, key });
@@ -220,7 +220,7 @@ describe("a client that switches between two processes with every call", () => {
     expect(await count()).toBe(rows.length);
   });
 
-  test("leaves no state in the database sessions that the pooler shares", () => {
+  test("leaves no state in database sessions that the pooler shares", () => {
     expect(pooler.left).toEqual([]);
     expect(pooler.countMostClients()).toBeGreaterThan(3);
     expect(pooler.countSwitches()).toBeGreaterThan(1000);

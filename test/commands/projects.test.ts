@@ -51,7 +51,7 @@ describe("a project in the CLI", () => {
     expect([status, body]).toEqual([200, shown]);
   });
 
-  test("is created with every setting from the flags", async () => {
+  test("can be created with every setting specified by flags", async () => {
     const settings = ["--plan", "free", "--max-links", "5", "--templates", "off"];
     const switches = ["--link-in-referrer", "on", "--suspend", "on"];
     const domain = ["--custom-domain", "Go.Example.com", "--assume-verified"];
@@ -68,7 +68,7 @@ describe("a project in the CLI", () => {
     });
   });
 
-  test("is listed with its number of links and settings in order of creation", async () => {
+  test("is listed in creation order with its link count and settings", async () => {
     await serving.call("POST", "/links", { body: { path: "counted" } });
     const { projects } = await runJson(inFolder("list"));
     expect(projects).toMatchObject([{ subdomain: "default", links_count: 1 }, {}, {}]);
@@ -80,7 +80,7 @@ describe("a project in the CLI", () => {
     expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
-  test("is created with only its ID printed to stdout unless --json is passed", async () => {
+  test("is created with only its ID on stdout unless --json is passed", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(
@@ -94,7 +94,7 @@ describe("a project in the CLI", () => {
   });
 });
 
-test("changing a project's subdomain warns that the old URLs stop working", async () => {
+test("changing a project's subdomain prints a warning that the old URLs stop working", async () => {
   await runJson(inFolder("create", "--name", "Winter", "--subdomain", "winter"));
   const { code, stderr } = await run(inFolder("update", "winter", "--subdomain", "summer"));
   expect(code).toBe(0);
@@ -114,14 +114,14 @@ async function resolve(url: string): Promise<number> {
 }
 
 describe("within a second of a project change", () => {
-  test("requests of a suspended project are refused until it is unsuspended", async () => {
+  test("requests of a suspended project are denied until it is unsuspended", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
     await update("--suspend", "off");
     expect(await create({})).toBe(201);
   });
 
-  test("the free plan refuses Pro fields and links beyond its limit", async () => {
+  test("the free plan rejects Pro fields and links above its limit", async () => {
     const { links_count } = await update("--plan", "free", "--max-links", "1000");
     expect(await create({ referrer: "spring" })).toBe("401 The Pro plan is needed for referrer.");
     expect(await create({})).toBe(201);
@@ -149,7 +149,7 @@ describe("within a second of a project change", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
-  test("links are limited to the allowed hosts until the list is removed", async () => {
+  test("links may only use the allowed hosts until the list is removed", async () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(

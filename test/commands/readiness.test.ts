@@ -48,7 +48,7 @@ describe("a server process", () => {
     await next.finished;
   });
 
-  test("is alive but not ready while its database is unreadable or too new", async () => {
+  test("is alive but not ready while its database is unreadable or from a newer version", async () => {
     await using served = await createServed();
     const { url } = served.serving.places;
     using held = openStoreFile(served.folder.path);
@@ -74,7 +74,7 @@ describe("a server process", () => {
     ]);
   });
 
-  test("is not ready once it is stopping, and still responds to health checks", async () => {
+  test("is not ready while it is stopping, but still responds to health checks", async () => {
     await using served = await createServed();
     const { serving } = served;
     const { url } = serving.places;

@@ -17,7 +17,7 @@ import {
 
 const header = "x-request-id";
 
-test("a response has the request ID of its request if it is valid, or else a new ID", async () => {
+test("a response has the request's own ID if it is valid, and otherwise a new ID", async () => {
   await using served = await createServed();
   const { places, key } = served.serving;
   const json = { "content-type": "application/json" };
@@ -47,7 +47,7 @@ test("a response has the request ID of its request if it is valid, or else a new
   expect(new Set(made).size).toBe(made.length);
 });
 
-test("an error in the log has the ID of its REST request or tool call", async () => {
+test("a logged error has the ID of its REST request or tool call", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { places, key } = serving;
@@ -73,7 +73,7 @@ test("an error in the log has the ID of its REST request or tool call", async ()
   expect(requests).toContainEqual(["unexpected error", "by-a-tool-2"]);
 });
 
-test("at log level debug each request, call, message and visit has a log line", async () => {
+test("at log level debug, every request, call, message and visit is logged", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -114,7 +114,7 @@ test("at log level debug each request, call, message and visit has a log line", 
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-test("a log line has the traceparent of its request only if it is valid", async () => {
+test("a log line includes the request's traceparent only if it is valid", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -157,7 +157,7 @@ test("a log line has the traceparent of its request only if it is valid", async 
   expect(stderr).not.toContain(`${traceparent}-more`);
 });
 
-test("a gateway sends the request ID of a tool call to the remote server", async () => {
+test("a gateway forwards the request ID of a tool call to the remote server", async () => {
   const seen: unknown[] = [];
   await using deployment = await startDeployment((request, response) => {
     seen.push(request.headers[header]);

@@ -61,7 +61,7 @@ function changeDatabase(unpacked: string, statement: string): void {
 }
 
 describe("restore", () => {
-  test("refuses a file that is cut off at any byte", async () => {
+  test("refuses a file that is truncated at any byte", async () => {
     const bytes = await readFile(file);
     const cut = beside("cut.waypost");
     for (const length of [0, 5, 100, bytes.length >> 1, bytes.length - 1]) {
@@ -70,7 +70,7 @@ describe("restore", () => {
     }
   });
 
-  test("refuses a file with one changed byte", async () => {
+  test("refuses a file in which one byte has changed", async () => {
     const bytes = await readFile(file);
     const changed = beside("changed.waypost");
     for (const at of [bytes.length >> 1, bytes.length - 8]) {
@@ -136,7 +136,7 @@ describe("restore", () => {
   });
 });
 
-test("restore accepts a backup that was unpacked and packed again with tar", async () => {
+test("restore accepts a backup that was unpacked and repacked with tar", async () => {
   const changed = await repack(() => undefined);
   await using other = await createFolder();
   expect(await restore(changed, other.path)).toMatchObject({ code: 0 });
@@ -144,7 +144,7 @@ test("restore accepts a backup that was unpacked and packed again with tar", asy
 });
 
 describe("restore into a folder that is not empty", () => {
-  test("is refused without changes if the folder has Waypost data", async () => {
+  test("is refused without changes if the folder contains Waypost data", async () => {
     const before = await readdir(folder.path);
     const refused = await restore(file, folder.path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -156,7 +156,7 @@ describe("restore into a folder that is not empty", () => {
   });
 
   test.each(["notes.txt", "waypost.db", "http.token", "exports"])(
-    "is refused without changes if the folder has the file %s",
+    "is refused without changes if the folder contains the file %s",
     async (name) => {
       await using other = await createFolder();
       await mkdir(other.path, { mode: 0o700 });
@@ -168,7 +168,7 @@ describe("restore into a folder that is not empty", () => {
     },
   );
 
-  test("is accepted if the folder only has lost+found and compiled code", async () => {
+  test("is accepted if the folder contains only lost+found and compiled code", async () => {
     await using other = await createFolder();
     await mkdir(join(other.path, "lost+found"), { recursive: true, mode: 0o700 });
     await writeFile(join(other.path, "compiled-x"), "");
@@ -193,7 +193,7 @@ describe("a restore of a large backup", () => {
     return going;
   };
 
-  test("leaves a folder that no process opens if it is killed, and can be repeated", async () => {
+  test("can be repeated if it is killed, and no process opens the incomplete folder", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -218,7 +218,7 @@ describe("a restore of a large backup", () => {
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("can be repeated if it was killed while moving its files into place", async () => {
+  test("can be repeated if it is killed while moving its files into place", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -268,7 +268,7 @@ describe("a restore of a large backup", () => {
 });
 
 test.each([[[]], [["one", "two"]]])(
-  "waypost restore %j is refused because it needs exactly one file",
+  "waypost restore %j is refused because exactly one file is required",
   async (words) => {
     const refused = await run(["restore", ...words, "--data", folder.path]);
     expect(refused).toMatchObject({ code: 2, stdout: "" });

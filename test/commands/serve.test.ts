@@ -22,7 +22,7 @@ import { listEmbedded } from "./plant-embedded.ts";
 /** The files of a served folder in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
 
-test("serve exits with 1 when its database is down, so that a supervisor restarts it", async () => {
+test("serve exits with 1 if its database is down, so that a supervisor restarts it", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
   const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
@@ -32,7 +32,7 @@ test("serve exits with 1 when its database is down, so that a supervisor restart
   expect(refused.stderr).toContain("Start PostgreSQL there, or correct the host and the port");
 });
 
-test("serve says what to do when PostgreSQL ends the connection during start-up", async () => {
+test("serve explains what to do if PostgreSQL closes the connection during start-up", async () => {
   await using folder = await createFolder();
   const server = createServer((socket) => socket.on("data", () => socket.resetAndDestroy()));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -46,7 +46,7 @@ test("serve says what to do when PostgreSQL ends the connection during start-up"
 });
 
 describe("starting waypost serve", () => {
-  test("first creates a project and its owner's key, and prints the next steps", async () => {
+  test("creates a project and its owner's key the first time and prints the next steps", async () => {
     await using folder = await createFolder();
     const data = folder.path;
     await using serving = await startServe(data);
@@ -81,7 +81,7 @@ describe("starting waypost serve", () => {
     expect(readdirSync(data).toSorted()).toEqual(servedFiles);
   });
 
-  test("uses the existing key and data the second time, and prints one line", async () => {
+  test("uses the existing key and data the second time and prints one line", async () => {
     await using folder = await createFolder();
     await using first = await startServe(folder.path);
     await first.call("POST", "/links", { body: { path: "kept" } });
@@ -95,7 +95,7 @@ describe("starting waypost serve", () => {
     expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
   });
 
-  test("prints where links open if there are several projects", async () => {
+  test("prints where links open if several projects exist", async () => {
     await using folder = await createFolder();
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);
@@ -123,7 +123,7 @@ describe("starting waypost serve", () => {
     expect([...stderr.matchAll(open)]).toHaveLength(times);
   });
 
-  test("uses the key of an earlier first start that was killed", async () => {
+  test("uses the key created by an earlier first start that was killed", async () => {
     await using folder = await createFolder();
     const key = `waypost_${"a".repeat(40)}`;
     mkdirSync(folder.path, { mode: 0o700 });
@@ -158,7 +158,7 @@ describe("stopping waypost serve", () => {
     agent.destroy();
   });
 
-  test("is immediate when SIGINT follows SIGTERM", async () => {
+  test("is immediate if SIGINT follows SIGTERM", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
@@ -177,7 +177,7 @@ type Prepared = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-describe("a one-line error with exit code 2", () => {
+describe("with a one-line error and exit code 2", () => {
   const cases: readonly Case[] = [
     [
       "a folder below a file",
@@ -213,7 +213,7 @@ describe("a one-line error with exit code 2", () => {
     ],
   ];
 
-  test.each(cases)("rejects %s for waypost serve", async (_, message, prepare) => {
+  test.each(cases)("waypost serve rejects %s", async (_, message, prepare) => {
     await using folder = await createFolder();
     const prepared = prepare(folder);
     const { words = [], env = {} } = prepared;
@@ -222,7 +222,7 @@ describe("a one-line error with exit code 2", () => {
     expectRefusal(finished, message);
   });
 
-  test("rejects a port in use for waypost serve", async () => {
+  test("waypost serve rejects a port that is in use", async () => {
     await using folder = await createFolder();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
@@ -239,13 +239,13 @@ describe("a one-line error with exit code 2", () => {
   test.each([
     [["keys"], "use keys create"],
     [["projects", "delete"], "use projects create"],
-  ])("rejects the command %j", async (words, message) => {
+  ])("waypost rejects the command %j", async (words, message) => {
     expectRefusal(await run(words), message);
   });
 });
 
 test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["keys", "--help"]]])(
-  "waypost %j shows every command on stdout",
+  "waypost %j lists every command on stdout",
   async (words) => {
     const { code, stdout, stderr } = await runHere(words);
     expect([code, stderr]).toEqual([0, ""]);
@@ -255,13 +255,13 @@ test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["keys", "--help"]]
   },
 );
 
-test("waypost --version shows the version of the package", async () => {
+test("waypost --version prints the package version", async () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(await run(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
 describe("waypost serve in front of a remote server", () => {
-  test("prints the remote server's URL and the file with the clients' token", async () => {
+  test("prints the remote server's URL and the file that contains the clients' token", async () => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: remote });
     const { places, key: token, stop } = serving;
@@ -282,7 +282,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("prints the variable with the token, and the link origin if it is known", async () => {
+  test("prints the variable that contains the token, and the link origin if it is known", async () => {
     await using folder = await createFolder();
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });

@@ -55,7 +55,7 @@ test.each([
   [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\?\n$/],
   [["--from", ""], /from must be a date such as .*, not ""\n$/],
   [["a", "b"], /use stats \[PATH\]/],
-])("waypost stats %j is refused with advice", async (more, said) => {
+])("waypost stats %j is refused with advice on how to fix it", async (more, said) => {
   const { code, stderr } = await run(words(...more));
   expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
 });

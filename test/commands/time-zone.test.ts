@@ -49,7 +49,7 @@ describe("the machine's time zone", () => {
     ["UTC+3", "-03:00"],
     ["Nowhere/Land", "Z"],
     ["", "Z"],
-  ])("is used for times in tables if it is set as %j", async (TZ, offset) => {
+  ])("is used for times in tables when it is set as %j", async (TZ, offset) => {
     expect(await readOffset(folder, TZ)).toEqual(offset);
   });
 
@@ -67,11 +67,11 @@ describe("the machine's time zone", () => {
   test.each([
     ["Japan", "Asia/Tokyo"],
     ["UTC+3", "UTC-03:00"],
-  ])("is shown to an assistant if it is set as %j", async (TZ, name) => {
+  ])("is shown to an assistant when it is set as %j", async (TZ, name) => {
     expect(await readZone(folder, TZ)).toBe(name);
   });
 
-  test("is the runtime's zone when nothing is set", () => {
+  test("is the runtime's time zone if none is set", () => {
     const { name, readOffset } = readTimeZone({});
     const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2025, month, 1, 12));
     for (const time of months) {
@@ -81,7 +81,7 @@ describe("the machine's time zone", () => {
   });
 });
 
-test("the operator's time zone takes precedence over the machine's", () => {
+test("the operator's time zone setting overrides the machine's", () => {
   const zone = readTimeZone({ time_zone: "Asia/Tokyo", machine_zone: "Europe/Berlin" });
   expect(zone.name).toBe("Asia/Tokyo");
   expect(writeLocalTime(Date.UTC(2026, 0), zone)).toBe("2026-01-01T09:00:00+09:00");
@@ -91,7 +91,7 @@ function told(time: string): string {
   return writeLocalTime(Date.parse(time), readTimeZone({ time_zone: "Asia/Tokyo" }));
 }
 
-test("tables show times in the user's time zone, and JSON in UTC", async () => {
+test("times are in the user's time zone in tables and in UTC in JSON", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { body } = await serving.call("POST", "/links", { body: { path: "spring" } });

@@ -13,7 +13,7 @@ import { openForAll } from "../support/open-for.ts";
 
 /** `waypost tools`: the tools of a configuration and their tokens. */
 
-test("waypost tools lists the owner's tools with their access and token counts", async () => {
+test("waypost tools lists the owner's tools with their permissions and token counts", async () => {
   await using folder = await createFolder();
   const { tools, tokens } = await runJson(["tools", "--data", folder.path]);
   const names = tools.map(({ tool }: { tool: string }) => tool);
@@ -36,7 +36,7 @@ test("waypost tools prints a table on stdout and the totals on stderr", async ()
   expect(stderr).toMatch(/^38 tools, about \d+ tokens/);
 });
 
-test("--tools selects groups and names, and a minus excludes a tool", async () => {
+test("--tools selects groups and tools by name, and a minus excludes a tool", async () => {
   await using folder = await createFolder();
   const words = ["tools", "--data", folder.path, "--tools", "links,get_ios_app,-delete_link"];
   const { tools } = await runJson(words);
@@ -122,7 +122,7 @@ describe("with a running server", () => {
   test.each([
     ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
     ["a client key", "waypost_client_0000000000000000000000000000000000"],
-  ])("%s makes waypost tools and export exit with 2 and an empty stdout", async (_, key) => {
+  ])("with %s waypost tools and export exit with 2 and print nothing to stdout", async (_, key) => {
     const env = { WAYPOST_API_KEY: key };
     await using elsewhere = await createFolder();
     const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
@@ -139,7 +139,7 @@ describe("with a running server", () => {
     }
   });
 
-  test("waypost tools refuses a remote server's invalid key even if probing is off", async () => {
+  test("waypost tools refuses an invalid key for a remote server even if probing is off", async () => {
     await using elsewhere = await createFolder();
     const list = (key: string) => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };

@@ -28,7 +28,7 @@ async function spend(serving: Serving, headers: Record<string, string>): Promise
   expect(new Set(await Promise.all(calls))).toEqual(new Set([401]));
 }
 
-test("X-Forwarded-For is used only up to the first untrusted proxy", async () => {
+test("X-Forwarded-For is read only up to the first untrusted proxy", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "loopback"]);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
@@ -46,7 +46,7 @@ test("without trusted proxies, the client's IP address is that of the connection
   expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
 });
 
-test("the log contains the IP address that answered an approval, but no secret", async () => {
+test("the log shows the IP address from which an approval was answered, but no secret", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "1"]);
   const headers = { "x-forwarded-for": "203.0.113.9" };
@@ -101,7 +101,7 @@ async function visit({ places }: Serving, headers: Record<string, string> = {}):
 }
 
 describe("doctor's warning about an untrusted proxy", () => {
-  test("appears if the link origin or public URL is https", async () => {
+  test("appears if the link origin or public URL uses https", async () => {
     await using folder = await createFolder();
     const origin = ["--link-origin", "https://{subdomain}.a.example"];
     for (const words of [origin, ["--public-url", "https://waypost.a.example"]]) {
@@ -112,7 +112,7 @@ describe("doctor's warning about an untrusted proxy", () => {
     expect((await doctor(folder, [...origin, "--trusted-proxies", "loopback"])).warned).toEqual([]);
   });
 
-  test("appears if a project has a verified domain, whose links are https", async () => {
+  test("appears if a project has a verified domain, because its links use https", async () => {
     await using folder = await createFolder();
     await using dns = await startDnsServer();
     await runJson(["keys", "create", "--data", folder.path]);
@@ -129,7 +129,7 @@ describe("doctor's warning about an untrusted proxy", () => {
     expect(trusting.warned).toEqual([]);
   });
 
-  test("appears if serve received a request from an untrusted proxy", async () => {
+  test("appears after serve receives a request from an untrusted proxy", async () => {
     await using folder = await createFolder();
     const elsewhere = ["--trusted-proxies", "192.168.0.0/16"];
     await using serving = await startServe(folder.path, elsewhere);

@@ -19,7 +19,7 @@ const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 const isCovered = isOnPostgres;
 
 describe("two servers with the same data", () => {
-  test.skipIf(isCovered)("serve a client that switches with every call", async () => {
+  test.skipIf(isCovered)("serve a client that switches servers with every call", async () => {
     await using two = await startTwo();
     await using client = await two.connect();
     expect((await client.callTool("create_link", spring)).isError).toBe(false);
@@ -31,7 +31,7 @@ describe("two servers with the same data", () => {
     expect(changes.structured.changes).toHaveLength(1);
   });
 
-  test("count visits at both servers together", async () => {
+  test("add up the visits to both servers", async () => {
     await using two = await startTwo();
     await using client = await connectTo(two.one);
     const { structured } = await client.callTool("create_link", spring);
@@ -46,7 +46,7 @@ describe("two servers with the same data", () => {
     });
   });
 
-  test("accept an approval from the other server's page, once", async () => {
+  test("accept an approval from the other server's page, but only once", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);
@@ -62,7 +62,7 @@ describe("two servers with the same data", () => {
     expect((await here.callTool("get_link", { id: "spring" })).isError).toBe(true);
   });
 
-  test("notify clients of a changed list of tools, whichever server changed it", async () => {
+  test("notify clients that the list of tools has changed, whichever server changed it", async () => {
     await using two = await startTwo();
     const { places, key } = two.one;
     const listening = { transport: "http", url: places.mcp, token: key, watches: true } as const;
@@ -76,7 +76,7 @@ describe("two servers with the same data", () => {
     expect(await modern.listNames()).not.toContain("save_template");
   });
 
-  test.skipIf(isCovered)("undo a change that was made through the other server", async () => {
+  test.skipIf(isCovered)("can undo a change that was made through the other server", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);
@@ -88,7 +88,7 @@ describe("two servers with the same data", () => {
   });
 
   test.skipIf(isCovered)(
-    "resume the job of a killed server when apply_plan is called again",
+    "resume a killed server's job when apply_plan is called again",
     async () => {
       await using two = await startTwo();
       const key = await makeKey(two, ["--project", "default"]);
@@ -119,7 +119,7 @@ describe("two servers with the same data", () => {
   );
 });
 
-describe("a session of an earlier MCP revision", () => {
+describe("a session that uses an earlier MCP revision", () => {
   test("stays with its process behind a sticky proxy, even for forms and streams", async () => {
     await using two = await startTwo();
     const targets = [two.one.places.url, two.other.places.url];
@@ -140,7 +140,7 @@ describe("a session of an earlier MCP revision", () => {
     }
   });
 
-  test("is unknown to every other process, and its client initializes again", async () => {
+  test("is unknown to every other process, so the client initializes a new session", async () => {
     await using two = await startTwo();
     const { one, other } = two;
     const opened = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));

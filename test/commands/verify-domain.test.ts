@@ -37,7 +37,7 @@ async function open() {
 
 type Project = { readonly custom_domain_verified: boolean };
 
-test("a custom domain is verified once DNS has the printed TXT record", async () => {
+test("a custom domain is verified once DNS contains the printed TXT record", async () => {
   await using at = await open();
   const { dns, update, readVerified } = at;
   const given = await update("default", "--custom-domain", domain);
@@ -76,7 +76,7 @@ test("--assume-verified marks a domain as verified without checking DNS", async 
   expect(warning).toMatch(/does not exist\. Set it to "[^"]+", or ignore .* --assume-verified\.$/);
 });
 
-test("doctor reports a domain that is unverified or whose record is missing", async () => {
+test("doctor reports a domain that is unverified or has no DNS record", async () => {
   await using at = await open();
   expect(await at.doctor()).toEqual([]);
   await at.update("default", "--custom-domain", domain);

@@ -73,7 +73,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test("doctor reports accepted webhook events, and nothing without a webhook", async () => {
+test("doctor shows accepted webhook events, and nothing if there is no webhook", async () => {
   expect((await examine()).lines).toEqual([]);
   const made = await run(create("--events", "link.created"));
   expect(made.stderr).not.toContain("Nothing serves");
@@ -87,7 +87,7 @@ test("doctor reports accepted webhook events, and nothing without a webhook", as
   });
 });
 
-test("doctor reports a failing webhook receiver, as a fault after some minutes", async () => {
+test("doctor reports a failing webhook receiver, as an error after some minutes", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);
@@ -111,7 +111,7 @@ test("doctor reports a failing webhook receiver, as a fault after some minutes",
   expect(old.lines.join()).not.toContain("for=tests");
 });
 
-test("doctor reports undeliverable webhook events and how to resend them", async () => {
+test("doctor reports undeliverable webhook events and explains how to resend them", async () => {
   change("update deliveries set state = 'dead'");
   change("update webhooks set failing_since = null, failures = 0, next_at = 0");
   const { code, lines } = await examine();
@@ -151,7 +151,7 @@ test("webhook commands and doctor warn when waypost serve is not running", async
   change("update projects set suspended = 0");
 });
 
-test("the console of a stdio session says that it does not deliver webhooks", async () => {
+test("the console of a stdio session shows that webhooks are not delivered", async () => {
   const port = await findFreePort();
   await using session = await startSession({
     data: folder.path,

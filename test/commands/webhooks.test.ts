@@ -42,7 +42,7 @@ afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-test("a webhook receives signed events, and its secret is shown once", async () => {
+test("a webhook receives signed events, and its secret is shown only once", async () => {
   const made = await runJson(
     webhooks("create", "--url", receiver.url, "--events", "link.created, link.deleted"),
   );
@@ -72,7 +72,7 @@ test("a webhook receives signed events, and its secret is shown once", async () 
   }
 });
 
-test("a webhook event of a killed process is delivered by the next process", async () => {
+test("a killed process's webhook events are delivered by the next process", async () => {
   receiver.doing(hang);
   receiver.received.length = 0;
   await createLink("kept");
@@ -92,7 +92,7 @@ test("a webhook event of a killed process is delivered by the next process", asy
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
 });
 
-test("a webhook reports a waiting approval without the URL of its page", async () => {
+test("a webhook event for a pending approval does not include the page's URL", async () => {
   const { url } = receiver;
   const { id } = await runJson(webhooks("create", "--url", url, "--events", waitingEvents));
   receiver.received.length = 0;
@@ -147,7 +147,7 @@ test("waypost webhooks test reports whether the receiver accepted the event", as
   });
 });
 
-test("waypost webhooks test names the setting for a private network", async () => {
+test("waypost webhooks test shows which setting allows a private network", async () => {
   const [{ id }] = await list();
   receiver.doing(take);
   receiver.received.length = 0;
@@ -173,7 +173,7 @@ const namesNetworks =
 
 const checkName = `${namesNetworks}; for a public receiver, check its DNS record`;
 
-test("waypost webhooks list explains once how to allow a receiver's network", async () => {
+test("waypost webhooks list explains only once how to allow a receiver's network", async () => {
   const [{ id }] = await list();
   const plain = await run(webhooks("list"));
   expect(plain.stderr).toBe("");
@@ -207,7 +207,7 @@ test("a webhook for all events can be created, listed and revoked", async () => 
   });
 });
 
-test.each(["revoke", "test", "resend"])("waypost webhooks %s needs an ID", async (act) => {
+test.each(["revoke", "test", "resend"])("waypost webhooks %s requires an ID", async (act) => {
   const { id } = await runJson(webhooks("create", "--url", "https://example.com/hook"));
   expect(await run(webhooks(act, ""))).toMatchObject({
     code: 2,
@@ -232,7 +232,7 @@ test.each([
     "use webhooks create, webhooks list, webhooks test ID, webhooks resend ID or " +
       "webhooks revoke ID (see waypost --help)",
   ],
-])("waypost webhooks %j is refused with the reason", async (words, message) => {
+])("waypost webhooks %j is refused, and the reason is shown", async (words, message) => {
   expect(await run(webhooks(...words))).toMatchObject({ code: 2, stderr: `waypost: ${message}\n` });
 });
 
@@ -242,13 +242,13 @@ test.each([
     "https://10.0.0.1/x",
     `points to 10.0.0.1, which is not on the public internet. ${namesNetworks}`,
   ],
-])("a webhook to %s is refused when no private network is allowed", async (url, fault) => {
+])("a webhook to %s is refused if no private network is allowed", async (url, fault) => {
   const refused = await run(["webhooks", "create", "--url", url, "--data", folder.path]);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`--url ${fault}`) });
   expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
 });
 
-test("creating a webhook to an http URL warns that it needs a private network", async () => {
+test("creating a webhook with an http URL prints a warning that it needs a private network", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,
@@ -258,7 +258,7 @@ test("creating a webhook to an http URL warns that it needs a private network", 
 });
 
 // Last, as it creates a second project.
-test("waypost webhooks revoke needs the project of the webhook", async () => {
+test("waypost webhooks revoke requires the project of the webhook", async () => {
   const project = ["--name", "Other", "--subdomain", "other"];
   expect(await run(["projects", "create", ...project, "--data", folder.path])).toMatchObject({
     code: 0,
