@@ -14,7 +14,7 @@ import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type PlanInput } from "./plan/make-plan.ts";
 import { selectParts } from "./select/select-links.ts";
 
-/** Bulk changes: planned, approved, applied within the rate limit, and resumed. */
+/** Bulk changes, which are planned, approved, applied within the rate limit, and resumed. */
 
 export type Bulk = ReturnType<typeof createBulk>;
 
@@ -28,12 +28,14 @@ const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
 const rowsTogether = 500;
 
-/** Plans and exports read many links, so they are queued. They stop when the caller disconnects. */
+/**
+ * Manages plans, jobs and exports. Plans and exports read many links, so they are queued, and stop
+ * when the caller disconnects.
+ */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep } = options;
   const runInQueue = createQueue(sleep);
   const life = new AbortController();
-  /** Queues the work under the caller's key. */
   const runQueued = <Result>(
     { key_print }: Pick<Owner, "key_print">,
     left: Leaving | undefined,
@@ -53,7 +55,7 @@ export function createBulk(options: RunnerOptions) {
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
-    /** Without a job, yields every row that writes; with a job, only the unfinished rows. */
+    /** Yields every row that writes. If a job is given, yields only its unfinished rows. */
     readWrites: async function* (plan: Plan, job?: Job) {
       yield* readWrites(await openState(), plan, job);
     },
@@ -64,7 +66,7 @@ export function createBulk(options: RunnerOptions) {
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>
       (await openState()).jobs.listReceipts(job, page),
-    /** Saves every matching link as a file of pages, and reports which data is missing from it. */
+    /** Saves all matching links as pages of a file, and reports which data is missing from it. */
     exportLinks: (wanted: ExportRequest, owner: Owner, left?: Leaving) =>
       runQueued(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
@@ -106,19 +108,20 @@ async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): Async
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsTogether) return;
     from = last.position + 1;
-    // Reading rows is synchronous with SQLite, so other work gets the event loop between pages.
+    // Lets other work run between pages, because SQLite reads rows synchronously.
     await nextTurn();
   }
 }
-
-/** Plans and exports use memory that all keys share, so each key gets a limited share. */
 
 const mostPerKey = 2;
 const mostRunning = 4;
 const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
-/** Runs each piece of work when the queue reaches it. Fails if the wait is too long. */
+/**
+ * Creates the queue of plans and exports. They use memory that all keys share, so each key gets a
+ * limited share. Waiting too long is an error.
+ */
 export function createQueue(sleep: RunnerOptions["sleep"]) {
   const running: string[] = [];
   const waiting = new Set<{ readonly key: string; readonly begin: () => void }>();
@@ -154,7 +157,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     const waiter = { key, begin };
     waiting.add(waiter);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // A start may coincide with a cancellation or the timeout, and takes precedence.
+    // If work starts in the moment of a cancellation or timeout, it runs.
     if (!waiting.delete(waiter)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }

@@ -5,15 +5,15 @@ import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 
-/** The key that plans and jobs belong to, with what is needed to call the server. */
+/** The key that owns plans and jobs, with everything needed to call the server. */
 export type Owner = {
   readonly key_print: string;
   /**
-   * The key's id in the embedded service, or empty for a key of a remote server. Waypost uses it at
-   * start-up to resume jobs. Without an id, a job is not resumed at start-up.
+   * The key's id in the embedded service, which lets a restarted server resume the key's jobs.
+   * Empty for a key of a remote server.
    */
   readonly key_id?: string;
-  /** The server's address. */
+  /** The server's URL. */
   readonly origin: string;
   readonly call: Client["call"];
   /** The id of the request that started the work, for the logs. */
@@ -23,7 +23,7 @@ export type Owner = {
   /** The host of the project's links, if known. */
   readonly linkHost?: string | undefined;
   readonly keepsBin?: boolean;
-  /** Whether ids other than UUIDs are valid, as on a remote server. */
+  /** Whether ids need not be UUIDs, as on a remote server. */
   readonly takesAnyId?: boolean;
   /** The project and pricing plan of a key of the embedded service. */
   readonly known?: Pick<KnownKey, "facts" | "linkLimit"> | undefined;
@@ -31,7 +31,7 @@ export type Owner = {
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };
 
-/** Lists the fields whose new value redirects to a host that is not allowed. */
+/** Lists the fields whose new value redirects to a forbidden host. */
 export type CheckDestinations = (
   fields: LinkFields,
   before?: Readonly<Record<string, unknown>>,

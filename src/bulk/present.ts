@@ -6,16 +6,13 @@ import { estimatePart, estimateSeconds, writeWhat } from "./apply/job-runner.ts"
 import type { Bulk } from "./bulk.ts";
 import { describeRow } from "./plan/describe-row.ts";
 
-/**
- * Plans, jobs and receipts as plain records, for the assistant and for the CLI. Each caller adds
- * the next step: a tool and a URL, or a command.
- */
+/** Formats plans, jobs and receipts as plain records, for the assistant and the CLI. */
 
 const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;
 const samplesEach = 3;
 const mostSampledCharacters = 200;
 const mostProblems = 50;
-/** To overwrite or delete more links than this, a person has to type their number. */
+/** To overwrite or delete more links than this, a user has to type their number. */
 const mostUntyped = 50;
 
 export async function presentPlan(plan: Plan, bulk: Bulk) {
@@ -37,7 +34,7 @@ function listSample(plan: Plan, bulk: Bulk, action: PlanAction): Promise<readonl
   return bulk.listRows(plan, { actions: [action], limit: samplesEach });
 }
 
-/** Shortens every string in the record to `most` characters. */
+/** Truncates every string in the record to `most` characters. */
 export function shortenTexts(record: JsonObject, most: number): JsonObject {
   const text = JSON.stringify(record, (_, member: unknown) =>
     typeof member === "string" && member.length > most
@@ -61,9 +58,7 @@ export function presentRow(row: PlanRow): JsonObject {
   };
 }
 
-/**
- * Returns the number that a person must type to approve `total` rows, or undefined for few rows.
- */
+/** Returns the number that a user must type to approve `total` rows, or undefined for few rows. */
 export function findCountToType({ counts }: Plan, total: number): number | undefined {
   return Math.min(total, counts.update + counts.delete) > mostUntyped ? total : undefined;
 }

@@ -35,21 +35,21 @@ const mostAtOnce = 8;
 /** The limit on rows in progress, including rows whose results are still being saved. */
 const mostUnsaved = 2 * mostAtOnce;
 /**
- * The waits between passes that finished no row. A request without a response may still reach the
+ * The delays after passes that finished no row. A request without a response may still reach the
  * server, and an outage may be short.
  */
 const waits_ms = [2000, 5000, 15_000];
 
 /**
- * Repeats passes over the unfinished rows until all are done. Returns the final state of the job;
- * after an error, the job is interrupted.
+ * Repeats passes over the unfinished rows until all are done. Returns the final state of the job,
+ * which is interrupted after an error.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
   const unsent = new Set<number>();
   for (let tries = 0; ; tries += 1) {
     const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
     if (failure !== undefined && !isTemporary(failure)) throw failure;
-    // For a cancelled job, the database ignores this state.
+    // The database ignores this state for a cancelled job.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
     if (ended > 0) tries = 0;
@@ -69,7 +69,7 @@ function isTemporary(error: unknown): error is CallFailure {
 
 /**
  * Makes one pass over the unfinished rows. `unsent` holds the positions of rows that are recorded
- * as sent, although no request of this job reached the server.
+ * as sent, although none of this job's requests reached the server.
  */
 async function applyRows(context: RunContext, unsent: Set<number>) {
   const { jobs, run, stopped } = context;
@@ -114,7 +114,7 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
       const applying = apply(receipt).finally(() => unsaved.delete(applying));
       unsaved.add(applying);
       if (!isAlone) continue;
-      // Later rows may depend on this row, so its result must be saved before they start.
+      // Later rows may depend on this row, so its result is saved before they start.
       await applying;
       if (pass.unknown > doubts) break;
     }
@@ -127,9 +127,9 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
 }
 
 /**
- * Some rows must not run in parallel with others. A row that changes a path may need a path that an
- * earlier row frees, or free one for a later row. If two rows use the same new app, only one of
- * them can register it.
+ * Returns whether a row must not run in parallel with others. A row that changes a path may need a
+ * path that an earlier row frees, or free one for a later row. If two rows use the same new app,
+ * only one of them can register it.
  */
 function createExclusiveCheck(): (row: PlanRow) => boolean {
   const introduced = new Set<string>();
@@ -157,7 +157,7 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
   }
 }
 
-/** Returns undefined if another process took over the job, or it was cancelled. */
+/** Returns undefined if another process has claimed the job, or the job was cancelled. */
 async function applyRow(
   context: RunContext,
   row: Receipt,
@@ -181,9 +181,8 @@ async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<Row
 }
 
 /**
- * A row may be rejected because its own earlier request succeeded. That request may arrive at any
- * moment, so this is checked last. A path or an id identifies one link, regardless of which request
- * wrote it.
+ * Checks whether a rejected row was written by its own earlier request, which would also cause the
+ * rejection. That request may arrive at any moment, so this is checked last.
  */
 async function findEarlierWrite(
   asking: ServerAccess,

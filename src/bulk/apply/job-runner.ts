@@ -33,8 +33,8 @@ type RunnerState = RunnerOptions & {
   readonly name: string;
   readonly running: Map<string, Promise<unknown>>;
   /**
-   * By plan id. A lease prevents two processes from running a job; this map prevents two calls in
-   * one process.
+   * Starting jobs by plan id. This prevents two calls in one process from running a job twice, and
+   * a lease does the same across processes.
    */
   readonly starting: Map<string, Promise<Job>>;
   /** Aborted when no more rows may start. */
@@ -46,7 +46,8 @@ type RunnerState = RunnerOptions & {
 };
 
 /**
- * Returns undefined if this process has no key for the job, or the key may not apply its open rows.
+ * Returns undefined if this process lacks the job's key, or the key may not apply its remaining
+ * rows.
  */
 export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
 
@@ -97,16 +98,16 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   const { running, starting, stopped } = runner;
   let resuming = Promise.resolve();
   return {
-    /** Returns the job of the plan, if one exists. Throws if the plan expired without a job. */
+    /** Returns the plan's job, if any. Throws if the plan expired without a job. */
     findJobOf: (plan: Plan, owner: Owner) => findJobOf(runner, plan, owner),
     /**
-     * Applies a plan or resumes its job, and returns once the job runs. A cancelled job is resumed
-     * only if the caller passes its current state as `seen`, which proves that the caller knows of
-     * the cancellation. With `writer`, a new job is added to the change history.
+     * Applies a plan or resumes its job, and returns once the job runs. To resume a cancelled job,
+     * pass its current state as `seen`. It proves that the caller knows of the cancellation. With
+     * `writer`, a new job is added to the change history.
      */
     apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
       startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
-    /** Resolves when the job ends or the time is up, and reports progress until then. */
+    /** Resolves when the job ends or the timeout expires, and reports progress until then. */
     wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
       wait(runner, job, milliseconds, onProgress),
     cancel: (job: Job) => cancel(runner, job),
@@ -115,7 +116,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
       resuming = resumeRecent(runner, findOwner);
     },
     loadUnfinished: () => loadUnfinished(runner),
-    /** Whether the key has jobs that can be resumed, according to the last `loadUnfinished`. */
+    /** Whether the key had jobs that can be resumed at the last `loadUnfinished`. */
     hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
     measure: (): JobMeasures => ({
       running: running.size,
@@ -160,7 +161,7 @@ async function findJobOf(
   return undefined;
 }
 
-/** If the job continued after its undo was planned, the undo would miss those rows. */
+/** If the job continued after its undo was planned, the undo would miss rows. */
 async function requireUnchangedSince(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
   const planned = request.undone;
   if (undoes === null || planned === undefined) return;
@@ -258,7 +259,7 @@ async function wait(
   const { openState, running, stopped } = runner;
   // Another process may run the job, so its state is read from the database.
   const find = async () => (await (await openState()).jobs.find(job.id)) ?? job;
-  // Without this read, a job that just ended would add a second of waiting.
+  // Avoids waiting a second for a job that has just ended.
   let now = job.state !== "running" || running.has(job.id) ? job : await find();
   for (let left_ms = milliseconds; now.state === "running"; left_ms -= poll_ms) {
     await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
@@ -269,7 +270,7 @@ async function wait(
   return now;
 }
 
-/** Waits until the job stops running in this process, or the time is up. */
+/** Waits until the job stops running in this process, or the timeout expires. */
 async function waitForRun(
   { sleep, running }: RunnerState,
   id: string,
@@ -410,7 +411,7 @@ const mostProofs = 10;
 const renewEvery_ms = 3000;
 
 /**
- * Renews the lease of a running job until the returned function is called. Otherwise a slow step
+ * Renews the lease of a running job until the returned function is called. Otherwise, a slow step
  * would look like a crashed process.
  */
 export function keepLease({
@@ -442,7 +443,9 @@ type JobFacts = Pick<Job, "undoes" | "request" | "planned"> & {
   readonly counts: Pick<Job["counts"], "done">;
 };
 
-/** What a job did: "changed 17 links (url)", or "created or changed 3 of 20 links". */
+/**
+ * Describes what a job did, such as "changed 17 links (url)" or "created or changed 3 of 20 links".
+ */
 export function writeWhat({ undoes, request, planned, counts }: JobFacts): string {
   const total = countPlannedWrites(planned);
   const acts = writeActions.filter((action) => planned[action] > 0);
@@ -452,7 +455,7 @@ export function writeWhat({ undoes, request, planned, counts }: JobFacts): strin
   const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
   const about = request.about === undefined ? "" : ` (${request.about})`;
-  // An unfinished job has no counts by kind of change.
+  // An unfinished job does not count each kind of change.
   if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
   const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
   return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;

@@ -11,14 +11,14 @@ import { escapeFormula, unescapeFormula } from "./csv.ts";
 
 /**
  * The columns of a CSV file of links, and the fields of a JSON row. A nested field is named by both
- * parts (`ios_app.bundle_id`). Columns that only responses have are included.
+ * parts (`ios_app.bundle_id`). Columns that exist only in responses are included.
  */
 
 /** One link as read from a row, before validation. */
 export type InputRow = {
   readonly id?: string;
   readonly fields: LinkFields;
-  /** The values that could not be read. */
+  /** The values that could not be parsed. */
   readonly problems: readonly FieldProblem[];
 };
 
@@ -44,7 +44,6 @@ const columns: ReadonlyMap<string, FileColumn> = new Map(
   listColumns().map((column) => [column.name, column]),
 );
 
-/** The columns of an export, in order. */
 export const exportColumns: readonly string[] = [
   "id",
   ...[...columns.values()].flatMap(({ name, role, place }) =>
@@ -82,7 +81,7 @@ function kindOf(schema: z.core.$ZodType): ColumnKind {
 
 /**
  * Returns one column per cell, or undefined for an unknown name. `isHeader` is true if any cell is
- * a column name or close to one.
+ * a column name or similar to one.
  */
 export function readHeader(cells: readonly string[]) {
   const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
@@ -204,7 +203,7 @@ export function readObject(item: unknown): InputRow {
     problems.push(...found);
     const { role, place } = columns.get(name) ?? { role: "field", place: [name, undefined] };
     const [field, member] = place;
-    // If a value is faulty, the whole app is skipped, because further problems would mislead.
+    // An invalid value invalidates the whole app, so that no misleading problems follow.
     if (found.length > 0 || role === "known" || value === undefined) continue;
     if (role === "id") id = value;
     else if (fields[field] !== undefined) {

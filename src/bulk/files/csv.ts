@@ -1,14 +1,14 @@
 import { TextDecoder } from "node:util";
 import { CsvError, parse, type Info } from "csv-parse";
 
-/** Reads CSV as spreadsheets and people write it, as a stream, and writes portable CSV. */
+/** Parses CSV from spreadsheets and people as a stream, and writes portable CSV. */
 
 export type TextSource = string | AsyncIterable<string | Uint8Array>;
 
 /** `line` is the line on which the record begins. */
 export type CsvRecord = { readonly line: number; readonly cells: readonly string[] };
 
-/** The file cannot be read from this line on. */
+/** Thrown if the file cannot be parsed from this line on. */
 export class CsvFault extends Error {
   override readonly name = "CsvFault";
   readonly line: number;
@@ -19,14 +19,15 @@ export class CsvFault extends Error {
   }
 }
 
-/** A longer record must have lost its closing quote, because it exceeds any request. */
+/** A longer record must have lost its closing quote, because no request could contain it. */
 const mostCharacters = 1024 * 1024;
-/** Long files are parsed in pieces, so the event loop can serve other requests in between. */
+/** Long files are parsed in pieces, so that other requests can run in between. */
 const pieceCharacters = 4096;
 
 /** Yields the records in order, without blank ones. Throws at the first line that is not CSV. */
 export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
-  // The parser reports no first line of a record and counts blank lines separately.
+  // Counted here, because the parser reports no first line of a record and counts blank lines
+  // separately.
   let lines = 0;
   let blankLines = 0;
   let isCut = false;
@@ -38,7 +39,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
     blankLines = empty_lines;
     if (cells.some((cell) => cell !== "")) taken.push({ line: findLine(), cells });
     lines += 1 + cells.reduce((sum, cell) => sum + countBreaks(cell), 0);
-    // The callback takes the record, so the parser does not emit it again.
+    // Prevents the parser from emitting the record again.
     return undefined;
   });
   let fault: CsvError | undefined;
@@ -108,7 +109,7 @@ async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
 
 const separators = [",", ";", "\t"] as const;
 
-/** Some spreadsheets use semicolons or tabs. The header line shows which. */
+/** Detects the separator from the header line, because some spreadsheets use semicolons or tabs. */
 function findSeparator(text: string): string {
   const [, line = ""] = /^[\r\n]*([^\r\n]*)/.exec(text) ?? [];
   const bare = line.replaceAll(/"[^"]*"/g, "");
@@ -124,7 +125,7 @@ async function* cutText(beginning: string, rest: AsyncIterable<string>): AsyncGe
 function* cut(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
     const end = at + pieceCharacters;
-    // A surrogate pair is not split.
+    // Does not split a surrogate pair.
     const isInside = /[\ud800-\udbff]/.test(text.charAt(end - 1));
     yield text.slice(at, isInside ? end + 1 : end);
     at = isInside ? end + 1 : end;
@@ -180,8 +181,9 @@ function writeCell(cell: string): string {
 }
 
 /**
- * A cell that a spreadsheet would run as a formula gets an apostrophe in front, which reading
- * removes. Existing apostrophes before a formula get one more, so every text survives a round trip.
+ * A cell that a spreadsheet would run as a formula is written with a leading apostrophe, which
+ * reading removes. Existing apostrophes before a formula get one more, so every text survives a
+ * round trip.
  */
 const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
 const runs = new RegExp(`^'*${beginning}`);

@@ -6,8 +6,8 @@ import { quoteLine } from "../../text/show-hidden.ts";
 import { readFlag, setField, type InputRow } from "./columns.ts";
 
 /**
- * Maps the field names of other services to ours. All names have the form that `simplifyName`
- * returns. If several names map to one field, the first with a value wins.
+ * Maps the field names of other services to Waypost's fields. All names have the form that
+ * `simplifyName` returns. If several names map to one field, the first with a value wins.
  */
 
 export type Format = {
@@ -35,7 +35,7 @@ export const formats: readonly Format[] = [
     ],
     fields: {
       name: ["linkname", "name"],
-      // On a desktop, `ofl` overrides the deep link, which then only the app uses.
+      // On a desktop, `ofl` overrides the deep link, which only the app uses in this case.
       url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
       social_title: ["st", "socialtitle"],
       social_description: ["sd", "socialdescription"],
@@ -107,13 +107,13 @@ export const formats: readonly Format[] = [
   },
 ];
 
-/** Returns the service that a file comes from, or undefined for our own format. */
+/** Returns the service that a file comes from, or undefined for Waypost's own format. */
 export function detectFormat(names: readonly string[]): Format | undefined {
   const keys = new Set(names.map(simplifyName));
   return formats.find(({ signs }) => signs.every((some) => some.some((key) => keys.has(key))));
 }
 
-/** The non-empty values of one link from another service. */
+/** The nonempty values of one link from another service. */
 export type ForeignLink = readonly ForeignValue[];
 
 type ForeignValue = {
@@ -133,7 +133,7 @@ export type Leftover = {
 export type Unmapped = {
   readonly field: string;
   readonly count: number;
-  /** The first value, shortened. */
+  /** The first value, truncated. */
   readonly example: string;
 };
 
@@ -142,7 +142,7 @@ type RowCount = { readonly count: number; readonly first: number };
 /** Custom data may have different names in every link, so the list is limited. */
 const mostNames = 200;
 
-/** Converts a link to our fields, and counts the values that have no field. */
+/** Converts a link to Waypost's fields, and counts the values without a matching field. */
 export function convertLink(
   format: Format,
   link: ForeignLink,
@@ -167,7 +167,7 @@ function isArchived({ key, text }: ForeignValue): boolean {
   return ["archived", "isdeleted"].includes(key) && readFlag(text) === true;
 }
 
-/** Flags that are not reported when they are off. */
+/** Flags that are reported only if they are on. */
 const flags = ["archived", "isdeleted", "cloaking", "haspassword", "skipqs", "duplicate"];
 /** Fields that are imported only together with another field. */
 const needs: Readonly<Record<string, string>> = {
@@ -177,14 +177,17 @@ const needs: Readonly<Record<string, string>> = {
 };
 const parameters = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
 
-/** Adds each value that was imported to `used`. */
+/** Returns the fields of the link, and adds each imported value to `used`. */
 function readFields(
   { fields: aliases, addresses, campaign, foreign }: Format,
   values: ForeignLink,
   used: Set<ForeignValue>,
 ): LinkFields {
   const own = values.filter(({ name }) => foreign?.test(name) !== true);
-  /** Returns the first value that can be parsed. Equal values under the same name are also used. */
+  /**
+   * Returns the first value that can be parsed. Equal values under the same name also count as
+   * used.
+   */
   const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
       const same = own.filter((value) => value.key === key);
@@ -231,16 +234,20 @@ function readFields(
   return fields;
 }
 
-/** Returns the path of `https://example.page.link/m9Mm` or `bit.ly/3abc`, empty for only a host. */
+/**
+ * Returns the path of a short link such as `https://example.page.link/m9Mm` or `bit.ly/3abc`, or an
+ * empty string for only a host.
+ */
 function readShortPath(text: string): string | undefined {
-  // If a cell contains several URLs, the right one is unknown.
+  // If a cell contains several URLs, it is unclear which one to use.
   if (/\s/.test(text)) return undefined;
   return readUrl(/^https?:\/\//i.test(text) ? text : `https://${text}`)?.pathname.slice(1);
 }
 
 /**
- * Services spell one name in many ways: `Long URL`, `long_url`, `longUrl`. Firebase adds the
- * parameter in parentheses: `iOS bundle ID (ibi)`. Only the last part of a nested name is used.
+ * Normalizes a name, because services spell names in many ways: `Long URL`, `long_url`, `longUrl`.
+ * Firebase adds the parameter in parentheses: `iOS bundle ID (ibi)`. Only the last part of a nested
+ * name is used.
  */
 function simplifyName(name: string): string {
   const parameter = /\((\w+)\)\s*\??\s*$/.exec(name)?.[1];

@@ -33,7 +33,7 @@ export async function* writePages(
   yield close(items);
 }
 
-/** Writes one file while its links arrive, so that a failed write is noticed at once. */
+/** Writes the file while its links arrive, so that a write failure is noticed early. */
 export function writeWhole(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
@@ -94,7 +94,7 @@ export function createExportCount() {
       }
     },
     readCount: () => links,
-    /** Describes the missing data, as sentences without a full stop. */
+    /** Describes the missing data, as sentences without a period. */
     listMissing: (): readonly string[] => {
       const lost =
         unread === 1

@@ -16,7 +16,7 @@ type PricingFault = {
 };
 
 /**
- * The returned function must get the rows in order, because it counts links. A remote server's
+ * Creates a check that counts links, so it must receive the rows in order. A remote server's
  * pricing plan is unknown, so every row passes.
  */
 export function createPricingCheck(

@@ -43,9 +43,9 @@ type PlanDependencies = {
 };
 
 const pathBytes = 6;
-/** Limits the memory for the problems of a completely broken file. */
+/** Limits the memory that the problems of a broken file may use. */
 const mostProblems = 1000;
-/** Further rules are not listed in the request; their effects appear in the rows. */
+/** Further rules are not listed in the request, but their effects appear in the rows. */
 const mostRules = 100;
 
 export async function makePlan(
@@ -112,7 +112,7 @@ function listFaults({ problems, row, path, link_id, message }: PlannedRow): read
   return [{ ...place, message: message ?? "" }];
 }
 
-/** Writable, because the source is known only after the last row was read. */
+/** Writable, because the source is known only after the last row has been read. */
 type WritableRequest = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
 
 function describe(wanted: PlanInput): PlanRequest {

@@ -54,7 +54,7 @@ export async function* planFilters(
 }
 
 const unknownLink = { row: null, link_id: null, path: null, fields: {}, problems: [] };
-/** A matching link that could not be read is reported as a conflict. */
+/** Reported as a conflict, because a matching link could not be parsed. */
 const unreadMessage = "A link that matches the filters could not be read";
 const unreadLink = planRefusal("conflict", unknownLink, unreadMessage);
 
@@ -70,7 +70,7 @@ type RuleContext = {
   /** The values that all links get. */
   readonly row: SettledRow;
   readonly rules: readonly PlanRule[];
-  /** The paths that earlier links in the plan move away from (`left`) and to (`given`). */
+  /** The paths that the plan's earlier links give up (`left`) and receive (`given`). */
   readonly left: Set<string>;
   readonly given: Set<string>;
 };

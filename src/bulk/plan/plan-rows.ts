@@ -19,7 +19,7 @@ import {
 } from "../select/find-links.ts";
 import { createAppSettling, type AppRules, type SettledFields } from "./settle-apps.ts";
 
-/** Plans what each row would change. Everything is read, and nothing is written. */
+/** Plans what each row would change. Reads from the server, but writes nothing. */
 
 /** A planned row before it gets its position, with all of its problems. */
 export type PlannedRow = Omit<PlanRow, "position"> & Pick<Row, "problems">;
@@ -50,7 +50,7 @@ export async function* planRows(
     const known = await findLinks(planning, batch);
     for (const given of batch) {
       const isApplicable = given.problems.length === 0;
-      // Rows of deletions have no fields, so this settles no apps.
+      // Rows of deletions have no fields, so this resolves no apps.
       const { fault, ...settled } = await settleApps(given.fields, given.row, isApplicable);
       const found = settled.problems.map((each) => placeProblem(given.row, each));
       const row = { ...given, ...settled, problems: [...given.problems, ...found] };
@@ -164,7 +164,7 @@ export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
   return planLink(row, link, { action: "update", fields, before: link });
 }
 
-/** A value that could not be read cannot be shown for approval or restored by an undo. */
+/** A value that could not be parsed cannot be shown for approval or restored by an undo. */
 export function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
   const message = `The link's ${toSentence(unread)} could not be read`;
   return planLink(row, link, { action: "conflict", message });
@@ -221,8 +221,8 @@ function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields
 }
 
 /**
- * Lists the fields of a link that changed since the plan, except clicks. A field that the server
- * never returned is ignored.
+ * Lists the fields of a link, except clicks, that changed since the plan was made. Ignores fields
+ * that the server never returned.
  */
 export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
   return linkFields.filter((field) =>

@@ -33,7 +33,7 @@ const mostAtOnce = 8;
 
 /** Starts with the last row, because later rows may occupy the paths of earlier ones. */
 export async function* planUndo(undoing: UndoContext, job: Job): AsyncGenerator<PlannedRow> {
-  /** Links of later rows, which are undone first. */
+  /** The links of later rows, which are undone first. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await undoing.jobs.listReceipts(job, { before, limit: mostAtOnce });
@@ -43,7 +43,7 @@ export async function* planUndo(undoing: UndoContext, job: Job): AsyncGenerator<
     const last = page.at(-1);
     if (last === undefined) return;
     before = last.position;
-    // The embedded service answers synchronously, so other work gets the event loop here.
+    // Lets other work run, because the embedded service answers synchronously.
     await nextTurn();
   }
 }
@@ -100,7 +100,7 @@ function readNow(
   return action === "create" ? findAtPath(asking, path ?? "") : Promise.resolve(undefined);
 }
 
-/** Describes the row as a change of one link, with values from before and after. */
+/** Describes the row as a change of one link, with the values before and after. */
 function describeEffect(receipt: Receipt, id: string | null): Effect {
   const { action, before, fields, made } = receipt;
   const isDeletion = action === "delete";

@@ -28,7 +28,7 @@ import {
 
 export type AppRules = Pick<Owner, "requireRight"> & {
   readonly apps: ProjectApps;
-  /** Whether ids other than UUIDs are valid. */
+  /** Whether ids need not be UUIDs. */
   readonly takesAnyId: boolean;
   /** Whether rows may contain an app's name instead of its id or bundle id. */
   readonly takesNames: boolean;
@@ -38,8 +38,7 @@ export type SettledFields = {
   /** The fields as the API expects them, with resolved apps. */
   readonly fields: LinkFields;
   /**
-   * The ids of the link's apps after the write: null for no app, and a placeholder text for a new
-   * app.
+   * The ids of the link's apps after the write: null for no app, and a placeholder for a new app.
    */
   readonly appIds: Readonly<Record<string, string | null>>;
 };
@@ -51,11 +50,11 @@ type SettledApps = SettledFields & {
 };
 
 /**
- * Details of a registered app are dropped. If the app were deleted in the meantime, they would
- * register it again without approval. A row that needs a new app is rejected if the key may not
- * register apps, because its job would stop there. If the app list cannot be read, a row with all
- * details of an app is treated as a registration. All rows must describe a new app identically,
- * because the first row registers it.
+ * Creates the function that resolves the apps of rows. It drops the details of a registered app,
+ * which would register the app again without approval if it were deleted before the write. It
+ * rejects a row that needs a new app if the key may not register apps. If the app list cannot be
+ * read, a row with all details of an app is treated as a registration. All rows must describe a new
+ * app identically, because the first row registers it.
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();

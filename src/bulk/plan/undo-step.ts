@@ -13,7 +13,7 @@ import {
 } from "../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../state/history.ts";
 
-/** Plans the undo of one effect, of a single change or of a job's row. */
+/** Plans the undo of a single change, or of one row of a job. */
 
 /** Null if the record does not exist, undefined if it could not be read. */
 type ReadRecord = JsonObject | null | undefined;
@@ -21,7 +21,7 @@ type ReadRecord = JsonObject | null | undefined;
 export type UndoStep = {
   readonly endpoint: Endpoint;
   readonly kind: ResourceKind;
-  /** The id in the change history. A record that is created again gets another id. */
+  /** The record's id in the change history. A record that is created again gets another id. */
   readonly id: string;
   readonly input: JsonObject;
   readonly now: ReadRecord;
@@ -86,8 +86,8 @@ export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): Undo
 }
 
 /**
- * A field with an unknown value is neither reverted nor assumed unchanged. A server that restores a
- * deleted record knows its values.
+ * Explains why a field with an unknown value cannot be reverted. A server that restores a deleted
+ * record knows the values.
  */
 function explainUnread(
   { before, after, unknown = [] }: Effect,

@@ -10,18 +10,18 @@ import type { InputRow } from "../files/columns.ts";
 
 /** Validates each row and finds duplicates, before anything is read or sent. */
 
-/** How rows are numbered: by line of a file, or by position in a list, both from 1. */
+/** The unit in which rows are numbered: lines of a file, or positions in a list, both from 1. */
 export type Unit = "line" | "row";
 
 /** A validated row that has no planned action yet. */
 export type Row = Pick<PlanRow, "row" | "path"> & {
   /**
-   * `link_id` identifies the link. An upsert is matched by path, and its id must agree. `path` is
-   * normalized. An upsert without a path gets a generated one. An update or deletion has a path
-   * only if it identifies the link. An update by id may have a new path in `fields`.
+   * Identifies the link. An upsert is matched by its normalized `path`, which may be generated, and
+   * its id must agree. An update or deletion has a `path` only if the path identifies the link. An
+   * update by id may have a new path in `fields`.
    */
   readonly link_id: string | null;
-  /** Other ways to read the id or path of an update or deletion, such as a name or URL. */
+  /** Other ways to interpret the id or path of an update or deletion, such as a name or URL. */
   readonly named?: RowName | undefined;
   /** The fields to write, as the API expects them, including the path of an upsert. */
   readonly fields: LinkFields;
@@ -35,25 +35,26 @@ type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string }
 export type RowRules = {
   readonly operation: PlanOperation;
   readonly unit: Unit;
-  /** Whether ids other than UUIDs are valid. */
+  /** Whether ids need not be UUIDs. */
   readonly takesAnyId?: boolean | undefined;
   /** If set, rows may identify links by name or URL. */
   readonly linkHosts?: readonly string[] | undefined;
 };
 
-/** The returned check finds all problems of a row, and remembers the row to detect duplicates. */
+/** Creates a check that finds all problems of a row. It remembers each row to detect duplicates. */
 export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts }: RowRules) {
   const ids = new Map<string, number>();
   const paths = new Map<string, number>();
   return (row: number, given: InputRow): Row => {
     const id = normalizeId(given.id?.trim() ?? "");
     const isMove = operation === "update" && id !== "";
-    // Only an upsert may leave its path blank, to get a generated one.
+    // Only an upsert may leave its path blank, because its path can be generated.
     const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
     const fields = named?.by === "path" ? dropQuery(given.fields, named.text) : given.fields;
     const { values, problems: faults } = checkLink(fields, isMove ? "update" : "create");
     const pathFaults = faults.filter(({ field }) => field === "path");
-    // An invalid path still identifies a link, and an unreadable row may have had a path.
+    // An invalid path still identifies a link, and a row that could not be parsed may have had a
+    // path.
     const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
     const isUuid = uuidPattern.test(id);
     const isId = isUuid || takesAnyId || named?.by === "id";
@@ -78,7 +79,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     };
   };
 
-  /** With two rows for one link, it would be unclear which is applied last. */
+  /** Rejects a second row for the same link, because it would be unclear which is applied last. */
   function noteKey(
     seen: Map<string, number>,
     field: string,
@@ -87,7 +88,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
   ): readonly FieldProblem[] {
     const first = seen.get(key);
     if (first === undefined) {
-      // A substring keeps its whole file chunk in memory. A copy does not.
+      // Copies the key, because a substring would keep its whole file chunk in memory.
       seen.set(Buffer.from(key).toString(), row);
       return [];
     }
@@ -107,7 +108,7 @@ function readName(
   return { ...readNamedLink(path, linkHosts), by: "path", text: path };
 }
 
-/** The URL of a link may have a query, which a path cannot have. */
+/** Drops the query string of a link's URL, which a path cannot have. */
 function dropQuery(fields: LinkFields, text: string): LinkFields {
   return { ...fields, path: text.replace(/[?#].*/s, "") };
 }
@@ -162,7 +163,7 @@ function checkKeys(
   ];
 }
 
-/** The API would accept a whole URL as a path and create a link that no visitor finds. */
+/** Rejects a whole URL as a path, because the API would create a link that visitors cannot open. */
 function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
   if (!isWholeAddress(path ?? "")) return [];
   return [{ field: "path", message: `Path ${wholeAddressFault}` }];

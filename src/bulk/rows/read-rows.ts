@@ -13,12 +13,14 @@ import {
 } from "../files/foreign.ts";
 import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
-/** Reads rows from CSV or JSON, in our format or another service's, and reports unused data. */
+/**
+ * Reads rows from CSV or JSON, in Waypost's format or another service's, and reports unused data.
+ */
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
 export type Findings = {
-  /** The service that exported the file; undefined for our own format. */
+  /** The service that exported the file; undefined for Waypost's own format. */
   readonly format: string | undefined;
   /** Problems with the whole source. Each row has its own problems. */
   readonly problems: readonly PlanProblem[];
@@ -36,7 +38,7 @@ type FileReading = Leftover & {
 type SourceRow = InputRow & { readonly row: number };
 
 /**
- * `rows` can be iterated only once. An interrupted source throws; invalid text is reported as a
+ * `rows` can be iterated only once. An interrupted source throws, but invalid text is reported as a
  * problem. Strings in a row may keep their whole file chunk in memory. `listFindings` is complete
  * after the last row.
  */

@@ -17,7 +17,7 @@ import { selectParts } from "./select-links.ts";
 
 export type KnownLinks = TakenPaths & {
   readonly byId: ReadonlyMap<string, ReadLink>;
-  /** Links by their own name, for rows that contain neither an id nor a path. */
+  /** Links by display name, for rows that contain neither an id nor a path. */
   readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
 };
 
@@ -25,7 +25,7 @@ export type KnownLinks = TakenPaths & {
 export type TakenPaths = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
-  /** Whether some matching links could not be read. */
+  /** Whether some matching links could not be parsed. */
   readonly isPartial: boolean;
 };
 
@@ -35,7 +35,7 @@ export type PathAccess = ServerAccess & {
 };
 
 const mostRows = paging.max_limit;
-/** The paths of one request must fit into its URL, together with the parameter names. */
+/** The maximum size of the paths in one request, because they are part of its URL. */
 const mostBytes = 6000;
 const nameBytes = 32;
 /** Each id needs its own request, so several run in parallel. */
@@ -111,16 +111,15 @@ export function pickMeant(
   return meant.size > 0 ? [...meant.values()] : (byOwnName.get(named.text) ?? []);
 }
 
-/** Finds the link of this project at the path of a URL with a foreign host. */
+/** Finds this project's link with the same path as a URL on a foreign host. */
 export function findThere({ named }: Row, { byPath, byShort }: TakenPaths): ReadLink | undefined {
   const path = named?.address?.path ?? "";
   return byPath.get(path) ?? byShort.get(path);
 }
 
 /**
- * Finds the links whose path or short path is in the list. A link with a query in its address can
- * have several short paths, and lists show only one. So each new path that is still free is
- * resolved.
+ * Finds the links whose path or short path is in the list. Lists return only one short path of a
+ * link, which may have several, so each new path that still seems free is resolved.
  */
 export async function findTaken(
   asking: PathAccess,
@@ -191,7 +190,7 @@ async function findEach<Found>(
   for (let start = 0; start < names.length; start += mostAtOnce) {
     const some = names.slice(start, start + mostAtOnce);
     await Promise.all(some.map(async (name) => byName.set(name, await find(asking, name))));
-    // The embedded service answers synchronously, so other work gets the event loop here.
+    // Lets other work run, because the embedded service answers synchronously.
     await nextTurn();
   }
   return byName;
@@ -209,7 +208,7 @@ export async function findAtPath(
   return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-/** An unreadable link may be at the path, so the path is neither taken nor free. */
+/** Marks a path as neither taken nor free, because a link that could not be parsed may have it. */
 export const unread = "unread";
 
 export function findById(
@@ -230,7 +229,7 @@ async function undefinedIfNotFound<Found>(reading: Promise<Found>): Promise<Foun
 
 /**
  * Finds the links with this name, first case-sensitively, then case-insensitively. `listPage` reads
- * the first page of links that match filters. `hasMore` is whether more pages follow.
+ * the first page of matching links.
  */
 export async function findCalled<Link extends { readonly name?: unknown }>(
   given: string,

@@ -11,7 +11,7 @@ import { collectList, readList, type ListPart } from "./read-list.ts";
 export type ProjectApps = {
   /** Returns undefined if the key may not read the apps. */
   readonly list: (member: AppMember) => Promise<AppList | undefined>;
-  /** Throws where the key may not read them. */
+  /** Throws if the key may not read the apps. */
   readonly requireList: (member: AppMember) => Promise<AppList>;
   readonly isRead: (member: AppMember) => boolean;
   /** Clears the cache after an app was registered or changed. */
@@ -27,7 +27,6 @@ export const appKinds = {
 export type AppMember = keyof typeof appKinds;
 export const appMembers = ["ios_app", "android_app"] as const satisfies readonly AppMember[];
 
-/** An iOS or Android app. */
 export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
 
 export type AppList = ListPart<ProjectApp>;
@@ -52,7 +51,7 @@ export function createProjectApps(
   };
 }
 
-/** Throws where the key may not read them. */
+/** Throws if the key may not read the apps. */
 export function readApps(member: AppMember, asking: ServerAccess): Promise<AppList> {
   return collectList(readList<ProjectApp>(asking, appKinds[member].index));
 }
@@ -71,7 +70,7 @@ export function findApp(apps: readonly ProjectApp[], text: string): ProjectApp |
   return apps.find((app) => normalizeId(app.id) === id || readIdentifier(app) === text);
 }
 
-/** Whether the list is complete, so that an app that is not in it does not exist. */
+/** Whether the list is complete, so that an app missing from it does not exist. */
 export function isWhole({ rows, unread }: AppList): boolean {
   return unread === 0 && rows.every((app) => readIdentifier(app) !== undefined);
 }
@@ -84,7 +83,10 @@ export function pickNamedApps(apps: readonly ProjectApp[], text: string): readon
   });
 }
 
-/** Returns undefined if the key may not read the data. A key that may write links may lack it. */
+/**
+ * Returns undefined if the key may not read the data. A key that may write links may still lack
+ * this permission.
+ */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();

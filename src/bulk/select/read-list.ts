@@ -21,9 +21,9 @@ export type ListPart<Item> = {
 export class ListChanging extends CallFailure {}
 
 /**
- * Sorts by age, so that new rows come last. Rows of the same moment have no fixed order, and a
- * server may reorder them between requests. The third attempt sorts by a unique field, which has a
- * fixed order.
+ * Sorts by age, so that new rows come last. Rows created at the same moment have no fixed order,
+ * and a server may reorder them between requests. The third attempt sorts by a unique field, which
+ * has a fixed order.
  */
 function listOrders(unique: string): readonly Sort[] {
   const oldestFirst = { field: "created_at", direction: "asc" } as const;
@@ -73,12 +73,12 @@ type PageQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sor
 
 type ListPage<Item> = {
   readonly rows: readonly Item[];
-  /** How many rows were received so far, and how many of them could not be read. */
+  /** How many rows have been received, including rows that could not be parsed. */
   readonly known: number;
   readonly unread: number;
   /** The server's total count, if it returns one. */
   readonly count: number | undefined;
-  /** True if no row between this page and the previous page was missed. */
+  /** True if no row between the previous page and this page was missed. */
   readonly isJoined: boolean;
   readonly isLast: boolean;
 };
@@ -92,7 +92,7 @@ async function* readPages<Item extends RowWithId>(
   index: Endpoint,
   query: PageQuery,
 ): AsyncGenerator<ListPage<Item>> {
-  /** The ids of rows, and the positions of rows that could not be read. */
+  /** The ids of rows, and the positions of rows that could not be parsed. */
   const known = new Set<string | number>();
   let unread = 0;
   let limit: number = paging.max_limit;
@@ -106,7 +106,7 @@ async function* readPages<Item extends RowWithId>(
     const shown = rows.length + unreadRows.length;
     const count = meta.count ?? undefined;
     const isFirst = known.size === 0;
-    // A server may have a smaller maximum page size than requested, without reporting it.
+    // A server may use a smaller page size than requested, without reporting it.
     const size = meta.limit ?? (isFirst ? Math.min(shown, asked.limit) : asked.limit);
     const isSmaller = size < asked.limit;
     if (isSmaller) limit = Math.max(1, size);
@@ -117,7 +117,7 @@ async function* readPages<Item extends RowWithId>(
     for (const { id } of rows) known.add(id);
     for (const place of unreadRows) if (!known.has(start + place)) unread += 1;
     for (const place of unreadRows) known.add(start + place);
-    // Without a count, the last page is recognized by being shorter than earlier pages.
+    // Without a count, the last page is recognized because it is shorter than earlier pages.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
     // Without a reported page size, a short page may be the last, or the maximum may be small.
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
@@ -127,7 +127,7 @@ async function* readPages<Item extends RowWithId>(
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);
-    // The embedded service answers synchronously, so other work gets the event loop here.
+    // Lets other work run, because the embedded service answers synchronously.
     await nextTurn();
   }
 }

@@ -30,7 +30,6 @@ export async function* selectParts(
 ): AsyncGenerator<ListPart<ReadLink>> {
   const checkFilters = createFilterCheck(asking);
   const call: ServerAccess["call"] = async (_, input, signal = asking.signal) => {
-    // `readList` calls only the list of links, so the input type is known.
     const page = await listLinks({ ...asking, signal }, { ...(input as ListInput), search });
     return page as never;
   };
@@ -41,8 +40,8 @@ export async function* selectParts(
 }
 
 /**
- * Reads one page of links. Other servers ignore filters that only Waypost has, and return every
- * link. So this throws unless the server confirms such a filter.
+ * Reads one page of links. Throws unless the server confirms a filter that only Waypost has,
+ * because other servers ignore such a filter and return every link.
  */
 export async function listLinks({ call, signal }: ServerAccess, input: ListInput) {
   const page = await call(links.index, input, signal);
@@ -81,8 +80,8 @@ function refuseWaypostFilters({ filters = [], search }: LinkSelection): Problem 
 }
 
 /**
- * Throws if a link does not match the filters. A server that does not support a filter may ignore
- * it and return every link.
+ * Throws if a link does not match the filters, because a server may ignore an unsupported filter
+ * and return every link.
  */
 function createFilterCheck(asking: ServerAccess) {
   const known = new Set<string>();
@@ -107,8 +106,8 @@ function refuseFilter(name: string): CallFailure {
 }
 
 /**
- * If links lack the filtered field, checks support with filters that no link can match. Only a
- * server that supports the filter returns an empty list.
+ * Tests whether the server supports a filter whose field is missing in the links. Sends filters
+ * that no link can match, and only a server that supports them returns an empty list.
  */
 async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Promise<boolean> {
   for (const filters of contradict(filter)) {
@@ -117,7 +116,7 @@ async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Pro
   return true;
 }
 
-/** Each condition with its opposite. A null value matches neither. */
+/** Maps each condition to its opposite. A null value matches neither. */
 const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
   not_eq: "eq",
   gt: "lteq",
@@ -149,8 +148,8 @@ type Matcher = (record: JsonObject) => boolean | undefined;
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * Checks locally whether a link matches a filter. The result is undefined if the link lacks the
- * field, or for the order of texts, which differs between servers.
+ * Checks locally whether a link matches a filter. Returns undefined if the link lacks the field, or
+ * if the filter compares the order of texts, which differs between servers.
  */
 function createMatcher(filter: FilterInput): Matcher {
   const { field, condition, value } = toPlainFilter(filter);

@@ -10,11 +10,11 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import { readAny, type ToolCall } from "../tool.ts";
 import type { PlanSummary } from "./summarize-plan.ts";
 
-/** Shared by the bulk tools: permissions, errors and jobs. */
+/** Permissions and errors that the bulk tools share. */
 
 const { links } = contract;
 
-/** Planning needs the permission to read links and any permission to write them. */
+/** Planning needs the permission to read links and at least one permission to write them. */
 export function readWriting(access: Access): AccessState {
   const reading = access.read(links.index);
   const right = readAny([links.create, links.update, links.destroy])(access);
@@ -24,7 +24,7 @@ export function readWriting(access: Access): AccessState {
 const otherKey =
   "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
 
-/** Converts errors of plans to failures of the tool. Other errors stay unchanged. */
+/** Converts errors of plans to tool failures. Returns other errors unchanged. */
 export function explainBulkError(tool: string, error: unknown): unknown {
   const isOther = error instanceof OtherProject;
   if (!isOther && !(error instanceof PlanExpired)) return error;
@@ -40,7 +40,6 @@ export function requireActs(summary: PlanActs, { keyContext }: Pick<ToolCall, "k
 
 export type PlanActs = Pick<PlanSummary, "create" | "update" | "delete" | "registrations">;
 
-/** The endpoints that a plan uses. */
 export function listActs({ registrations, ...counts }: PlanActs): readonly Endpoint[] {
   return [
     ...(counts.create > 0 ? [links.upsert] : []),

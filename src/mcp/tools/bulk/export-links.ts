@@ -38,7 +38,7 @@ export function createExportLinks(): Tool {
       problems,
     }),
     run: async (args, call) => {
-      // The schema has checked the arguments.
+      // The schema has validated the arguments.
       const { filters = [], search, format = usual } = args as ExportArguments;
       const { keyContext: owner, signal } = call;
       const wanted = { filters, search, format };

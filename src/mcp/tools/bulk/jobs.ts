@@ -119,7 +119,7 @@ async function approve(
   });
 }
 
-/** Waits until the job stops running, or the time is up. */
+/** Waits until the job stops running, or the time limit is reached. */
 async function watch(job: Job, call: ToolCall, waited_ms: number): Promise<JsonObject> {
   const { bulk } = call.keyContext;
   const most_ms = call.answerWithTask ? mostTaskWait_ms : mostWait_ms;
@@ -204,7 +204,7 @@ function createCancelJob(): Tool {
 
 /**
  * Throws if the pricing plan or the rules for destinations no longer allow a row. They may have
- * changed since the plan was made. This runs before anyone is asked for approval.
+ * changed since the plan was made. Runs before a user is asked for approval.
  */
 async function refuseForbiddenRows(plan: Plan, call: ToolCall, tool: string): Promise<void> {
   const { keyContext, signal } = call;
@@ -236,9 +236,8 @@ const otherJobSchema = z.looseObject({
   counts: z.unknown(),
 });
 
-/** The number of rows per page. */
 const receiptsPerPage = 50;
-/** Limits the report for jobs of any size. */
+/** Limits the size of the report, however large the job is. */
 const mostBytes = 1400;
 const mostFailures = 10;
 const mostCharacters = 160;

@@ -66,7 +66,7 @@ export function previewPlan(
   };
 }
 
-/** Writes the title in the user's words, such as "Point 60 links to example.com/new". */
+/** Writes the title in everyday words, such as "Point 60 links to example.com/new". */
 function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | undefined): string {
   const title = writeMove(request, summary) ?? describeActs(summary);
   if (job !== undefined) {
@@ -77,7 +77,8 @@ function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | 
 }
 
 /**
- * Returns a title for a plan that only changes the destination of links; undefined for other plans.
+ * Returns a title for a plan that only changes the destination of links, and undefined for other
+ * plans.
  */
 function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): string | undefined {
   const { create, update, fields, shared = {} } = summary;
@@ -187,7 +188,7 @@ function describeFields({ fields, update }: PlanSummary, names: AppNames): reado
   });
 }
 
-/** Describes a row: the link's name and path, what depends on it, and its changes. */
+/** Describes a row: the link's name and path, what depends on the link, and the changes. */
 function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   const { action, before } = row;
   const { target, about, ...described } = describeRow(row);

@@ -19,8 +19,7 @@ import {
 import { describeRow } from "../../../bulk/plan/describe-row.ts";
 
 /**
- * Summarizes a whole plan for a person who cannot read all of its rows. Reads every row, in
- * batches.
+ * Summarizes a whole plan for a user who cannot read all of its rows. Reads every row, in batches.
  */
 
 export type PlanSummary = Awaited<ReturnType<typeof summarizeRows>>;
@@ -63,8 +62,8 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     /** The most important rows: existing links by clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
     /**
-     * The apps that rows may register. This includes registered apps with details in a row: if one
-     * is deleted before its row is applied, the row registers it again.
+     * The apps that rows may register. These include registered apps with details in a row: if such
+     * an app is deleted before its row is applied, the row registers it again.
      */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),
@@ -116,7 +115,7 @@ function listHosts(link: JsonObject): ReadonlySet<string> {
   return new Set(texts.flatMap((address) => readDestinationHost(address) ?? []));
 }
 
-/** Drops the less important rows from time to time, to save memory. */
+/** Occasionally drops the less important rows, to save memory. */
 function keepRow(tally: PlanTally, row: PlanRow): void {
   if (row.action !== "create") tally.existing.push(row);
   else if (tally.made.length < mostRows) tally.made.push(row);

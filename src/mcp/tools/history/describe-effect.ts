@@ -7,7 +7,7 @@ import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
 import type { TargetRecord } from "../targets.ts";
 
-/** The id of the template in the history, because each version has a different id. */
+/** The template's id in the history, because each version has a different id. */
 export const templateId = "page_template";
 
 /**
@@ -46,7 +46,7 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
 }
 
-/** Drops read-only fields, and times, which change with every write. */
+/** Drops read-only fields, and timestamps, which change with every write. */
 export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
   const kept = listShown(resource).filter((field) => record[field] !== undefined);
   return pick(record, kept);

@@ -95,12 +95,12 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // If an undo is not recorded as done, it could be repeated.
+  // An undo that is not recorded as done could be repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
 
-/** The target of a write, and what is known about it before. */
+/** The target of a write, and what is known about it before the write. */
 type WriteTarget = {
   readonly kind: ResourceKind;
   /** Undefined if the write creates the record. */
@@ -108,7 +108,7 @@ type WriteTarget = {
   /** Null if the record does not exist, undefined if the key may not read it. */
   readonly before: TargetRecord;
   readonly condition?: WriteCondition | undefined;
-  /** The apps that the write registers in addition. */
+  /** The apps that the write also registers. */
   readonly registered?: readonly NewApp[];
 };
 
@@ -117,7 +117,7 @@ export type JournaledWrite = {
   readonly body: JsonObject;
   /** The id and the changed fields of the history entry. */
   readonly change: JsonObject;
-  /** The additionally registered apps, if they could be read. */
+  /** The newly registered apps, if they could be read. */
   readonly registered: readonly JsonObject[];
 };
 
@@ -147,7 +147,6 @@ export async function journalWrite(
   const describe = async (body: unknown): Promise<StepOutcome> => {
     if (isDeletion) return { effects: [describeEffect(kind, id, before, null)] };
     registered = await readRegistered(known, body, call);
-    // The endpoint's schema has validated the response, which is an object except for deletions.
     const response = { body: body as JsonObject, sent, intended, registered };
     return describeResponse(endpoint, known, response, keyContext);
   };
@@ -159,7 +158,6 @@ export async function journalWrite(
   // For a created record, the request and the response already contain all fields.
   const fields = before === null ? undefined : showFields(change, keyContext);
   return {
-    // The endpoint's schema has validated the only response.
     body: bodies[0] as JsonObject,
     change: { id: change.id, ...(fields && { fields }) },
     registered: registered.map(({ record }) => record),
@@ -203,7 +201,6 @@ function describeResponse(
   return { ...target, effects: [...apps, describeEffect(kind, id, before, after)] };
 }
 
-/** Names the target for people. */
 function nameTarget(
   { name: kind, names, key }: ResourceKind,
   id: string | null,
@@ -234,8 +231,8 @@ async function readRegistered(
 }
 
 /**
- * Whether shortening created the link. Otherwise its new short path cannot be distinguished from an
- * older one.
+ * Whether shortening created the link. Otherwise, its new short path cannot be distinguished from
+ * an older one.
  */
 function isMadeByShortening(
   { url }: JsonObject,
@@ -248,13 +245,13 @@ function isMadeByShortening(
 }
 
 /**
- * The links that lose an app by its deletion. The embedded service restores them itself. On a
- * remote server, undo registers the app again and sets it on each link.
+ * The links from which deleting an app removes the app. The embedded service restores them itself.
+ * On a remote server, undo registers the app again and sets it on each link.
  */
 
 type DetachedLinks = { readonly detached: readonly Effect[]; readonly note?: string };
 
-/** The number of links on one page, most clicked first. */
+/** The size of one page, which lists the most clicked links first. */
 const mostDetached = 100;
 
 async function listDetached(
@@ -278,7 +275,7 @@ async function listDetached(
     },
   );
   if (page === undefined) return { detached: [], note: linksUnread };
-  // A server that ignores filters returns all links, so the rows are also compared here.
+  // A server that ignores filters returns all links, so the rows are filtered here as well.
   const field = `${kind.name}_id`;
   const own = page.links.filter((link) => link[field] === id);
   const detached = own.map((link) => ({

@@ -74,8 +74,8 @@ async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> 
 }
 
 /**
- * Resolves a current or earlier name of a target, even a deleted one. Searches the history first.
- * It contains no short paths, so their links are looked up.
+ * Resolves a current or earlier name of a target, even of a deleted one. The history is searched
+ * first, but contains no short paths. The links of short paths are looked up on the server.
  */
 async function readTarget(given: string, history: History, call: ToolCall): Promise<string> {
   const { readers } = call.keyContext;
@@ -84,7 +84,7 @@ async function readTarget(given: string, history: History, call: ToolCall): Prom
     listLinkHosts(call.keyContext.known),
   );
   const candidates = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
-  // Text that cannot be stored is not a name in the history.
+  // The history contains no text that the database cannot store.
   const names = candidates.filter((name) => isStorable(name));
   for (const name of names) if ((await history.count(readers, { target: name })) > 0) return name;
   for (const kind of targetKinds) {
@@ -103,7 +103,9 @@ function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/** Any permission to write gives access to the history, because other keys have no changes. */
+/**
+ * Any permission to write gives access to the history, because a key without one has no changes.
+ */
 export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

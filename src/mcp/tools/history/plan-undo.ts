@@ -28,7 +28,7 @@ export type PlannedUndo = {
   readonly isDoubtful: boolean;
   /** Why parts of the change cannot be undone. */
   readonly notRestored: readonly string[];
-  /** The current template, for a change of the template. */
+  /** The current template, if the change is one of the template. */
   readonly template: TemplateState | undefined;
 };
 

@@ -49,7 +49,7 @@ export function showChange(change: Change, readable: ReadRights): JsonObject {
   };
 }
 
-/** Names the author of a change by another key. */
+/** Names the author of another key's change. */
 function nameWriter({ key_print }: Change): string {
   return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
@@ -111,7 +111,7 @@ function shorten(text: string, most: number): string {
 const lately_ms = 60 * 60_000;
 const mostRecentFields = 5;
 
-/** Adds a change of the last hour to the question, because the person may not know about it. */
+/** Adds a change of the last hour to the question, because the user may not know about it. */
 export async function addRecent(
   request: ApprovalRequest,
   keyContext: KeyContext,

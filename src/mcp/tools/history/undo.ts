@@ -169,7 +169,7 @@ function describeState({ steps }: PlannedUndo): unknown {
   ]);
 }
 
-/** Sends the requests one by one. After a failure, undoing the change again does the rest. */
+/** Sends the requests one by one. After a failure, undoing the change again sends the rest. */
 async function carryOut(
   { change, steps, template }: PlannedUndo,
   history: History,
@@ -245,7 +245,7 @@ function explainPartial({ failure }: ToolFailure, { id }: Change): ToolFailure {
   return new ToolFailure({ ...failure, effect: "done", next });
 }
 
-/** Plans the undo of a job, which a person sees before it is applied. */
+/** Plans the undo of a job. The user reviews the plan before it is applied. */
 async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonObject> {
   const { keyContext, signal } = call;
   const { bulk } = keyContext;
@@ -265,7 +265,7 @@ async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonO
 
 const { links, pageTemplate } = contract;
 const { unpublish } = pageTemplate;
-/** Deleting an app may have detached many links. */
+/** Limits the list, because deleting an app may have detached many links. */
 const mostShown = 20;
 
 type UndoPreviewCall = Pick<ToolCall, "ask" | "askFree" | "keyContext" | "apps">;
@@ -345,7 +345,7 @@ async function previewStep(
   return previewWrite(endpoint, input, template, call);
 }
 
-/** Throws before the approval if the API would reject one of the requests afterwards. */
+/** Throws, before asking for approval, if the API would reject one of the requests anyway. */
 async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   for (const step of steps) {
     if (template === undefined) {
@@ -366,7 +366,8 @@ async function completeStep(
   if (now === null) return { ...act, changes: wanted ?? {} };
   if (endpoint.body !== links.create.body) return act;
   const { missing } = await settleApps(input, call);
-  // An app that an earlier step creates again gets a new id, so the old id is not missing.
+  // An app that an earlier step creates again gets a new id, so the old id does not count as
+  // missing.
   const isMade = (name: string) =>
     steps.some((each) => each.kind.name === name && each.now === null);
   return { ...act, missing: missing.filter(({ name }) => !isMade(name)) };
