@@ -48,7 +48,7 @@ const unknown = {
 };
 
 describe("a link creation without a response", () => {
-  test("is reported as successful if a lookup finds a link with the same fields and apps", async () => {
+  test("is reported as successful if a lookup finds the same fields and apps", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     expect(await at.client.call(links.create, everything)).toMatchObject({
       path: "café",
@@ -184,7 +184,7 @@ test("a created link is not mistaken for another link if the server ignores filt
   });
 });
 
-test("shorten_link is not verified by a lookup, as another caller may have shortened the URL", async () => {
+test("shorten_link is not looked up, as another caller may have shortened the URL", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -194,7 +194,7 @@ test("shorten_link is not verified by a lookup, as another caller may have short
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("upsert_link with shorten is not reported as successful if the link has no short path", async () => {
+test("upsert_link with shorten is not successful if the link found has no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };

@@ -54,7 +54,7 @@ describe("the filtered list of links", () => {
   const shown = { "was.name": "Spring", "was.path": "spring", "was.url": "https://one.example/" };
   const typed = { name: "Spring", path: "spring", url: "https://one.example/", ...shown };
 
-  test("stays in the breadcrumb after an edit of a link is saved, cancelled or confirmed", async () => {
+  test("stays in the breadcrumb after an edit is saved, cancelled or confirmed", async () => {
     const { text } = await tab.open(`/links?${list}`);
     expect(text).toContain(`href="/links/${id}${from}"`);
     const page = await tab.open(`/links/${id}${from}`);

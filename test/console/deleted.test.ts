@@ -73,7 +73,7 @@ test("links deleted by REST or a job are listed, and a restored app has its link
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });
 
-test("if one link cannot be restored, the reason is shown and the others are restored", async () => {
+test("if one link cannot be restored, the reason is shown and others are restored", async () => {
   const [taken, free] = [
     await make("/links", { path: "taken", name: "Taken" }),
     await make("/links", { path: "free" }),

@@ -167,7 +167,7 @@ function upload(headers: Record<string, string>, megabytes = 1) {
   });
 }
 
-test("a file dropped after the session has ended must be chosen again after signing in", async () => {
+test("a file dropped after the session ended must be chosen again after signing in", async () => {
   await page.context().clearCookies();
   await dropFile("late.csv", `path\n${"late\n".repeat(20_000)}`);
   await page.getByText("Sign in again, then choose the file again.").waitFor();

@@ -113,7 +113,7 @@ test("the start page shows a running job until the job is done", async () => {
   await page.waitForURL("**/jobs/*");
 });
 
-test("a plan that changed while its page was open is shown again and applied only once", async () => {
+test("a plan that changed while its page was open is shown again and applied once", async () => {
   await serving.call("POST", "/links", { body: { path: "twice", name: "Before" } });
   const id = await plan({ operation: "upsert", rows: [{ path: "twice", name: "After" }] });
   const hand = await signInAt(serving);

@@ -97,7 +97,7 @@ test("a session is renewed at most once in five minutes", async () => {
   }
 });
 
-test("a session is not accepted if its database row was swapped with another session's row", async () => {
+test("a session is not accepted if its database row was swapped with another's", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
   const rows = await sql.db.selectFrom("kept_values").selectAll().execute();

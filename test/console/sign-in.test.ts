@@ -125,7 +125,7 @@ test("signing in starts a new session and ends the previous session of the brows
   expect((await made.open("/")).path).toBe("/sign-in");
 });
 
-test("every process that shares a data folder accepts a session until the user signs out", async () => {
+test("all processes that share a data folder accept a session until it is signed out", async () => {
   const tab = await signIn();
   const there = browse(other.places.url);
   const { port } = new URL(other.places.url);

@@ -210,7 +210,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
   });
 });
 
-test("without CSS field-sizing, new lines at the end stay aligned with their line numbers", async () => {
+test("without CSS field-sizing, new lines at the end have matching line numbers", async () => {
   const tab = await openConsole(browser, { places: serving.places, key }, windows.desktop);
   const area = await findText(tab.page, "Body");
   await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");

@@ -113,14 +113,14 @@ describe("the console of a full project", () => {
     },
   );
 
-  test("sends at most 20 KB for the template editor, not counting the text of the template", async () => {
+  test("sends at most 20 KB for the template editor, without the template's text", async () => {
     const { bytes, text } = await tab.open("/template", packed);
     const fields = [...text.matchAll(/<textarea[^>]*>([^]*?)<\/textarea>/g)].join("");
     expect(fields.length).toBeGreaterThan(90_000);
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("sends at most 60 KB, including 12 KB of script, for a change of several links", async () => {
+  test("sends at most 60 KB, including 12 KB of script, for several links", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {

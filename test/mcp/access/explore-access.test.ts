@@ -92,7 +92,7 @@ describe("the first tool list", () => {
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("is returned after 1.5 seconds if probes are slow, and is then updated only once", async () => {
+  test("is returned after 1.5 seconds if probes are slow, and is updated only once", async () => {
     const gate = createGate();
     const clock = createTestClock();
     const send: Deployment = async (request) => {
@@ -248,7 +248,7 @@ describe("a rejected call", () => {
   });
 });
 
-test("two processes that probe concurrently detect the same permissions, and a third reuses them", async () => {
+test("two processes probe concurrently with the same result, which a third reuses", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);

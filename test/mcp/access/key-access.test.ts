@@ -159,7 +159,7 @@ describe("the tool list", () => {
   });
 });
 
-test("a call of a denied tool is rejected with the API's message, without sending a request", async () => {
+test("a call of a denied tool sends no request and returns the API's message", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,
@@ -181,7 +181,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes declared by the operator", () => {
-  test("replace all probes except those for the key's validity and the Waypost-only tools", async () => {
+  test("replace all probes except for the key's validity and Waypost-only tools", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);

@@ -107,7 +107,7 @@ describe("a probe response", () => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("marks update_link as granted when the server accepts an update of a missing link", async () => {
+  test("marks update_link as granted when an update of a missing link is accepted", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -115,7 +115,7 @@ describe("a probe response", () => {
     }
   });
 
-  test("does not mark the key as a master key when the projects endpoint returns HTML", async () => {
+  test("does not mark a key as a master key when the projects endpoint returns HTML", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);

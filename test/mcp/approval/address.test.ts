@@ -89,7 +89,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("declining on the approval page ends the call, and the next call requests approval again", async () => {
+  test("declining on the page ends the call, and the next call asks again", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await decide("decline");
@@ -111,7 +111,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect((await deleteLink(client)).structured.deleted.id).toBe(id);
   });
 
-  test("if the target changes while the page is open, approval is requested again on a new page", async () => {
+  test("if the target changes while the page is open, a new page requests approval", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -228,7 +228,7 @@ describe("an unanswered approval page", () => {
   );
 });
 
-test("the 21st concurrent call of a key to wait for approval returns the page's URL immediately", async () => {
+test("the 21st call that waits for approval returns the page's URL immediately", async () => {
   const other = await assistant.plant("link", { path: "summer" });
   const open = async (asked: string, key = assistant.world.key) => {
     const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opensPages };

@@ -167,7 +167,7 @@ describe("a write that needs no approval", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
   test.each(withoutApproval)(
-    "by %s is retried if another client changes the target at the same time",
+    "by %s is retried if another client changes the target meanwhile",
     async (tool, plant) => {
       const { args, edit, read } = await plant();
       interruptOnce("write", edit, read);
@@ -176,7 +176,7 @@ describe("a write that needs no approval", () => {
     },
   );
 
-  test("by save_template is retried if another client changes the draft at the same time", async () => {
+  test("by save_template is retried if another client changes the draft meanwhile", async () => {
     const { args, edit, read } = await prepareTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
@@ -186,7 +186,7 @@ describe("a write that needs no approval", () => {
     expect((await read()).body.body).toBe(page(changedName).body);
   });
 
-  test("by update_link needs an approval after all if another client sets a destination first", async () => {
+  test("by update_link needs one after all if another client sets a URL first", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const { read } = createScene(`/links/${id}`, {});
     const edit = () => request("PATCH", `/links/${id}`, { body: { url: otherHost } });
@@ -195,7 +195,7 @@ describe("a write that needs no approval", () => {
     expect((await read()).body).toEqual(changed());
   });
 
-  test("by upsert_link needs an approval after all if another client creates the link first", async () => {
+  test("by upsert_link needs one after all if another client creates the link", async () => {
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     const { preview } = await ask("upsert_link", { path: "spring", url: springUrl });
     expect(preview).toContain(otherHost);

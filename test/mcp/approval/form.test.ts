@@ -76,7 +76,7 @@ describe.each(eras)("with a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("accepting the form without a tick returns an error that explains how to approve", async () => {
+  test("accepting the form without a tick returns an error that explains what to do", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;

@@ -54,7 +54,7 @@ describe.each([
     },
   );
 
-  test("register_ios_app reports every problem, such as a bundle ID that is in use", async () => {
+  test("register_ios_app reports every problem, such as a used bundle ID", async () => {
     const args = { bundle_id: "com.example.shop", team_id: "X", clip_bundle_id: "a b" };
     const message =
       "Bundle has already been taken, Team is the wrong length (should be 10 characters), and " +
@@ -69,7 +69,7 @@ describe.each([
     await expectRejected("register_ios_app", iosApp, "Bundle has already been taken");
   });
 
-  test("register_android_app reports every problem, such as a package name that is in use", async () => {
+  test("register_android_app reports every problem, such as a used package name", async () => {
     const args = { package_name: "com.example.shop", fingerprints: ["AB:CD", "nothing"] };
     const message = "Package name has already been taken and Fingerprints is invalid";
     expect(await readApiError("POST", "/android_apps", { android_app: args })).toBe(message);
@@ -77,7 +77,7 @@ describe.each([
     await expectRejected("register_android_app", androidApp, "Package name has already been taken");
   });
 
-  test("update_ios_app and update_android_app report names that are invalid or in use", async () => {
+  test("update_ios_app and update_android_app reject invalid names and names in use", async () => {
     const { id } = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.example.b" });
     const taken = { id, bundle_id: "com.example.shop", team_id: "X" };
     const message =
@@ -244,7 +244,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     expect(message).toContain("links.update");
   });
 
-  test("save_template rejects an invalid draft even after the overwrite limit is reached", async () => {
+  test("save_template rejects an invalid draft even beyond the overwrite limit", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let saved = 0; saved < 21; saved += 1) {
       await callDone(assistant, "save_template", { body: `${body}${saved}` });

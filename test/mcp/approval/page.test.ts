@@ -289,7 +289,7 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("opens a port only for an approval page when it uses stdio and a remote server", async () => {
+  test("over stdio with a remote server, opens a port only for an approval page", async () => {
     await using folder = await createFolder();
     await using remote = await createFolder();
     await using server = await startServe(remote.path);

@@ -72,7 +72,7 @@ describe("an approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is needed to change an app's Team ID, and its preview also lists the other changes", async () => {
+  test("is needed to change an app's Team ID, and also shows the other changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,
@@ -188,7 +188,7 @@ test("the result of a write lists each app problem once", async () => {
   expect(ofLink).toEqual([{ field: "android_app.fingerprints", message, fix }]);
 });
 
-test("a URL scheme reserved by the operating system is rejected without asking for approval", async () => {
+test("a URL scheme reserved by the system is rejected without asking for approval", async () => {
   const { id } = await assistant.plant("ios_app", iosApp);
   const problems = [{ field: "custom_scheme", message: "Custom scheme is invalid" }];
   const calls: readonly (readonly [string, Args])[] = [

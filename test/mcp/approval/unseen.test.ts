@@ -126,7 +126,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("that instantly declines a form does not turn off forms for clients with other keys", async () => {
+  test("that instantly declines a form does not turn off forms for other keys", async () => {
     await deleteLink(await connect(era, 0, decline));
     const key = await assistant.world.addKey();
     const yes: Reply = { action: "accept", content: { approve: true } };
@@ -135,7 +135,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("that instantly cancels a page request does not get the same page request again", async () => {
+  test("that instantly cancels a page request does not get the request again", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, cancel, { capabilities });
     const { url } = (await deleteLink(client)).error.approval;

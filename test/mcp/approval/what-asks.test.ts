@@ -442,7 +442,7 @@ describe("update_link and undo", () => {
   });
 });
 
-test("moving a remote server's link needs an approval because the link's age is unknown", async () => {
+test("moving a remote server's link needs an approval as the link's age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;

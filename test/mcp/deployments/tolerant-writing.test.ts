@@ -174,7 +174,7 @@ describe("an undo", () => {
   });
 });
 
-test("a write without a response is not reported as successful if its field is unreadable", async () => {
+test("a write without a response is not called successful if its field is unreadable", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;

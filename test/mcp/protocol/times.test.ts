@@ -67,7 +67,7 @@ test("an approval preview shows times in the user's time zone", async () => {
   expect((await asking.visit(approval.url)).html).toMatch(published);
 });
 
-test("an approval preview shows in the user's time zone when the target was last changed", async () => {
+test("an approval preview shows the target's last change in the user's time zone", async () => {
   await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
   await call("create_link", { path: "spring", url: "https://shop.example/a" });
   await call("update_link", { id: "spring", url: "https://shop.example/b" });

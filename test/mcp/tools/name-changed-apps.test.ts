@@ -26,7 +26,7 @@ const call = async (tool: string, args: Record<string, unknown> = {}) =>
   (await assistant.callTool(tool, args)).structured;
 
 test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
-  "replacing a link's app shows the names of both apps in the result and the history: %j",
+  "replacing a link's app names both apps in the result and the history: %j",
   async (ios_app) => {
     const { change } = await call("update_link", { id: "spring", ios_app });
     expect(change.fields).toEqual({ ios_app: moved });
@@ -36,7 +36,7 @@ test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   },
 );
 
-test("a plan that replaces an app shows the names of both apps in its sample and its rows", async () => {
+test("a plan that replaces an app names both apps in its sample and its rows", async () => {
   const ios_app = { bundle_id: shop.bundle_id };
   const byRows = { operation: "update", rows: [{ path: "spring", ios_app }] };
   const filters = [{ field: "path", condition: "eq", value: "spring" }];

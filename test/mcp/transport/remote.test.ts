@@ -63,7 +63,7 @@ describe.concurrent("with another Waypost as the remote server,", () => {
 });
 
 describe.concurrent("the gateway's token", () => {
-  test("is created in a private file on the first start, and every local client must send it", async () => {
+  test("is created in a private file on the first start, and local clients need it", async () => {
     const { key } = await testServer.addTenant();
     await using gateway = await openGateway(aim(key));
     const { places, key: token } = gateway.serving;
@@ -137,7 +137,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is never read from the data folder, which stores only the local database's key", async () => {
+  test("is never read from the data folder, which stores only a local key", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");

@@ -140,7 +140,7 @@ describe("the built command", () => {
     expect((await post(mcp, withSession(one.key, id, listTools))).status).toBe(404);
   });
 
-  test("returns the right links to 20 clients whose keys differ but whose request IDs are the same", async () => {
+  test("returns the right links to 20 clients that use the same request IDs", async () => {
     await using testServer = await openTestServer();
     const { mcp: url } = testServer.serving.places;
     const tenants = await Promise.all(Array.from({ length: 20 }, () => testServer.addTenant()));

@@ -228,7 +228,7 @@ test("links without a visit in 90 days are reported with filters that find them"
   ]);
 });
 
-test("audit_links checks only matching links, and lists the remaining IDs on later pages", async () => {
+test("audit_links checks only matching links, and lists more IDs on later pages", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });

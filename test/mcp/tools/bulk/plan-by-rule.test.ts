@@ -80,7 +80,7 @@ describe("a rule to move links to another domain", () => {
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
   });
 
-  test("is described once in the preview, and its result is shown per link on the approval page", async () => {
+  test("is shown once in the preview, and per link on the approval page", async () => {
     const { plan: made } = await plan({ replace });
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;

@@ -25,7 +25,7 @@ async function list(client: Client = assistant, args = {}): Promise<readonly Lis
 
 const nameTools = async (client: Client) => (await client.listTools()).map(({ name }) => name);
 
-test("list_changes shows other keys' changes only to an owner key with all scopes", async () => {
+test("only an owner key with all scopes sees the changes of other keys", async () => {
   const { world } = assistant;
   const manager = await assistant.connect({ key: await world.addKey({ role: "manager" }) });
   const limited = await assistant.connect({
@@ -49,7 +49,7 @@ test("list_changes shows other keys' changes only to an owner key with all scope
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
 });
 
-test("list_changes shows an owner key restricted by WAYPOST_SCOPES only its own changes", async () => {
+test("an owner key restricted by WAYPOST_SCOPES sees only its own changes", async () => {
   const key = await assistant.world.addKey();
   const limited = await assistant.connect({ key, scopes: ["links.create", "links.show"] });
   await call("create_link", { path: "another" });
