@@ -105,7 +105,7 @@ function writeQuery({ list, selects, query }: Endpoint, input: JsonObject & List
   const named = Object.keys(query?.shape ?? {}).map((name) => [name, input[name]] as const);
   const written = new URLSearchParams();
   for (const [name, value] of [...Object.entries(given), ...named]) {
-    if (value !== undefined) written.set(name, String(value));
+    if (typeof value === "string" || typeof value === "number") written.set(name, String(value));
   }
   for (const { field, condition, value } of filters.map(toPlainFilter)) {
     const letter = isOwnField(list ?? selects, field) ? "f" : "q";
