@@ -76,7 +76,6 @@ async function restore({ config, flags }: BinInvocation, id: string): Promise<vo
   print(restored.id);
   const { label = kind } = findKindNamed(kind) ?? {};
   const name = restored.name || String(record[nameIdentifier(kind)]);
-  // Such as `the link "Newsletter"`.
   say(`Restored the ${label} ${quote(name)} in project ${quote(project.subdomain)}.`);
 }
 
@@ -93,7 +92,7 @@ function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
       return true;
     }
     say(`The bin of the project ${subdomain} has ${count} deleted links and apps.`);
-    // Also with --yes: the first Ctrl-C must not stop the deletion halfway.
+    // Registered even with --yes, so that the first Ctrl-C cannot stop the deletion halfway.
     const signal = listenForStop(host);
     if (!yes && host.input.isTTY) say("Deleted entries cannot be restored.");
     if (!yes && !(await confirmAtTerminal(host.input, signal))) {

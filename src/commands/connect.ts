@@ -132,7 +132,7 @@ async function requireInside(path: string): Promise<void> {
   );
 }
 
-/** Separates the servers in a file from the rest. A file without servers has an empty object. */
+/** Returns the MCP servers of a file, empty if it has none, and the rest of the file. */
 function readServers(
   name: string,
   text: string,
@@ -255,7 +255,8 @@ function createEntry(
   isWorkspace: boolean,
 ): ServerEntry {
   const { given, base_url } = config;
-  // An entry without a flag such as --mode read-only would start a server that allows more.
+  // The entry contains only some flags. Without one such as --mode read-only, the server would
+  // allow more.
   const unsupported = settingList.find(
     ({ flag = "", variable }) => given.flags.has(flag) && !entryVariables.has(variable),
   );

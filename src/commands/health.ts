@@ -12,7 +12,7 @@ export const health: Command = {
 
 async function run({ config: { host, port } }: Invocation<object>): Promise<boolean> {
   if (port === 0) throw new UsageFault("health needs the port of waypost serve; pass --port");
-  // A server that listens at all addresses also listens at the loopback address.
+  // A server that listens on all addresses also listens on the loopback address.
   const name = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   const authority = `${name.includes(":") ? `[${name}]` : name}:${port}`;
   const fault = await findFault(`http://${authority}/readyz`);

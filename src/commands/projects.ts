@@ -61,7 +61,7 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
   const verifies = invocation.flags["verify-domain"] === true;
   const change = async (operator: Operator) => {
     const project = await requireProject(operator.store.db, name);
-    // The domain in its stored form.
+    // Normalizes the domain.
     const { custom_domain } = checkProject({ ...project, ...written.fields }).values;
     requireDomain(invocation, custom_domain);
     if (!verifies) return updateProject(operator, project, written);

@@ -56,7 +56,7 @@ async function run(
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
-    // Skips pipes, because opening a pipe blocks until something writes to it.
+    // Opens only regular files, because opening a pipe blocks until something writes to it.
     if ((await stat(file)).isFile()) return await open(file, "r");
   } catch (error) {
     const fault = `cannot be read: ${explainFileFault(error)}`;

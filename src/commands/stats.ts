@@ -71,7 +71,9 @@ function refuseWithout(error: unknown): never {
 const widest = 40;
 const longestKey = 40;
 
-/** Draws a bar for the clicks of each row. Clicks of the previous period are only a number. */
+/**
+ * Draws a bar for the clicks of each row. Clicks of the previous period are shown only as a number.
+ */
 function drawRows({ rows }: LinkStats): readonly string[] {
   const most = Math.max(1, ...rows.map(({ clicks }) => clicks));
   const cells = rows.map(({ key, clicks, opens, installs, previous }) => {

@@ -71,7 +71,10 @@ async function create({ config, flags }: WebhookInvocation): Promise<void> {
   await sayWhoDelivers(config);
 }
 
-/** A host name may resolve to another address at each delivery, so creating checks none. */
+/**
+ * A host name is not checked when a webhook is created, because it may resolve to another IP
+ * address at each delivery.
+ */
 function sayWhereHttpIsSent(url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol !== "http:" || normalizeAddress(dropBrackets(hostname))) return;

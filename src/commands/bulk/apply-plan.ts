@@ -25,7 +25,7 @@ import { createProgress, describeSeconds, sumUp } from "../terminal/progress-bar
 import type { BulkSession } from "./bulk-session.ts";
 
 type ReportOptions = {
-  /** What the rows of the source are called. */
+  /** Whether messages count lines of a file or rows of a list. */
   readonly unit: Unit;
   readonly json?: boolean | undefined;
 };
@@ -107,7 +107,7 @@ function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit)
 }
 
 async function sayRows(plan: Plan, action: PlanAction, bulk: Bulk, unit: Unit): Promise<void> {
-  // The user has to check each row that is left out.
+  // Lists more of the rows that are left out, because the user has to check each of them.
   const limit = action === "conflict" ? 50 : 3;
   const rows = await bulk.listRows(plan, { actions: [action], limit });
   for (const row of rows) say(writeRow(row, unit));
@@ -212,7 +212,10 @@ export function presentOwn(job: Job): JsonObject {
   return { ...presentJob(job), ...(next !== undefined && { next }) };
 }
 
-/** Returns the command that resumes the job, if a part is left that no process works on. */
+/**
+ * Returns the command that resumes the job, or undefined if nothing is left or a process is running
+ * it.
+ */
 export function nameNext({ id, state }: Job): string | undefined {
   const isStopped = state === "interrupted" || state === "cancelled";
   return isStopped ? `waypost jobs resume ${id}` : undefined;

@@ -27,7 +27,7 @@ export type BulkSession = {
   readonly signal: AbortSignal;
 };
 
-/** Runs `work`. Without `mayCreate`, a data folder that does not exist is an error. */
+/** Runs `work`. Without `mayCreate`, a missing data folder is an error. */
 export async function withBulk<Result>(
   { config, host }: Pick<Invocation<object>, "config" | "host">,
   work: (session: BulkSession) => Promise<Result>,
@@ -50,7 +50,7 @@ export async function withBulk<Result>(
         call,
         requestId: readRequestId(undefined),
         linkHost: known?.linkHost ?? config.link_origin,
-        // The rights of a key of a remote server are unknown, so its requests may fail later.
+        // The permissions of a remote server's key are unknown, so its requests may fail later.
         requireRight: (endpoint) => {
           const refusal = known?.facts && findRefusal(endpoint, known.facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);

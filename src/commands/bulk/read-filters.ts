@@ -17,7 +17,10 @@ type SelectionFlags = {
   readonly search?: string | undefined;
 };
 
-/** Reads which links to select. The API would silently ignore an invalid filter. */
+/**
+ * Parses which links to select. Rejects invalid filters, because the API would silently ignore
+ * them.
+ */
 export function readSelection({ filter: texts = [], search }: SelectionFlags) {
   if (texts.length > paging.max_filters) {
     throw new UsageFault(`pass --filter at most ${paging.max_filters} times`);
@@ -34,7 +37,9 @@ export function readSelection({ filter: texts = [], search }: SelectionFlags) {
 
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
-/** Every field with every condition, even if they cannot be combined. */
+/**
+ * Maps each name, such as `name_cont`, to its field and condition. Not every combination is valid.
+ */
 const names: ReadonlyMap<string, Pick<FilterInput, "field" | "condition">> = new Map(
   Object.keys(fields).flatMap((field) =>
     offeredConditions.map((condition) => [`${field}_${condition}`, { field, condition }] as const),

@@ -42,7 +42,7 @@ export async function replaceClientFile(
   }
 }
 
-/** Without this, writing would replace a symbolic link by a file. */
+/** Resolves a symbolic link, so that writing does not replace it with a file. */
 async function followLink(file: string): Promise<string> {
   const path = await realpath(file).catch(() => undefined);
   if (path !== undefined) return path;

@@ -11,7 +11,10 @@ export type McpClient = {
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   /** The project's file, if the client has one. */
   readonly workspaceFile?: string;
-  /** Takes the key from the client's environment, because a project's file is often in git. */
+  /**
+   * The part of an entry that reads the key from the client's environment, because a project's file
+   * is often in git.
+   */
   readonly workspaceKey?: KeyMembers;
 };
 

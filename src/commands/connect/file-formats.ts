@@ -39,7 +39,7 @@ const json: FileFormat = {
     const eol = readLineBreak(text);
     const insertSpaces = !indent.startsWith("\t");
     const formattingOptions = { insertSpaces, tabSize: indent.length, eol };
-    // As the first member, so that no comma or comment of the other servers has to move.
+    // Inserted first, so that existing commas and comments stay in place.
     const options = { formattingOptions, getInsertionIndex: () => 0 };
     const changed = applyEdits(text, modify(text, [key, serverName], entry, options));
     return text.trim() === "" ? changed + eol : changed;
@@ -84,7 +84,7 @@ const toml: FileFormat = {
   name: "TOML",
   parse: (text) => {
     try {
-      // A copy has ordinary prototypes, which the comparison of `connect` requires.
+      // Copied, because the parser's objects have no prototype and would not compare as equal.
       return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
     } catch (error) {
       // The build loads the parser lazily, so its error class cannot be imported.

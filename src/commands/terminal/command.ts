@@ -70,7 +70,7 @@ export async function runUsage(
   const own = listOptions(flags);
   const options = { ...settingFlags, ...own };
   const { values, positionals } = parse(words, options);
-  // A command's own flag may have the name of a setting. It does not change the setting.
+  // A command's own flag may share the name of a setting without changing the setting.
   const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
   // parseArgs returns strings for flags of type string, which all settings have.
   const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);

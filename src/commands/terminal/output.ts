@@ -28,7 +28,7 @@ export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Prints one JSON document. Hidden characters are escaped, which parsers ignore. */
+/** Prints one JSON document. Hidden characters are escaped, and parsers restore them. */
 export function printJson(value: unknown): void {
   print(escapeHiddenInJson(JSON.stringify(value)));
 }

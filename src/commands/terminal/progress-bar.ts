@@ -7,7 +7,7 @@ export type Screen = {
   readonly write: (text: string) => unknown;
 };
 
-/** The rows that have ended, with or without success, and all rows. */
+/** `ended` counts the finished rows, whether they succeeded or failed. */
 type Progress = { readonly ended: number; readonly total: number };
 
 /** If the output is not a terminal, a line is printed after this time or this share of the rows. */

@@ -10,8 +10,8 @@ import { ToolFailure, explainEnd, type FailedCall } from "../results/tool-failur
 /** Decides whether a key may use an endpoint, as far as Waypost knows. */
 
 /**
- * What Waypost knows about a key's access to an endpoint. `since` is the time of the remote
- * server's response.
+ * What Waypost knows about a key's access to an endpoint. `since` is the time of the response that
+ * revealed it.
  */
 export type AccessState =
   | { readonly state: "granted"; readonly since?: string }
@@ -45,7 +45,7 @@ export type AccessOptions = {
   readonly hasKey: boolean;
   /** The scopes from the operator's settings. They override everything learned from responses. */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether this list is probed. Otherwise, a denial would never be rechecked. */
+  /** Whether this list is probed, so that a denial based on it is rechecked later. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   /** Why the embedded service rejects every call with the key. */

@@ -107,9 +107,7 @@ export type KeyContextOptions = SharedContext &
     readonly scopes: readonly Scope[] | undefined;
     /** The hosts that the operator allows as destinations; any host by default. */
     readonly destinations?: readonly string[] | undefined;
-    /** Whether the configuration offers the endpoint's tool. */
     readonly isOffered: (endpoint: Endpoint) => boolean;
-    /** Describes a problem with link URLs, if any. */
     readonly describeAddresses?: (() => string | undefined) | undefined;
     /** Reads the key again. Returns undefined if it was deleted. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
@@ -207,7 +205,7 @@ type CallParts = Pick<DestinationLimits, "requireAllowed"> & {
   readonly send: Client["call"];
   readonly access: Access;
   readonly learned: LearnedAccess;
-  /** Called if the known access has changed. */
+  /** Called after the key's known access has changed. */
   readonly onChange: () => void;
 };
 
@@ -238,7 +236,7 @@ function createCall({
   };
 }
 
-/** Omits a text that equals the last one. */
+/** Returns undefined if the text equals the last one. */
 function describeOnce(describe: () => string | undefined = () => undefined) {
   let said: string | undefined;
   return (isNeeded: () => boolean): string | undefined => {

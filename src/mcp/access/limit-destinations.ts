@@ -27,7 +27,7 @@ export type DestinationLimits = {
   readonly checkDestinations: CheckDestinations;
   /** Finds forbidden URLs in the text of a page template. */
   readonly checkPage: (body: unknown) => Promise<readonly TextProblem[]>;
-  /** Throws if a call would add a URL on a host that is not allowed. */
+  /** Throws if a call would add a URL on a forbidden host. */
   readonly requireAllowed: (
     endpoint: Endpoint,
     input: JsonObject,
@@ -37,9 +37,7 @@ export type DestinationLimits = {
 
 const { links, shortLinks } = contract;
 const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
-/**
- * A longer text is not searched, because the search is slow and the API rejects such a text anyway.
- */
+/** The maximum length of a text to search. The API rejects longer ones anyway. */
 const longestBody = 2 ** 17;
 
 export function limitDestinations(
@@ -75,7 +73,6 @@ function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: Know
   return linkWrites.has(endpoint) ? fields : {};
 }
 
-/** Throws the same error as the service. */
 export function refuseForeign(problems: readonly TextProblem[]): void {
   if (problems.length === 0) return;
   const messages = problems.map(({ message }) => message.replace(/\.$/, ""));

@@ -20,7 +20,7 @@ export type LearnedAccess = {
   readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
   readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
   readonly noteGranted: (endpoint: Endpoint) => void;
-  /** Records that a response revealed nothing, and that repeating the request would not help. */
+  /** Records that a response revealed nothing about access, and that a retry would not help. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
    * Learns from the message of a 401. `isPlain` means that the request had no unusual fields, so
@@ -42,7 +42,6 @@ export type KnownTool = {
    * day. `open` means that the key itself or a single call was rejected.
    */
   readonly state: "granted" | "denied" | "settled" | "open";
-  /** The server's message. */
   readonly reason: string | null;
   readonly at: number;
 };
@@ -53,9 +52,7 @@ export type AccessStorage = Pick<ExpiringValues, "find" | "save">;
 export type LearnedOptions = {
   /** Identifies the key and the server. */
   readonly owner: string;
-  /** Undefined if nothing is stored. */
   readonly openMemory: (() => Promise<AccessStorage>) | undefined;
-  /** The wall clock. */
   readonly now: () => number;
   readonly report: (error: unknown) => unknown;
 };
@@ -73,7 +70,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
 
   function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
-    // A time in the future was recorded before the clock was set back, so it is ignored.
+    // If the clock was set back, the recorded time may be in the future, and is ignored.
     const age_ms = now() - (known?.at ?? 0);
     return age_ms >= 0 && age_ms < holds_ms ? known : undefined;
   }
@@ -103,7 +100,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // A 404 for an id or a page counts as access, but may have another cause.
+      // Only a list proves access, because a 404 for an id counts as access but may have another
+      // cause.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -289,7 +287,6 @@ export function createExploration(options: ExplorationOptions): Exploration {
 
   async function start(age_ms?: number): Promise<void> {
     if (running !== undefined) return running;
-    // Most calls have nothing to probe.
     if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return;
     const end = new AbortController();
     running = runRound(age_ms)
@@ -318,8 +315,8 @@ export function createExploration(options: ExplorationOptions): Exploration {
 }
 
 /**
- * Lists the probes: endpoints that read get a list of one row or an unknown id, and endpoints that
- * write get a `PATCH` without fields for an unknown id.
+ * Lists requests that change nothing: reads of one row or of an unknown id, and a `PATCH` of an
+ * unknown id without fields.
  */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
   // The id starts with a letter, because a server with numeric ids may parse 3f… as 3.
@@ -346,7 +343,7 @@ async function send(
     if (!(error instanceof CallFailure)) throw error;
     const { code, message, facts } = error;
     if (code === "bad_response") learned.noteSettled(endpoint, message);
-    // A 503 includes a waiting time, and may succeed later.
+    // A 503 with a waiting time may succeed later.
     if (code !== "overloaded" || facts.retry_after_s !== undefined) return;
     learned.noteSettled(endpoint, describeProbe(message));
   }

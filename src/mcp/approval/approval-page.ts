@@ -92,7 +92,6 @@ async function serve(visit: PageRequest): Promise<Response> {
   return request.method === "POST" ? answer(open) : ask(open);
 }
 
-/** A request for the page of a pending approval, and the part of the plan to show. */
 type OpenPageRequest = PageRequest & {
   readonly state: State;
   readonly approval: Approval;

@@ -45,7 +45,7 @@ type AnswerOptions = PinOptions &
     readonly address: string | undefined;
   };
 
-/** What a person types to approve. */
+/** What a user types to approve. */
 type TypedProof = { readonly pin: string; readonly count: string };
 
 /** Decides an approval. Returns whether this call decided it, or why the attempt was rejected. */
@@ -78,7 +78,6 @@ async function findApprovalFault(
   const { count, rows } = readStored(approval);
   if (rows !== undefined) {
     const { plans } = await options.openState();
-    // The plan is gone, so no page could show its rows.
     if ((await plans.find(rows.plan_id)) === undefined) return "The plan no longer exists.";
   }
   if (count !== undefined && typed.trim() !== String(count)) {

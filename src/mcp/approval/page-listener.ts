@@ -56,7 +56,7 @@ export function createPageListener(fetch: (request: Request) => Promise<Response
         const { port } = (await listening).address() as AddressInfo;
         return `http://${host}:${port}${path}${id}`;
       } catch (error) {
-        // Lets the next approval try again.
+        // Lets the next approval try to listen again.
         close();
         throw error;
       }

@@ -20,9 +20,8 @@ type ServePageOptions = {
   readonly methods: readonly string[];
   /** Called if the request came from another site. */
   readonly onForeignRequest?: () => void;
-  /** Tells the visitor on error pages that nothing was done. */
+  /** The sentence on error pages that says that nothing was done. */
   readonly nothingDone?: string;
-  /** Logs an error and returns its reference. */
   readonly report: (error: unknown) => string;
 };
 

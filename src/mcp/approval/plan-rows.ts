@@ -22,7 +22,6 @@ export type PlanPage = {
   /** Starts at 1. */
   readonly page: number;
   readonly total: number;
-  /** Whether the page shows a single row. */
   readonly isOne: boolean;
 };
 
@@ -107,7 +106,6 @@ function renderNav(links: readonly string[]): string {
 
 /** Longer rows are truncated, and link to a page with the full row. */
 const longestRow = 2000;
-/** The maximum length of each text in a truncated row. */
 const mostOfText = 80;
 
 function renderShort(row: PlanRow, names: AppNames): string {

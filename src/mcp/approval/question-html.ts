@@ -69,7 +69,6 @@ function renderValue(fact: Fact): string {
       return renderAddress(fact.address);
     case "lines":
       return renderLines(fact.lines);
-    // Rendered by `renderDiffs`.
     case "diff":
       return "";
     case "list":

@@ -9,7 +9,6 @@ import type { Fact, Line, Question } from "./question.ts";
 
 /** About a page of text, which fits in a form and in a model's context. */
 const mostCharacters = 12_000;
-/** The maximum number of omitted facts to name. */
 const mostNamed = 20;
 
 /** Renders the question, and lists the names of omitted facts at the end. */

@@ -6,7 +6,6 @@ import type { Hunk } from "../../text/differences.ts";
 export type ApprovalRequest = {
   readonly tool: string;
   readonly args: JsonObject;
-  /** The target's UUID. */
   readonly target: string;
   /** The current target, without fields that change on their own, such as click counts. */
   readonly state: unknown;
@@ -18,7 +17,6 @@ export type ApprovalRequest = {
  * approval page and the console only render it.
  */
 export type Question = {
-  /** One sentence that says what will happen, and to what. */
   readonly title: string;
   /** The label of the page's button, in about two words. */
   readonly button?: string | undefined;
@@ -71,9 +69,7 @@ type FramePage = { readonly name: string; readonly phone: string; readonly deskt
  */
 export type Fact = {
   readonly name: string;
-  /** A detail, such as a host name in ASCII. */
   readonly note?: string | undefined;
-  /** Warnings about misleading values. */
   readonly warnings?: readonly string[] | undefined;
   /** Whether the fact is a row of the plan, which the page lists separately. */
   readonly isRow?: boolean | undefined;
@@ -83,7 +79,6 @@ export type Fact = {
   | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
   /** The exact URL that visitors are redirected to. */
   | { readonly kind: "address"; readonly address: string }
-  /** The added and removed lines of a file. */
   | { readonly kind: "lines"; readonly lines: readonly Line[] }
   /** The changes in a text with surrounding lines. The page shows them collapsed. */
   | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
@@ -101,7 +96,6 @@ export type Asker = {
   readonly key?: string | undefined;
 };
 
-/** The part of a question that an approval stores, as JSON. */
 export type StoredQuestion = Question & {
   readonly asker: Asker;
   readonly isByHand: boolean;

@@ -84,8 +84,8 @@ type ApprovalOptions = {
   /** Opened lazily, because most sessions need no approval. */
   readonly openState: () => Promise<State>;
   /**
-   * Starts serving an approval's page and returns its URL. Throws NoApprovalPage if that is
-   * impossible.
+   * Starts serving an approval's page and returns its URL. Throws NoApprovalPage if this process
+   * cannot serve pages.
    */
   readonly openPage: (id: string) => Promise<string>;
   /**
@@ -137,7 +137,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
 async function askByForm({ request, digest, openState }: PendingRequest): Promise<void> {
   const { question } = request;
   const { approvals } = await openState();
-  // This approval has no page, so its facts are not stored.
+  // This approval has no page, so only its title is stored.
   const preview = JSON.stringify({ title: question.title });
   const { id } = await approvals.openForToken({ digest, preview });
   throw new PendingQuestion({ id, question });
@@ -290,7 +290,6 @@ export function countDecisions(requireApproval: RequireApproval, mode: Mode) {
   const counting: RequireApproval = async (...asked) => {
     try {
       await requireApproval(...asked);
-      // Full mode requires no approval, so nothing is counted.
       if (mode !== "full") decisions.given += 1;
     } catch (error) {
       const isDeclined = error instanceof ToolFailure && error.failure.code === declined;

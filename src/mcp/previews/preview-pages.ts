@@ -3,8 +3,8 @@ import type { ExpiringValues } from "../../state/expiring-values.ts";
 import { renderNotice, servePage, showPage } from "../approval/page-shell.ts";
 
 /**
- * Serves previews of a link's page, for a person to open in a browser. The HTML is untrusted: it
- * has no origin, contacts no server on its own, and cannot be framed, and its links do nothing.
+ * Serves previews of a link's page, which users open in a browser. The HTML is untrusted, so it has
+ * no origin and cannot be framed. It contacts no server on its own, and its links do nothing.
  */
 
 export type PreviewPages = { readonly fetch: (request: Request) => Promise<Response> };
@@ -22,10 +22,10 @@ const methods: readonly string[] = ["GET", "HEAD"];
 const headers: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": [
-    // Allows only scripts: no origin, popups, forms or navigation of the window.
+    // Allows scripts, but no origin, popups, forms or navigation of the window.
     "sandbox allow-scripts",
     "default-src 'none'",
-    // Pages of a remote server load their files from absolute addresses.
+    // Pages of a remote server load their files from absolute URLs.
     "script-src 'unsafe-inline' https: http:",
     "style-src 'unsafe-inline' https: http:",
     "img-src data: https: http:",
@@ -55,7 +55,7 @@ async function answer(request: Request, { openPreviews }: PreviewPageOptions): P
 
 const doctype = /^\s*<!doctype[^>]*>/i;
 
-/** Makes each link open a new window, which the policy forbids. */
+/** Makes each link open a new window, which the sandbox blocks. */
 function disarmLinks(html: string): string {
   const [start = ""] = doctype.exec(html) ?? [];
   return `${start}<base target="_blank">${html.slice(start.length)}`;
@@ -66,7 +66,7 @@ const over = renderNotice(
   "A preview is available for ten minutes. Ask your assistant for a new one.",
 );
 
-/** Stores preview pages for a short time, so that a person can open them. */
+/** Stores preview pages for a short time, so that a user can open them. */
 export type Previews = {
   /** Stores a page and returns the token for its URL. Returns undefined if the page is too long. */
   readonly save: (owner: string, html: string) => Promise<string | undefined>;

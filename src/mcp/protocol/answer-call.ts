@@ -36,7 +36,7 @@ export async function answerCall(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { keyContext } = options;
-  // Finds the current listener, because URLs in the result contain its address.
+  // Updates the URL of the current listener, which may appear in the result.
   await keyContext.readListening();
   await keyContext.renew();
   const { context } = call;
@@ -44,7 +44,6 @@ export async function answerCall(
     context === undefined
       ? run(call, { ...noPerson, client: nameClient(call.caller) }, () => {}, options)
       : runAsking(call, context, options);
-  // Learns more about the key in the background.
   void keyContext.explore();
   return answer;
 }

@@ -108,7 +108,10 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /** Notes by event and by client, question or approval, the latest last. */
+  /**
+   * Maps an event and its client, question or approval to the time of the event. The latest is
+   * last.
+   */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {
@@ -118,7 +121,6 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     if (first !== undefined) notes.delete(first);
   }
 
-  /** Returns Infinity if this process has no such note. */
   function readAge(name: string): number {
     return clock.monotonic() - (notes.get(name)?.at ?? -Infinity);
   }

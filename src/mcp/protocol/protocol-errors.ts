@@ -29,7 +29,7 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
 }
 
 /**
- * Explains an outage during a request whose effect is unknown but which may be repeated. Returns
+ * Explains a database outage during a request that may be repeated. The effect is unknown. Returns
  * other errors unchanged.
  */
 export function explainActed(method: string, error: unknown): unknown {

@@ -44,7 +44,7 @@ export function serveResources(
   );
 }
 
-/** The view is listed only together with its tool. */
+/** Whether the HTML view is listed, which requires its tool. */
 function hasView({ toolbox, keyContext }: ServerOptions): boolean {
   return listVisible(toolbox, keyContext).some(({ view }) => view === templateView.uri);
 }
@@ -95,7 +95,6 @@ async function readBulkPage(
     const text = JSON.stringify(showHiddenIn(await nameChangedApps(shown, { apps })));
     return { uri, mimeType: "application/json", text };
   }
-  // An exported file is returned unchanged.
   const found = await owner.bulk.findExport(id, page, owner);
   return found && { uri, mimeType: found.type, text: found.text };
 }

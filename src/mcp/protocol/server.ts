@@ -69,8 +69,8 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // ask-person.ts asks clients of earlier revisions itself, because it must detect failed
-    // questions.
+    // Disables the SDK's own questions for earlier revisions, because ask-person.ts must detect
+    // failed ones.
     inputRequired: { legacyShim: false },
     jsonSchemaValidator: { getValidator: () => acceptAll },
   });

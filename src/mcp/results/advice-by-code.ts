@@ -14,7 +14,6 @@ type AdviceContext = {
   readonly retry?: "now" | "later" | "never";
   /** The error message, if the service rejected the call. */
   readonly message?: string;
-  /** The invalid fields. */
   readonly fields?: readonly (string | undefined)[] | undefined;
 };
 
@@ -77,8 +76,8 @@ export function advise(code: ToolFailureCode, context: AdviceContext): string {
 }
 
 /**
- * Only the developer of an app knows certain values. The assistant asks the user for them, so that
- * it does not invent any.
+ * Makes the assistant ask the user for values that only an app's developer knows, because models
+ * invent them.
  */
 function writeCorrection(what: string, fields: AdviceContext["fields"] = []): string {
   return fields.some(isKnownToMaker)
@@ -103,13 +102,13 @@ function adviseNotFound({ endpoint, tool, message }: AdviceContext): string {
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet. Save a draft first.";
   }
-  // Without an id, another argument must be wrong.
+  // The endpoint takes no id, so another argument must be wrong.
   return endpoint?.params === undefined
     ? "Check the argument: nothing matches it."
     : "Look up the right id, or ask the user for it.";
 }
 
-/** Advises to check the effect first, so that nothing is done twice. */
+/** Advises checking the effect before a retry, so that nothing is done twice. */
 function adviseUnknown({ endpoint, tool, retry }: AdviceContext): string {
   if (retry === "later") {
     return endpoint?.overwrites === true

@@ -67,7 +67,7 @@ function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string>
   return labels;
 }
 
-/** Messages spell `ios_app` as "Ios app" or "iOS app". */
+/** Returns the spellings in messages: `ios_app` is "Ios app" or "iOS app". */
 function nameField(field: string): ReadonlySet<string> {
   const label = humanize(field);
   return new Set([label, label.replace(/^Ios\b/, "iOS").replace(/\burl\b/i, "URL")]);

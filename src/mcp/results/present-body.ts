@@ -87,7 +87,7 @@ function presentPage(
   const counted = pickMeta(body["meta"] as ReceivedMeta);
   const next = describeNextPage(endpoint.tool, counted);
   return {
-    // The pattern of all URLs, once per list.
+    // Included once per list, instead of a URL in every row.
     ...(isOfLinks && linkHost !== undefined && { address: `${linkHost}/{path}` }),
     [endpoint.list?.name ?? ""]: shown,
     meta: counted,
@@ -95,7 +95,6 @@ function presentPage(
   };
 }
 
-/** Drops unknown properties from a remote server. */
 function pickMeta(given: ReceivedMeta): ReceivedMeta {
   const known = Object.entries(given).filter(([name]) => Object.hasOwn(meta.shape, name));
   return dropEmpty(Object.fromEntries(known));

@@ -25,7 +25,6 @@ const failureSchema = z.object({
   status: z.int().optional(),
   message: z.string(),
   problems: z.array(problemSchema).optional(),
-  /** Whether the call changed anything. */
   effect: z.enum(["none", "unknown", "done"]),
   retry: z.enum(["never", "now", "later"]),
   retry_after_s: z.int().optional(),
@@ -60,7 +59,7 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
-/** Returns undefined if the read fails, for optional values. */
+/** Reads an optional value. Returns undefined on failure. */
 export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   return reading.catch((error: unknown) => {
     if (error instanceof ToolFailure) return undefined;
@@ -68,7 +67,7 @@ export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Va
   });
 }
 
-/** An error that the assistant receives unchanged. Any code of a tool can throw it. */
+/** An error that the assistant receives unchanged. Any part of a tool may throw it. */
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
   readonly failure: Failure;
@@ -105,14 +104,14 @@ export function refuseArguments(tool: string, problems: readonly CallProblem[]):
   });
 }
 
-/** A change that the history cannot record is not sent. */
+/** The error for a change that is not sent because the history cannot record it. */
 export function refuseUnnoted(tool: string, message: string): ToolFailure {
   const retry = message === messages.store_full ? "later" : "now";
   const next = advise("internal", { tool, message, retry });
   return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
-/** For a database that stops responding before anything is sent. */
+/** The error for a database outage before anything was sent. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
   // Nothing was sent, so the message need not say whether Waypost's own record was saved.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
@@ -175,7 +174,6 @@ function explainProblem(call: FailedCall, problem: Problem): Failure {
     message,
     ...(problems && { problems }),
     effect: "none",
-    // Retrying with this host would fail again.
     retry: isFixable && !isForeign ? "now" : "never",
     next: isForeign ? adviceOnHosts : advise(code, { ...call, message, fields }),
   };
@@ -217,7 +215,7 @@ function readCode(status: number, message: string): ToolFailureCode {
   }
 }
 
-/** Clients see only the reference of an unexpected error. */
+/** Refers to an unexpected error by its reference, because clients must not see the details. */
 export function describeFault(reference: string): string {
   return `Something went wrong inside Waypost (reference ${reference}).`;
 }

@@ -69,7 +69,7 @@ function decode(
   return value;
 }
 
-/** Some clients send null for an omitted argument. */
+/** Whether null means that the argument was omitted, as some clients send it. */
 function isLeftOut(field: z.core.$ZodType | undefined): boolean {
   return field instanceof z.ZodOptional && !(field.unwrap() instanceof z.ZodNullable);
 }

@@ -28,7 +28,7 @@ export const filterValue = z.union([
 
 const booleanConditions: ReadonlySet<string> = new Set(["null", "present", "empty"]);
 
-/** Decodes a value that was sent as a JSON string, unless its condition takes a string. */
+/** Decodes a value that was sent as a JSON string, unless the filter's condition takes a string. */
 export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter {
   const { condition, value } = filter;
   const takesText = condition !== "in" && !booleanConditions.has(condition);
@@ -60,7 +60,7 @@ export function findFilterFault(
   return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
 }
 
-/** For a field with a fixed set of values, any other value is a mistake. */
+/** Explains a value that is not in the field's fixed set of values. */
 function findChoiceFault(
   field: string,
   condition: FilterInput["condition"],

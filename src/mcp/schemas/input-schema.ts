@@ -38,12 +38,13 @@ export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = 
   return { ...fields, ...options.own };
 }
 
-/** The body fields that the tool accepts as arguments. */
 export function listBodyFields({ body, not_in_tool = [] }: Endpoint): readonly string[] {
   return Object.keys(body?.shape ?? {}).filter((name) => !not_in_tool.includes(name));
 }
 
-/** Builds the schema that validates arguments. It rejects unknown properties at every depth. */
+/**
+ * Builds the strict schema that validates arguments. It rejects unknown properties at every depth.
+ */
 export function buildInput(fields: ToolFields): z.ZodObject {
   const members = Object.entries(fields).map(([name, field]) => [name, makeStrict(field)]);
   return z.strictObject(Object.fromEntries(members));
@@ -99,8 +100,8 @@ const searchText = once(() =>
 );
 
 /**
- * The shortened filters of a tool whose filters another tool describes. They are published, but not
- * used to validate.
+ * The shortened filters, for a tool whose filters another tool describes. They are published, but
+ * not used to validate.
  */
 export const shownFilters = once(() => showFilters(z.unknown()));
 
@@ -147,7 +148,6 @@ function makeInnerStrict(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodObject ? buildInput(schema.shape) : schema;
 }
 
-/** Makes a field required and non-nullable. */
 function makeRequired(schema: z.ZodType): z.ZodType {
   const isLoose = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return isLoose ? keepDescription(schema, makeRequired(inner(schema))) : schema;
@@ -163,13 +163,13 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 
 /** The published arguments of a tool. */
 export type PublishedFields = {
-  /** They are short if another listed tool describes the same fields. */
+  /** The schemas are short if another listed tool describes the same fields. */
   readonly fields: (isTerse: boolean) => ToolFields;
   /** Fields that another tool may describe. */
   readonly sharedFields?: readonly string[];
   /** Fields that are published as required, although only the API enforces that. */
   readonly needed?: readonly string[] | undefined;
-  /** Whether the `sharedFields` have no descriptions even if no other tool describes them. */
+  /** Whether the `sharedFields` lack descriptions even if no other tool describes them. */
   readonly isWordless?: boolean;
 };
 
@@ -242,7 +242,7 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Hides null where it means the same as an empty string. It stays only for objects, which null
+ * Hides null where it means the same as an empty string. Keeps it for objects, which only null
  * removes. A nullable schema has two types or two variants.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {

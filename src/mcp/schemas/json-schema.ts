@@ -37,7 +37,7 @@ export function createWriter(
         // Omits the default limits of integers.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-        // Property names are always strings.
+        // Omitted, because property names are always strings.
         delete jsonSchema.propertyNames;
         override(context);
       },

@@ -26,13 +26,11 @@ import type { ToolCall } from "./tool.ts";
 
 type AppCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 
-/** An app that a call would register. */
 export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
 
-/** The apps that a link's fields select. */
 type ChosenApps = {
   readonly registered: NewApp[];
-  /** The current records of the selected apps that are registered. */
+  /** The current records of the selected apps. */
   readonly chosen: JsonObject[];
   /** The kinds of app whose id does not exist. */
   readonly missing: ResourceKind[];
@@ -85,9 +83,7 @@ async function settleApp(
   return choice;
 }
 
-/**
- * Finds an app by bundle ID or package name, or by its name, which people are more likely to know.
- */
+/** Finds an app by identifier or by name. */
 function pickApp(
   member: AppMember,
   apps: readonly ProjectApp[],
@@ -110,7 +106,10 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
   });
 }
 
-/** Asks for missing fields, because a model would otherwise invent them. */
+/**
+ * The error for an incomplete new app. It makes the assistant ask for the missing fields, because
+ * models invent them.
+ */
 function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
   const needs = makerFacts[member];

@@ -191,7 +191,7 @@ function continueAt(filters: readonly FilterInput[], reached: string) {
 const unusedDays = 90;
 const day_ms = 24 * 60 * 60_000;
 
-/** Finds links without visits. Returns a sentence if the server did not respond in time. */
+/** Finds links without visits. Returns an explanation if the server did not respond in time. */
 async function findNeverClicked(
   given: readonly FilterInput[],
   page: number,
@@ -257,7 +257,7 @@ async function readWithin(
     }
     return true;
   });
-  // Throws the failure if nothing was read, because there is no partial result.
+  // Rethrows the error if nothing was read, because there is no partial result.
   const isWhole = await reading.catch((error: unknown) => {
     if (count === 0 || !inTime.isTimeUp(error)) throw error;
     return false;
@@ -317,7 +317,7 @@ function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" |
   return {
     call,
     signal: AbortSignal.any([toSignal(caller), over.signal]),
-    /** Whether to stop reading, to leave time to find where to continue. */
+    /** Whether to stop reading, to leave time to find where the next audit continues. */
     isLate: () => clock.monotonic() - begun >= mostReading_ms,
     isTimeUp: (error: unknown) =>
       over.signal.aborted &&
@@ -335,7 +335,6 @@ function failLate(): CallFailure {
   return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
 }
 
-/** Returns undefined if the time limit is reached first. */
 async function untilTimeIsUp<Result>(
   work: Promise<Result>,
   { isTimeUp }: LimitedAccess,

@@ -40,7 +40,6 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
     readonly person: Person;
     /** Aborted when the client disconnects or cancels. */
     readonly leaving: Leaving;
-    /** The metadata that the client sent with the call. */
     readonly meta?: ReceivedCall["meta"];
     readonly watchCall?: WatchCall | undefined;
   };
@@ -91,8 +90,8 @@ function explainError(
 }
 
 /**
- * Adds app names and all problems to the result. The first result with a link URL also warns if
- * such URLs do not work, or will soon stop working.
+ * Adds app names and all problems to the result. Warns once if the URLs of links do not work, or
+ * will soon stop working.
  */
 async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { known, takeAddressNote } = call.keyContext;
@@ -105,7 +104,7 @@ async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonOb
     () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
   );
   const all = [...own, ...call.problems, ...(message === undefined ? [] : [{ message }])];
-  // The embedded service reports some problems that tools find as well, so duplicates are removed.
+  // The embedded service and the tools may report the same problem, so duplicates are removed.
   const echoes = new Set(all.map((problem) => describeWarning(problem.message)));
   const problems = all.filter((problem) => !echoes.has(problem.message));
   return problems.length === 0 ? named : { ...named, problems };
@@ -167,7 +166,9 @@ function nameKey({ known, key_print }: KeyContext): string {
     : `…${keyId.slice(-shownCharacters)}`;
 }
 
-/** Repeating the call may be unsafe, because it may have changed something before the error. */
+/**
+ * Allows a retry only if it is safe, because the call may have changed something before the error.
+ */
 function explainInternal({ name, annotations }: Tool, message: string): Failure {
   const { readOnlyHint, idempotentHint } = annotations;
   const effect = readOnlyHint ? "none" : "unknown";

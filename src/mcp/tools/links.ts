@@ -101,7 +101,7 @@ export async function nameArguments(
   const args = await nameLink(endpoint, given, call);
   const { link_fields: fields } = args;
   if (!isJsonObject(fields)) return args;
-  // The fields of a preview may contain the same names as those of a write.
+  // A preview names links and apps in the same fields as a write.
   const write = args["link_id"] === undefined ? links.create : links.update;
   const { input } = await settleApps(await nameLink(write, fields, call), call);
   return { ...args, link_fields: input };
@@ -109,7 +109,7 @@ export async function nameArguments(
 
 type ReadNamedArgument = (given: string, call: ToolCall, endpoint: Endpoint) => Promise<string>;
 
-/** The arguments that identify a link, and how to resolve each. */
+/** Maps the arguments that identify a link to the functions that resolve them. */
 const namedArguments: readonly (readonly [Endpoint, string, ReadNamedArgument])[] = [
   [pageTemplate.preview, "link_id", (given, call) => findTarget(linkKind, given, call)],
   [shortLinks.resolve, "url", async (given, call) => completeAddress(given, call)],

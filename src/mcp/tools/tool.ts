@@ -26,7 +26,7 @@ export type Tool = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Undefined for a tool that is always offered, regardless of the selected groups. */
+  /** Undefined for a tool that is always offered. */
   readonly group: ToolGroup | undefined;
   readonly effect: Endpoint["effect"];
   /** Whether the tool prepares changes, so that read-only mode excludes it. */
@@ -100,7 +100,6 @@ export type ToolCall = {
     describe: () => Promise<ApprovalRequest>,
     carryOut: () => Promise<Result>,
   ) => Promise<Result>;
-  /** Problems to report in a successful result. */
   readonly problems: CallProblem[];
   readonly extras: ResultExtras;
   readonly showsViews: boolean;

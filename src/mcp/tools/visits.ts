@@ -83,8 +83,8 @@ function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /**
- * Finds problems of a link or app that was just written. This sends no request, so apps that were
- * not read are assumed to be correct.
+ * Finds problems of a link or app that was just written. Sends no request, so it assumes that
+ * unread apps are correct.
  */
 export function findWrittenProblems(
   { body: fields }: Endpoint,
@@ -104,7 +104,7 @@ export function findWrittenProblems(
   const { ios_app: _ios, android_app: _android, ...plain } = sent;
   // The schemas have validated the response and the arguments.
   const link = { ...before, ...plain, ...written } as VisitedLink;
-  // A field that the response omits may still have a value, so nothing can be judged.
+  // A field that the response omits may still have a value, so no problem can be proven.
   if (destinations.some((field) => link[field] === undefined)) return [];
   const visited: VisitedApps = {
     ios_app: apps.get(link.ios_app_id ?? ""),

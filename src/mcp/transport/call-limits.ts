@@ -38,7 +38,7 @@ type WaitingMessage = { readonly slots: number; readonly start: () => void };
 type TotalLoad = { open: number; running: number };
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
-  /** Map order is the order of turns. */
+  /** The keys, in the order in which they take turns. */
   const keys = new Map<string, KeyLoad>();
   const all: TotalLoad = { open: 0, running: 0 };
 

@@ -77,7 +77,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     fetch: async (request, _address, incoming) => {
       try {
         const response = await admit(request, incoming);
-        // The HTTP server itself decides this, because it closes connections when it stops.
+        // The HTTP server sets this header itself, because it closes connections when it stops.
         response.headers.delete("connection");
         return response;
       } catch (error) {

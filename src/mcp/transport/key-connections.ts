@@ -52,7 +52,7 @@ const followEvery_ms = 1000;
 
 export function createConnections(options: ConnectionOptions & SharedLimits): Connections {
   const { sessions, limits } = options;
-  /** Map order is order of use, the most recently used key last. */
+  /** The connections by key, the most recently used last. */
   const byKey = new Map<string, KeyConnections>();
   let isListeningOver = false;
   const following = setInterval(() => {

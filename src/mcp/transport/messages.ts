@@ -4,7 +4,6 @@ import { isJsonObject } from "../../contract/json.ts";
 
 export type RpcId = string | number;
 
-/** The maximum size of a message. */
 export const messageBytes = 4 * 1024 * 1024;
 
 /**

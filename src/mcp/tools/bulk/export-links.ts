@@ -38,7 +38,6 @@ export function createExportLinks(): Tool {
       problems,
     }),
     run: async (args, call) => {
-      // The schema has validated the arguments.
       const { filters = [], search, format = usual } = args as ExportArguments;
       const { keyContext: owner, signal } = call;
       const wanted = { filters, search, format };

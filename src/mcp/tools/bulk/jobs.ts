@@ -57,7 +57,7 @@ function createApplyPlan(): Tool {
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
-      // The wait includes the time until the lease of a crashed process expires.
+      // The time spent waiting for a crashed process's lease is part of the wait.
       return watch(job, call, performance.now() - begun);
     },
   });
@@ -103,7 +103,7 @@ async function approve(
   job: Job | undefined,
   call: ToolCall,
 ): Promise<void> {
-  // A running or finished job is only reported.
+  // A running or finished job needs no approval, because it is only reported.
   if (job?.state === "running" || job?.state === "done") return;
   const owner = call.keyContext;
   const summary = await summarizePlan(owner.bulk, plan, owner, { job, signal: call.signal });

@@ -109,7 +109,6 @@ function listSources(isTerse: boolean): ToolFields {
   };
 }
 
-/** The arguments, validated by `checkedFields`. */
 type PlanArguments = {
   readonly undo?: string;
   readonly operation?: PlanOperation;
@@ -121,7 +120,10 @@ type PlanArguments = {
   readonly skip_invalid?: boolean;
 } & RuleArguments;
 
-/** A plan has exactly one source. `changes` and rules are only for filters. */
+/**
+ * Parses the source of the plan, which must have exactly one. `changes` and rules are only for
+ * filters.
+ */
 async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanInput> {
   const given = args as PlanArguments;
   const { operation, undo, search } = given;
@@ -216,7 +218,7 @@ async function readSource(tool: string, { rows = [], csv }: RowArguments) {
   return { csv };
 }
 
-/** Ignores invalid CSV, because the plan reports it. */
+/** Whether the CSV has too many records. Ignores invalid CSV, which the plan reports. */
 async function hasMoreRecords(csv: string): Promise<boolean> {
   let left = mostRows + 1;
   try {
