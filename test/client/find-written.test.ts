@@ -194,7 +194,7 @@ test("shorten_link is not looked up, as another caller may have shortened the UR
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("upsert_link with shorten is not successful if the link found has no short path", async () => {
+test("upsert_link with shorten is not reported as successful without a short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };

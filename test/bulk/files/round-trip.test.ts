@@ -132,7 +132,7 @@ async function expectUnchanged(fields: readonly LinkFields[]): Promise<void> {
 }
 
 describe("importing an export", () => {
-  test("changes nothing when texts contain what spreadsheets or parsers often damage", async () => {
+  test("changes nothing when links contain text that parsers often damage", async () => {
     await expectUnchanged(
       pieces.map((piece, index) => ({
         path: `p${index}`,

@@ -8,7 +8,7 @@ describe("a source of rows", () => {
   test.each<[string, RowSource, string]>([
     ["an empty text", { csv: "" }, "It has no rows"],
     ["an empty list", { rows: [] }, "It has no rows"],
-    ["no list", { rows: "path" }, "Rows must be a list of objects"],
+    ["not a list", { rows: "path" }, "Rows must be a list of objects"],
     ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
     ["an object with two lists", { rows: { a: [{}], b: [{}] } }, "Rows must be a list of objects"],
     ["only columns", { csv: "path,url\n" }, "It has no rows"],

@@ -248,7 +248,7 @@ describe("a rejected call", () => {
   });
 });
 
-test("two processes probe concurrently with the same result, which a third reuses", async () => {
+test("if two processes probe concurrently, a third reuses their common result", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);

@@ -235,7 +235,7 @@ describe("a 2026-07-28 client", () => {
   test.each([
     ["nothing", undefined],
     ["an empty object", {}],
-    ["another name", { other: yes }],
+    ["an approval under another name", { other: yes }],
     ["a nested approval", { approval: { method: "elicitation/create", result: yes } }],
     ['the text "true"', { approval: { action: "accept", content: { approve: "true" } } }],
     ["a number", { approval: { action: "accept", content: { approve: 1 } } }],

@@ -54,7 +54,7 @@ describe.each([
     },
   );
 
-  test("register_ios_app reports every problem, such as a used bundle ID", async () => {
+  test("register_ios_app reports every problem, such as a bundle ID in use", async () => {
     const args = { bundle_id: "com.example.shop", team_id: "X", clip_bundle_id: "a b" };
     const message =
       "Bundle has already been taken, Team is the wrong length (should be 10 characters), and " +
@@ -69,7 +69,7 @@ describe.each([
     await expectRejected("register_ios_app", iosApp, "Bundle has already been taken");
   });
 
-  test("register_android_app reports every problem, such as a used package name", async () => {
+  test("register_android_app reports every problem, such as a package name in use", async () => {
     const args = { package_name: "com.example.shop", fingerprints: ["AB:CD", "nothing"] };
     const message = "Package name has already been taken and Fingerprints is invalid";
     expect(await readApiError("POST", "/android_apps", { android_app: args })).toBe(message);

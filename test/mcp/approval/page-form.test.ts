@@ -180,7 +180,7 @@ describe("an answered approval page", () => {
     expect(used.html).toContain("has used this approval");
   });
 
-  test("still shows that the user declined after the assistant's next call", async () => {
+  test("that was declined still says so after the assistant's next call", async () => {
     expect(readTitle(await assistant.press(url, "decline"))).toBe("Declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");

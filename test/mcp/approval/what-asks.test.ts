@@ -46,32 +46,32 @@ describe("an existing link", () => {
     ["to another host", { url: springUrl }, { url: "https://evil.example/spring" }],
     ["to another port", { url: springUrl }, { url: "https://example.com:8443/spring" }],
     [
-      "to a host with the same start",
+      "to a host whose name starts the same",
       { url: springUrl },
       { url: "https://example.com.evil.test/" },
     ],
     ["to an empty URL", { url: springUrl }, { url: "" }],
     ["to null", { url: springUrl }, { url: null }],
-    ["to another host for iPhones", ios(springUrl), ios("https://evil.example")],
-    ["to another host by a first iOS fallback URL", { url: springUrl }, ios("https://e.test")],
+    ["to another host for iOS", ios(springUrl), ios("https://evil.example")],
+    ["to another host by adding an iOS fallback URL", { url: springUrl }, ios("https://e.test")],
     [
-      "to another host by a first Android fallback URL",
+      "to another host by adding an Android fallback URL",
       { url: springUrl },
       android("https://e.test"),
     ],
     ["from the web to a store", android(play("com.a")), android("market://details?id=com.a")],
     [
-      "to another app of the store",
+      "to another app in the store",
       android("market://details?id=com.a"),
       android("market://details?id=com.b"),
     ],
-    ["to another app's page of the store", android(play("com.a")), android(play("com.b"))],
+    ["to another app's store page", android(play("com.a")), android(play("com.b"))],
     [
       "from a store to the web",
       ios("itms-apps://apps.apple.com/app/id1"),
       ios("https://apps.apple.com/app/id1"),
     ],
-    ["to another host for Androids", android(springUrl), android("https://e.test")],
+    ["to another host for Android", android(springUrl), android("https://e.test")],
   ];
 
   test.each(otherDestinations)(

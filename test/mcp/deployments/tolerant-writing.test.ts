@@ -96,10 +96,10 @@ describe("a plan", () => {
 
   test.each([
     ["nothing", () => undefined],
-    ["the next page", ({ next }: Fields) => ({ next })],
-    ["the count", ({ count }: Fields) => ({ count })],
+    ["only the next page", ({ next }: Fields) => ({ next })],
+    ["only the count", ({ count }: Fields) => ({ count })],
   ])(
-    "reads all 230 links, as an export does, if the list's meta has only %s",
+    "reads all 230 links, as an export does, if the list's meta contains %s",
     async (_, change) => {
       await plantMany(230);
       strange.proxy.setAlter(({ path }, reply) =>
@@ -174,7 +174,7 @@ describe("an undo", () => {
   });
 });
 
-test("a write without a response is not called successful if its field is unreadable", async () => {
+test("an unanswered write is not reported as successful if its field is unreadable", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;

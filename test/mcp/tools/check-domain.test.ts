@@ -257,8 +257,8 @@ describe("when checking the caches of Apple and Google, check_domain", () => {
   });
 
   test.each<[string, FetchedFile]>([
-    ["that do not answer", { kind: "timed_out" }],
-    ["that answer with a page", answerJson("<html>")],
+    ["that do not respond", { kind: "timed_out" }],
+    ["that return an HTML page", answerJson("<html>")],
     ["that fail", answerJson({}, 503)],
   ])("reports unknown results for servers %s", async (_, fetched) => {
     host.others.set(apple, fetched);

@@ -126,7 +126,7 @@ describe("an app in a draft of explain_link", () => {
   test.each([
     ["fails", () => Promise.reject<Response>(new Error("down")), "unreachable"],
     ["is busy", answering(503, { error: "busy" }), "overloaded"],
-    ["answers with nonsense", answering(200, [1]), "bad_response"],
+    ["returns an invalid response", answering(200, [1]), "bad_response"],
   ])("causes an error if the remote server %s", async (_, send, code) => {
     await using stage = await open({ send });
     const { structured } = await stage.callTool("explain_link", { ios_app: ios });

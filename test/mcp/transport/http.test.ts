@@ -54,7 +54,7 @@ describe.concurrent("the client of an API key", () => {
   });
 
   test.each(["earlier revisions", "2026-07-28"] as const)(
-    "in revision %s is notified only about changes to its own tools",
+    "is notified only about changes to its own tools: %s",
     async (revision) => {
       await using own = await openTestServer();
       const { mcp } = own.serving.places;

@@ -33,7 +33,7 @@ async function startInterruptedJob(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan to register an app needs approval even if the app is registered by now", async () => {
+test("a plan that registers an app needs approval even if the app exists by then", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -42,7 +42,7 @@ test("a plan to register an app needs approval even if the app is registered by 
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("a plan's approval request shows a new app even if it is registered by now", async () => {
+test("a plan's approval request shows a new app even if it is registered meanwhile", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);

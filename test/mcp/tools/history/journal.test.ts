@@ -29,11 +29,14 @@ test.each<[string, () => Promise<History>, object]>([
   ],
   ["cannot be written on a full disk", () => Promise.resolve(beginningNone), fullDisk],
   ["is damaged", () => Promise.reject(new StoreUnusable("state.db is damaged")), fault],
-])("a write is rejected without a request if the history %s", async (_, openHistory, expected) => {
-  const known = { facts: ownerFacts };
-  await using stage = await openStage({ send: answering(201, {}), known, openHistory });
-  const { isError, structured } = await stage.callTool("create_link", { path: "spring" });
-  const error = { code: "internal", effect: "none", ...expected };
-  expect([isError, structured]).toEqual([true, { error }]);
-  expect(stage.asked.filter((line) => line.startsWith("POST"))).toEqual([]);
-});
+])(
+  "a write is rejected without sending a request if the history %s",
+  async (_, openHistory, expected) => {
+    const known = { facts: ownerFacts };
+    await using stage = await openStage({ send: answering(201, {}), known, openHistory });
+    const { isError, structured } = await stage.callTool("create_link", { path: "spring" });
+    const error = { code: "internal", effect: "none", ...expected };
+    expect([isError, structured]).toEqual([true, { error }]);
+    expect(stage.asked.filter((line) => line.startsWith("POST"))).toEqual([]);
+  },
+);

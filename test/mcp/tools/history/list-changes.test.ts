@@ -126,10 +126,10 @@ test("list_changes shows the client's name and escapes the link's name", async (
 test.each([
   ["with a title", { name: "a-b", title: "A B" }, "A B", "A B"],
   ["with characters that databases cannot store", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
-  ["of many letters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
+  ["of 80 characters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
   ["without visible characters", { name: "\0 " }, undefined, undefined],
 ])(
-  "a client's name %s is shown in the history and on the approval page",
+  "the history and the approval page handle a client's name %s",
   async (_, info, listed, asked) => {
     await using guarded = await createAssistantWorld();
     const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
