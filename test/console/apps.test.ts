@@ -1,27 +1,18 @@
-import type { Browser } from "playwright-core";
 import { expect, test } from "vitest";
-import {
-  openConsole,
-  pressEnter,
-  pressOnto,
-  tabTo,
-  lookAtPage,
-  createServedConsole,
-} from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, pressEnter, pressOnto, tabTo, lookAtPage } from "../support/browser.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt, hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Registering, changing and deleting apps in the console. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 
 const ios = { bundle_id: "com.example.hostile", team_id: "ABCDE12345" };
 const fingerprint = Array.from({ length: 32 }, () => "AB").join(":");
 
-openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
+openForAll(createServed, (opened) => ({ folder, serving } = opened));
 
 async function plant(kind: "ios_app" | "android_app", fields: object): Promise<string> {
   const made = await serving.call("POST", `/${kind}s`, { body: { [kind]: fields } });
@@ -36,7 +27,7 @@ async function makeKey(...words: readonly string[]): Promise<string> {
 const read = async (path: string) => (await serving.call("GET", path)).body;
 
 test("an app can be registered, changed and deleted with only the keyboard", async () => {
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   await pressOnto(page, /^Apps$/);
   await page.waitForURL("**/apps");
   await pressOnto(page, /^New iOS app$/);
@@ -77,7 +68,7 @@ test("an app's page shows five of its links, and all of them on request", async 
     const body = { name: `Week ${week}`, ios_app: { id } };
     expect((await serving.call("POST", "/links", { body })).status).toBe(201);
   }
-  const { page } = await openConsole(browser, serving);
+  const { page } = await openConsole(serving);
   await page.goto(`${serving.places.url}/apps/ios/${id}`);
   await page.getByRole("link", { name: "View all 6 links" }).click();
   await page.getByText("1–6 of 6").waitFor();
@@ -107,7 +98,7 @@ test("saving an unchanged form changes nothing", async () => {
   const id = await plant("android_app", fields);
   const social_description = "one\r\ntwo\n\n\nthree";
   const { body } = await serving.call("POST", "/links", { body: { social_description } });
-  const { page } = await openConsole(browser, serving);
+  const { page } = await openConsole(serving);
   for (const path of [`/apps/android/${id}`, `/links/${body.id}`]) {
     await page.goto(serving.places.url + path);
     await page.getByRole("button", { name: "Save" }).click();

@@ -1,19 +1,17 @@
-import type { Browser } from "playwright-core";
 import { expect, test } from "vitest";
-import { openConsole, pressOnto, lookAtPage, createServedConsole } from "../support/browser.ts";
-import type { Serving } from "../support/command.ts";
+import { openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
+import { createServed, type Serving } from "../support/command.ts";
 import { hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** The audit page of the console: findings, their links and their fixes. */
 
-let browser: Browser;
 let serving: Serving;
 
-openForAll(createServedConsole, (opened) => ({ browser, serving } = opened));
+openForAll(createServed, (opened) => ({ serving } = opened));
 
 test("the audit page says so when it finds no problems", async () => {
-  const { page } = await openConsole(browser, serving);
+  const { page } = await openConsole(serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByText("No problems found.").waitFor();
 });
@@ -32,7 +30,7 @@ test("an audit finding can be fixed by its plan with only the keyboard", async (
   for (const body of [...plain, ...others]) {
     expect((await serving.call("POST", "/links", { body })).status).toBe(201);
   }
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByRole("heading", { name: "No destination" }).waitFor();
   await page.getByRole("heading", { name: "Same link at several paths" }).waitFor();
@@ -51,7 +49,7 @@ test("an audit finding can be fixed by its plan with only the keyboard", async (
 });
 
 test("all links of an audit finding can be changed at once", async () => {
-  const { page } = await openConsole(browser, serving);
+  const { page } = await openConsole(serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByRole("button", { name: "Change these 2 links…" }).click();
   await page.getByRole("heading", { name: "Change 2 links" }).waitFor();

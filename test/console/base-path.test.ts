@@ -2,9 +2,8 @@ import { createServer } from "node:http";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Browser } from "playwright-core";
-import { createServedConsole, openTab } from "../support/browser.ts";
-import { createFolder, startServe, type Serving } from "../support/command.ts";
+import { openTab } from "../support/browser.ts";
+import { createServed, createFolder, startServe, type Serving } from "../support/command.ts";
 import { browse, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 import { listen } from "../support/ports.ts";
@@ -13,11 +12,10 @@ import { listen } from "../support/ports.ts";
 
 const onLoopback = { env: { WAYPOST_CONSOLE_PATH: "" } };
 let serving: Serving;
-let browser: Browser;
 
 openForAll(
-  () => createServedConsole([], onLoopback),
-  (opened) => ({ serving, browser } = opened),
+  () => createServed([], onLoopback),
+  (opened) => ({ serving } = opened),
 );
 
 /** Signs in, and returns the base path that the browser is redirected to. */
@@ -143,7 +141,7 @@ test.each(["/links?search=spring", "BASE/links?search=spring"])(
 );
 
 test("the browser does not send the session to another port of this machine", async () => {
-  const page = await openTab(browser);
+  const page = await openTab();
   await page.goto(serving.places.url);
   await page.getByLabel("API key").fill(serving.key);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -168,7 +166,7 @@ test("the browser does not send the session to another port of this machine", as
 });
 
 test("a signed-in browser is redirected from the sign-in page to the console", async () => {
-  const page = await openTab(browser);
+  const page = await openTab();
   const { url } = serving.places;
   await page.goto(url);
   await page.getByLabel("API key").fill(serving.key);

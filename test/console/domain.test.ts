@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { launchBrowser, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
+import { openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import { createServed } from "../support/command.ts";
 import { signInAt } from "../support/console.ts";
 
@@ -8,8 +8,7 @@ import { signInAt } from "../support/console.ts";
 test("the domain page reports problems for phones after the user starts the check", async () => {
   await using served = await createServed();
   const { serving } = served;
-  const browser = await launchBrowser();
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   await page.goto(`${serving.places.url}/domain`);
   expect(await page.getByRole("status").count()).toBe(0);
   await pressOnto(page, /^Check now$/);
@@ -18,7 +17,6 @@ test("the domain page reports problems for phones after the user starts the chec
   await page.getByRole("heading", { name: "Prevents apps from opening" }).waitFor();
   await lookAtPage(page, "domain");
   expect(complaints).toEqual([]);
-  await browser.close();
 
   // Any other host is not one of the project's, and is only shown.
   const tab = await signInAt(serving);

@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { pages } from "../../src/console/console.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type ConsoleSample,
 } from "../support/console.ts";
 import {
-  createServedConsole,
+  openLastingTab,
   openTab,
   openConsole,
   pressEnter,
@@ -19,7 +19,7 @@ import {
   lookAtPage,
   sizes,
 } from "../support/browser.ts";
-import type { Served } from "../support/command.ts";
+import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 import { walkPage } from "./walk-page.ts";
@@ -112,7 +112,6 @@ const all = { ...shown, ...forMaster, ...missing };
 const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
 
 let served: Served;
-let browser: Browser;
 let sample: SampleRecords;
 /** Clients with a browser, with plain requests, and with a browser without scripts. */
 let tabs: Readonly<Record<Who, ConsoleTab>>;
@@ -123,10 +122,9 @@ let page: Page;
 
 const env = { WAYPOST_CONSOLE_PATH: base };
 openForAll(
-  () => createServedConsole([], { env }),
+  () => createServed([], { env }),
   async (opened) => {
     served = opened;
-    browser = opened.browser;
     const planted = await plantConsole(served);
     const { places, key } = served.serving;
     const open = async (secret: string) => {
@@ -136,7 +134,7 @@ openForAll(
       return opened;
     };
     const look = (secret: string, javaScriptEnabled = true) =>
-      openConsole(browser, { places, key: secret }, { javaScriptEnabled });
+      openConsole({ places, key: secret }, { javaScriptEnabled, open: openLastingTab });
     const { master } = planted;
     tabs = { owner: await look(key), master: await look(master) };
     bare = { owner: await look(key, false), master: await look(master, false) };
@@ -146,6 +144,11 @@ openForAll(
     page = tab.page;
   },
 );
+afterAll(async () => {
+  for (const { page } of [tabs, bare].flatMap(Object.values<ConsoleTab>)) {
+    await page.context().close();
+  }
+});
 
 type Planned = { readonly plan: string; readonly job: string };
 
@@ -287,7 +290,7 @@ describe("the console's menu on a phone", () => {
 
   test.each([true, false])("opens every page from one button (script: %s)", async (isScripted) => {
     const options = { viewport: sizes.phone, javaScriptEnabled: isScripted };
-    const { page: phone } = await openConsole(browser, served.serving, options);
+    const { page: phone } = await openConsole(served.serving, options);
     const menu = phone.getByRole("navigation", { name: "Pages", exact: true });
     expect(await menu.isVisible()).toBe(false);
     await tabTo(phone, /^Menu$/);
@@ -345,7 +348,7 @@ test.each(Object.entries(shown))(
 );
 
 test("the approval page has no script and can be used with only the keyboard", async () => {
-  const asked = await openTab(browser, { viewport: sizes.phone });
+  const asked = await openTab({ viewport: sizes.phone });
   await asked.goto(sample.approval);
   expect(await asked.locator("script").count()).toBe(0);
   await walkPage(asked);

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openTab, saveShot, sizes } from "../support/browser.ts";
+import { openLastingTab, saveShot, sizes } from "../support/browser.ts";
 import { visitAt } from "../support/link-host.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
@@ -14,18 +14,16 @@ import { openTerminal, type Terminal } from "./terminal.ts";
 
 let folder: string;
 let terminal: Terminal;
-let browser: Browser;
 let page: Page;
 let port: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "waypost-first-day-"));
   terminal = openTerminal(`serve --data ${folder} --port 0`);
-  browser = await launchBrowser();
-  page = await openTab(browser, { viewport: sizes.phone, hasTouch: true, isMobile: true });
+  page = await openLastingTab({ viewport: sizes.phone, hasTouch: true, isMobile: true });
 });
 afterAll(async () => {
-  await browser.close();
+  await page.context().close();
   await terminal[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });

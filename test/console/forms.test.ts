@@ -1,18 +1,17 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { openConsole, lookAtPage, createServedConsole } from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, lookAtPage } from "../support/browser.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Forms of the console in a real browser: their errors, and unsaved input. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 let master: string;
 
-openForAll(createServedConsole, async (opened) => {
-  ({ browser, folder, serving } = opened);
+openForAll(createServed, async (opened) => {
+  ({ folder, serving } = opened);
   master = (await runJson(["keys", "create", "--master", "--data", folder.path])).token;
 });
 
@@ -20,7 +19,7 @@ const phone = { width: 390, height: 844 };
 const desktop = { width: 1280, height: 800 };
 
 function open(path: string, viewport = desktop, key = serving.key) {
-  return openConsole(browser, { ...serving, key }, { viewport, path });
+  return openConsole({ ...serving, key }, { viewport, path });
 }
 
 async function plant(path: string, body: object): Promise<string> {
@@ -111,36 +110,32 @@ describe("two input errors", () => {
     },
   };
 
-  test.each(Object.entries(forms))(
-    "are shown next to their fields in the form for %s",
-    async (name, form) => {
-      const key = form.isMaster === true ? master : serving.key;
-      const { page, complaints } = await open(await form.path(), desktop, key);
-      if (name === "a new webhook") {
-        for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
-      }
-      for (const [selector, text] of Object.entries(form.typed)) {
-        await page.locator(selector).fill(text);
-      }
-      const [first = ""] = Object.keys(form.faults);
-      const loaded = page.waitForEvent("load");
-      await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
-      await loaded;
-      for (const [selector, fault] of Object.entries(form.faults)) {
-        expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
-      }
-      // The first invalid field has the focus, and the input is kept.
-      await page.locator(`${first}:focus`).waitFor();
-      for (const [selector, text] of Object.entries(form.typed)) {
-        expect(await page.locator(selector).inputValue()).toBe(text);
-      }
-      // No error is repeated above the form.
-      expect(await page.locator(".fault").count()).toBe(0);
-      await lookAtPage(page, `two-errors ${name}`);
-      expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
-      await page.context().close();
-    },
-  );
+  test.each(Object.entries(forms))("in the console's form of %s", async (name, form) => {
+    const key = form.isMaster === true ? master : serving.key;
+    const { page, complaints } = await open(await form.path(), desktop, key);
+    if (name === "a new webhook") {
+      for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
+    }
+    for (const [selector, text] of Object.entries(form.typed)) {
+      await page.locator(selector).fill(text);
+    }
+    const [first = ""] = Object.keys(form.faults);
+    const loaded = page.waitForEvent("load");
+    await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
+    await loaded;
+    for (const [selector, fault] of Object.entries(form.faults)) {
+      expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
+    }
+    // The first invalid field has the focus, and the input is kept.
+    await page.locator(`${first}:focus`).waitFor();
+    for (const [selector, text] of Object.entries(form.typed)) {
+      expect(await page.locator(selector).inputValue()).toBe(text);
+    }
+    // No error is repeated above the form.
+    expect(await page.locator(".fault").count()).toBe(0);
+    await lookAtPage(page, `two-errors ${name}`);
+    expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
+  });
 });
 
 test("leaving a form shows a warning only if the form has unsaved changes", async () => {
@@ -181,7 +176,6 @@ test("leaving a form shows a warning only if the form has unsaved changes", asyn
   await page.getByText("Link created.").waitFor();
   await page.goto(`${serving.places.url}/links`);
   expect(dialogs).toHaveLength(2);
-  await page.context().close();
 });
 
 test("creating a link without a destination needs a confirmation and keeps the input", async () => {
@@ -203,7 +197,6 @@ test("creating a link without a destination needs a confirmation and keeps the i
   await page.getByText("Link created.").waitFor();
   expect(await findLinks(path)).toHaveLength(1);
   expect(complaints).toEqual([]);
-  await page.context().close();
 });
 test("changing the options of a preview does not count as an unsaved change", async () => {
   await plant("/links", { path: "newest" });
@@ -232,7 +225,6 @@ test("leaving the confirmation of a missing destination warns about unsaved chan
   await page.getByRole("heading", { name: "Create it anyway?" }).click();
   await page.goto(`${serving.places.url}/links`);
   expect(dialogs).toEqual(["beforeunload"]);
-  await page.context().close();
 });
 
 /** Accepts each dialog, and lists their types. */
@@ -254,7 +246,6 @@ test.each(["url", "ios_fallback_url", "android_fallback_url"])(
     await press(page, "Create link");
     await page.getByText("Link created.").waitFor();
     expect(await findLinks(`only-${field}`)).toHaveLength(1);
-    await page.context().close();
   },
 );
 
@@ -267,5 +258,4 @@ test("saving one form of a project warns about unsaved changes in the other form
   await page.locator("form:has(#name)").getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   expect(dialogs).toEqual(["beforeunload"]);
-  await page.context().close();
 });

@@ -1,8 +1,8 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startAlteringProxy, type AlteringProxy } from "../support/remote.ts";
 import { signInAt } from "../support/console.ts";
-import { launchBrowser, openConsole } from "../support/browser.ts";
+import { openConsole } from "../support/browser.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 
 /**
@@ -10,7 +10,6 @@ import { createFolder, startServe, type Folder, type Serving } from "../support/
  * break out of their frame.
  */
 
-let browser: Browser;
 let folder: Folder;
 let target: Serving;
 let proxy: AlteringProxy;
@@ -18,7 +17,7 @@ let gateway: Serving;
 
 beforeAll(async () => {
   folder = await createFolder();
-  [browser, target] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  target = await startServe(folder.path);
   const { origin } = new URL(target.places.api);
   proxy = await startAlteringProxy(origin, (request, reply) => {
     const isPreview = request.path.endsWith("/page_template/preview");
@@ -33,7 +32,6 @@ beforeAll(async () => {
   await target.call("POST", "/page_template/publish", { body: { body } });
 });
 afterAll(async () => {
-  await browser.close();
   await gateway[Symbol.asyncDispose]();
   await proxy[Symbol.asyncDispose]();
   await target[Symbol.asyncDispose]();
@@ -60,7 +58,7 @@ width: 100vw; height: 100vh; background: red } </style></head>
 test.each(["the template's page", "a link's page"])(
   "a link in the frame of %s cannot navigate the console",
   async (name) => {
-    const { page, complaints } = await openConsole(browser, gateway);
+    const { page, complaints } = await openConsole(gateway);
     const asked: string[] = [];
     await page.goto(gateway.places.url + (await findPath(name)));
     const frame = page.frameLocator("iframe[title='Preview page, iPhone, light']");

@@ -1,27 +1,20 @@
 import { request } from "node:http";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { signInAt } from "../support/console.ts";
-import {
-  openConsole,
-  pressOnto,
-  type ConsoleTab,
-  lookAtPage,
-  createServedConsole,
-} from "../support/browser.ts";
-import type { Serving } from "../support/command.ts";
+import { openConsole, pressOnto, type ConsoleTab, lookAtPage } from "../support/browser.ts";
+import { createServed, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Importing a file of links in the console: dropped or chosen, planned and applied. */
 
-let browser: Browser;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 
-openForAll(createServedConsole, (opened) => ({ browser, serving } = opened));
+openForAll(createServed, (opened) => ({ serving } = opened));
 beforeEach(async () => {
-  tab = await openConsole(browser, serving);
+  tab = await openConsole(serving);
   page = tab.page;
   await page.goto(`${serving.places.url}/links/import`);
 });
@@ -178,7 +171,7 @@ test("a file dropped after the session ended must be chosen again after signing 
 });
 
 test("a file can be imported without JavaScript", async () => {
-  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  const { page: bare } = await openConsole(serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links/import`);
   await bare.getByLabel("File", { exact: true }).setInputFiles({
     name: "bare.csv",

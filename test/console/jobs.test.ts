@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { browse, callTool, hostile, signInAt } from "../support/console.ts";
 import {
@@ -7,22 +7,20 @@ import {
   type ConsoleTab,
   lookAtPage,
   saveShot,
-  createServedConsole,
 } from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Plans and jobs in the console: applied, followed, cancelled, resumed and undone. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 
-openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
+openForAll(createServed, (opened) => ({ folder, serving } = opened));
 beforeEach(async () => {
-  tab = await openConsole(browser, serving);
+  tab = await openConsole(serving);
   page = tab.page;
 });
 

@@ -1,16 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Browser } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { openConsole, pressOnto, tabTo, lookAtPage } from "../support/browser.ts";
 import {
-  openConsole,
-  pressOnto,
-  tabTo,
-  lookAtPage,
-  createServedConsole,
-} from "../support/browser.ts";
-import {
+  createServed,
   createFolder,
   runJson,
   startServe,
@@ -23,13 +17,12 @@ import { openForAll } from "../support/open-for.ts";
 
 /** Keys in the console: created within the rights of their creator, shown once, and revoked. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 
 openForAll(
-  () => createServedConsole(["--log", "debug"]),
-  (opened) => ({ browser, folder, serving } = opened),
+  () => createServed(["--log", "debug"]),
+  (opened) => ({ folder, serving } = opened),
 );
 
 const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path];
@@ -50,7 +43,7 @@ function readToken(text: string): string {
 }
 
 test("a key can be created, shown once and revoked with only the keyboard", async () => {
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   await pressOnto(page, /^Keys$/);
   await page.waitForURL("**/keys");
   await pressOnto(page, /^New key$/);

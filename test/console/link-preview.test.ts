@@ -1,14 +1,9 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, FrameLocator, Page } from "playwright-core";
+import type { FrameLocator, Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { drawPng, drawSvg } from "../../src/qr/draw-qr.ts";
-import {
-  openConsole,
-  type ConsoleTab,
-  lookAtPage,
-  createServedConsole,
-} from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, type ConsoleTab, lookAtPage } from "../support/browser.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
@@ -17,16 +12,15 @@ import { openForAll } from "../support/open-for.ts";
 const url = "https://example.com/spring";
 const seen = "iframe[title^='Preview page']:visible";
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 let framed: FrameLocator;
 
-openForAll(createServedConsole, (opened) => ({ browser, folder, serving } = opened));
+openForAll(createServed, (opened) => ({ folder, serving } = opened));
 beforeEach(async () => {
-  tab = await openConsole(browser, serving);
+  tab = await openConsole(serving);
   page = tab.page;
   framed = page.frameLocator(seen);
 });
@@ -99,7 +93,7 @@ test("the preview of a new link updates with the form and does not reserve the p
   await page.getByText("has already been taken").first().waitFor();
   // The preview shows the error too.
   await told("has already been taken").waitFor();
-  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  const { page: bare } = await openConsole(serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links/new`);
   expect(await bare.getByRole("heading", { name: "Preview" }).count()).toBe(0);
 });

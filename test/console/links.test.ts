@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { hostile, signInAt } from "../support/console.ts";
 import {
@@ -8,21 +8,19 @@ import {
   tabTo,
   type ConsoleTab,
   lookAtPage,
-  createServedConsole,
 } from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Links in the console, in a real browser: found, created, changed, deleted and restored. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 
-openForAll(createServedConsole, async (opened) => {
-  ({ browser, folder, serving } = opened);
+openForAll(createServed, async (opened) => {
+  ({ folder, serving } = opened);
   await plant({ path: "spring", name: "Spring", url: "https://example.com/spring" });
   await plant({ path: "größe/'\"<b>", name: hostile, url: "https://example.com/a" });
   for (let week = 1; week <= 25; week += 1) {
@@ -30,7 +28,7 @@ openForAll(createServedConsole, async (opened) => {
   }
 });
 beforeEach(async () => {
-  tab = await openConsole(browser, serving);
+  tab = await openConsole(serving);
   page = tab.page;
 });
 
@@ -140,7 +138,7 @@ test("saving a link keeps another user's changes, and shows conflicts first", as
 });
 
 test("links can be searched and created without JavaScript", async () => {
-  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  const { page: bare } = await openConsole(serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links`);
   await bare.getByLabel("Search links").fill("spring");
   await bare.getByRole("button", { name: "Search" }).click();

@@ -1,28 +1,19 @@
-import type { Browser } from "playwright-core";
 import { expect, test } from "vitest";
-import {
-  openConsole,
-  pressEnter,
-  pressOnto,
-  tabTo,
-  lookAtPage,
-  createServedConsole,
-} from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, pressEnter, pressOnto, tabTo, lookAtPage } from "../support/browser.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Projects in the console, with a master key: created, configured, suspended and deleted. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 let master: string;
 
 const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path];
 
-openForAll(createServedConsole, async (opened) => {
-  ({ browser, folder, serving } = opened);
+openForAll(createServed, async (opened) => {
+  ({ folder, serving } = opened);
   master = (await runJson(inFolder("keys", "create", "--master"))).token;
 });
 
@@ -35,7 +26,7 @@ const make = (name: string, subdomain: string) =>
   runJson(inFolder("projects", "create", "--name", name, "--subdomain", subdomain));
 
 test("a project can be created, suspended and deleted with only the keyboard", async () => {
-  const { page, complaints } = await openConsole(browser, { ...serving, key: master });
+  const { page, complaints } = await openConsole({ ...serving, key: master });
   await pressOnto(page, /^Projects$/);
   await page.waitForURL("**/projects");
   await pressOnto(page, /^New project$/);

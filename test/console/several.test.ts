@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import {
   openConsole,
@@ -8,23 +8,21 @@ import {
   type ConsoleTab,
   lookAtPage,
   saveShot,
-  createServedConsole,
 } from "../support/browser.ts";
-import type { Serving } from "../support/command.ts";
+import { createServed, type Serving } from "../support/command.ts";
 import { hostile } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** Changing several links at once in the console: selected, planned, reviewed and applied. */
 
-let browser: Browser;
 let serving: Serving;
 let tab: ConsoleTab;
 let page: Page;
 
 const many = 55;
 
-openForAll(createServedConsole, async (opened) => {
-  ({ browser, serving } = opened);
+openForAll(createServed, async (opened) => {
+  ({ serving } = opened);
   const weeks = Array.from({ length: many }, (_, at) => ({
     path: `week-${at}`,
     name: `Week ${at}`,
@@ -41,7 +39,7 @@ openForAll(createServedConsole, async (opened) => {
   );
 });
 beforeEach(async () => {
-  tab = await openConsole(browser, serving);
+  tab = await openConsole(serving);
   page = tab.page;
 });
 
@@ -116,7 +114,7 @@ test("an error of a planned change is shown above the input", async () => {
 });
 
 test("a selected link with a hostile name can be deleted without JavaScript", async () => {
-  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  const { page: bare } = await openConsole(serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links?search=script`);
   await bare.locator("input[name=path]").check();
   await bare.getByRole("button", { name: "Delete…" }).click();

@@ -1,29 +1,25 @@
 import { basename, dirname } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openTab, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { openTab, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import { callTool, hostile } from "../support/console.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
+import { createFolder, createServed, type Folder, type Serving } from "../support/command.ts";
 
 /** Signing in and the first page, in a real browser. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  const env = { HOME: dirname(folder.path) };
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path, [], { env })]);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(
+  async () => {
+    const own = await createFolder();
+    return createServed([], { env: { HOME: dirname(own.path) } }, own);
+  },
+  (opened) => ({ folder, serving } = opened),
+);
 
 test("the sign-in page passes axe in every color scheme", async () => {
-  const page = await openTab(browser);
+  const page = await openTab();
   await page.goto(serving.places.url);
   await lookAtPage(page, "sign-in");
 });
@@ -32,7 +28,7 @@ test("the start page shows how to connect, and its undo works with only the keyb
   await serving.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
   await callTool(serving, "create_link", { path: "made", name: hostile });
   await callTool(serving, "update_link", { id: "spring", name: "Summer" });
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   const block = JSON.parse(await page.locator("#client-0").innerText());
   expect(block.mcpServers.waypost).toEqual({
     command: "node",
@@ -49,7 +45,7 @@ test("the start page shows how to connect, and its undo works with only the keyb
 test("a new approval appears on the start page without moving the focus", async () => {
   await serving.call("POST", "/links", { body: { path: "asked-1" } });
   await serving.call("POST", "/links", { body: { path: "asked-2" } });
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   await page.getByRole("heading", { name: "Recent activity" }).waitFor();
   await page.evaluate("window.first = document.querySelector('#changes li')");
   // Returning to the tab refreshes the page at once, not after some seconds.

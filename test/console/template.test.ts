@@ -1,15 +1,8 @@
-import type { Browser, FrameLocator, Locator, Page } from "playwright-core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FrameLocator, Locator, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "vitest";
 import { browse, signInAt } from "../support/console.ts";
-import {
-  openConsole,
-  pressOnto,
-  tabTo,
-  type ConsoleTab,
-  lookAtPage,
-  createServedConsole,
-} from "../support/browser.ts";
-import { runJson, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, pressOnto, tabTo, type ConsoleTab, lookAtPage } from "../support/browser.ts";
+import { createServed, runJson, type Folder, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** The page template in the console, in a real browser: edited, previewed and published. */
@@ -20,7 +13,6 @@ const mine = first.replace("First", "Mine");
 const broken = "<h1>{{ link.name }}</h1>\n<script>1</script>\n{% store_buttons %}\n";
 const seen = "iframe[title^='Preview page']:visible";
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 let key: string;
@@ -28,8 +20,8 @@ let tab: ConsoleTab;
 let page: Page;
 let framed: FrameLocator;
 
-openForAll(createServedConsole, async (opened) => {
-  ({ browser, folder, serving } = opened);
+openForAll(createServed, async (opened) => {
+  ({ folder, serving } = opened);
   const title = { name: "Spring", social_title: "Spring" };
   const body = { path: "spring", ...title, url: "https://example.com/spring" };
   expect((await serving.call("POST", "/links", { body })).status).toBe(201);
@@ -38,11 +30,10 @@ beforeEach(async () => {
   // Each key has its own limit of sixty previews a minute.
   ({ token: key } = await runJson(["keys", "create", "--data", folder.path]));
 });
-afterEach(() => browser.close());
 
 /** Opens the test's tab. */
 async function open(address: string): Promise<void> {
-  tab = await openConsole(browser, { places: serving.places, key }, { path: address });
+  tab = await openConsole({ places: serving.places, key }, { path: address });
   page = tab.page;
   framed = page.frameLocator(seen);
 }
@@ -157,7 +148,7 @@ const windows = {
 
 describe.each(Object.entries(windows))("in a %s window of the template editor,", (_, options) => {
   test.each(["Body", "CSS"])("the %s field scrolls to its last line", async (label) => {
-    const tab = await openConsole(browser, { places: serving.places, key }, options);
+    const tab = await openConsole({ places: serving.places, key }, options);
     const area = await findText(tab.page, label);
     const last = await countLines(area);
     expect(last).toBeGreaterThan(30);
@@ -170,7 +161,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
   });
 
   test("a failed save focuses the first problem, whose line number is marked", async () => {
-    const tab = await openConsole(browser, { places: serving.places, key }, options);
+    const tab = await openConsole({ places: serving.places, key }, options);
     const area = await findText(tab.page, "CSS");
     const last = await countLines(area);
     await area.press("ControlOrMeta+End");
@@ -192,7 +183,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
   test("the publication page shows both versions side by side and collapses changes", async () => {
     await serving.call("POST", "/page_template/publish", { body: { body: first, css } });
     const given = { ...options, path: "/template" };
-    const { page: shown } = await openConsole(browser, { places: serving.places, key }, given);
+    const { page: shown } = await openConsole({ places: serving.places, key }, given);
     await shown.getByLabel("Body").fill(second);
     await shown.getByRole("button", { name: "Publish…", exact: true }).click();
     await shown.getByRole("heading", { name: /^Publish this page for all links/ }).waitFor();
@@ -211,7 +202,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
 });
 
 test("without CSS field-sizing, new lines at the end have matching line numbers", async () => {
-  const tab = await openConsole(browser, { places: serving.places, key }, windows.desktop);
+  const tab = await openConsole({ places: serving.places, key }, windows.desktop);
   const area = await findText(tab.page, "Body");
   await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
   await area.press("ControlOrMeta+End");
@@ -256,7 +247,7 @@ async function readLineAt(area: Locator, line: number): Promise<number | null> {
 
 test("the template editor shows problems and a preview without JavaScript", async () => {
   const options = { javaScriptEnabled: false, path: "/template" };
-  const { page: bare } = await openConsole(browser, { places: serving.places, key }, options);
+  const { page: bare } = await openConsole({ places: serving.places, key }, options);
   await bare.getByLabel("Body").fill(broken);
   await bare.getByRole("button", { name: "Show" }).click();
   await bare.getByRole("link", { name: "Body, line 2" }).click();

@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   browse,
   type ConsoleResponse,
@@ -10,7 +9,7 @@ import {
   signInAt,
   hostile,
 } from "../support/console.ts";
-import { launchBrowser, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
+import { openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -19,25 +18,22 @@ import {
   type Serving,
 } from "../support/command.ts";
 import { modernCall, post } from "../support/mcp-http.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Approvals of assistants, which the console lists. */
 
-let browser: Browser;
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  const pin = join(dirname(folder.path), "pin");
-  await writeFile(pin, "135790\n", { mode: 0o600 });
-  const env = { WAYPOST_APPROVAL_PIN_FILE: pin };
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path, [], { env })]);
-});
-afterAll(async () => {
-  await browser.close();
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(
+  async () => {
+    const own = await createFolder();
+    const pin = join(dirname(own.path), "pin");
+    await writeFile(pin, "135790\n", { mode: 0o600 });
+    return createServed([], { env: { WAYPOST_APPROVAL_PIN_FILE: pin } }, own);
+  },
+  (opened) => ({ folder, serving } = opened),
+);
 
 /** Lets an assistant ask to delete a link. */
 async function askToDelete(path: string): Promise<void> {
@@ -59,7 +55,7 @@ function readHidden(text: string, name: string): string {
 
 test("an approval request on the start page can be approved by keyboard with the PIN", async () => {
   await askToDelete("doomed");
-  const { page, complaints } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(serving);
   await pressOnto(page, /^Review$/);
   await page.getByRole("heading", { name: /^Delete the link/ }).waitFor();
   await lookAtPage(page, "waiting");
@@ -117,7 +113,7 @@ test("every page on a phone shows the number of waiting approvals", async () => 
   const viewport = { width: 390, height: 844 };
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const own = { ...serving, key };
-  const { page, complaints } = await openConsole(browser, own, { viewport });
+  const { page, complaints } = await openConsole(own, { viewport });
   const count = page.locator("#waits").getByRole("link");
   await page.goto(`${serving.places.url}/links`);
   expect([await page.title(), await count.count()]).toEqual(["Links – Waypost", 0]);

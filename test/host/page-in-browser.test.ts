@@ -1,8 +1,7 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openTab, lookAtPage } from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { openTab, lookAtPage } from "../support/browser.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
-import { openOnDevice } from "./open-on-device.ts";
+import { openForAll } from "../support/open-for.ts";
 import { addApps } from "./add-apps.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
@@ -10,7 +9,6 @@ import agents from "./user-agents.json" with { type: "json" };
 /** The default page in a browser: accessibility, screen sizes and pictures. */
 
 let host: LinkHost;
-let browser: Browser;
 const name = "The Extraordinarily Long Named Application For Everything";
 const picture = "https://pictures.example/wide.svg";
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"/>';
@@ -19,14 +17,8 @@ const userAgents = {
   desktop: agents.desktop["Chrome on Windows"],
 };
 
-const computer = {
-  userAgent: userAgents.desktop,
-  viewport: { width: 1280, height: 800 },
-  isMobile: false,
-};
-
-beforeAll(async () => {
-  [host, browser] = await Promise.all([openLinkHost(), launchBrowser()]);
+openForAll(openLinkHost, async (opened) => {
+  host = opened;
   const apps = await addApps(host, { ios: name, android: name });
   await host.add("link", {
     path: "full",
@@ -37,17 +29,31 @@ beforeAll(async () => {
   });
   await host.add("link", { path: "plain", ...apps });
 });
-afterAll(async () => {
-  await browser.close();
-  await host[Symbol.asyncDispose]();
-});
 
 async function openPage(path: string, device: keyof typeof userAgents, language: string) {
   const extraHTTPHeaders = { "accept-language": language };
-  const page = await openTab(browser, { userAgent: userAgents[device], extraHTTPHeaders });
+  const page = await openTab({ userAgent: userAgents[device], extraHTTPHeaders });
   await page.route(picture, (route) => route.fulfill({ body: svg, contentType: "image/svg+xml" }));
   await page.goto(`${host.origin}/${path}`);
   return page;
+}
+
+/** Opens an address on a computer, and records errors and requests. */
+async function openOnComputer(address: string) {
+  const page = await openTab({ userAgent: userAgents.desktop });
+  const faults: string[] = [];
+  const requests: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("request", (request) => requests.push(request.url()));
+  await page.goto(address);
+  // By the second frame the browser has requested everything; no page runs a script.
+  await page.evaluate(
+    "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
+  );
+  return { page, faults, requests };
 }
 
 test.each([
@@ -59,7 +65,6 @@ test.each([
 ] as const)("/%s on a %s in %s has no accessibility problems", async (path, device, language) => {
   const page = await openPage(path, device, language);
   await lookAtPage(page, `host ${path} ${device} ${language}`);
-  await page.context().close();
 });
 
 test.each([
@@ -72,25 +77,22 @@ test.each([
   await page.setViewportSize(size);
   const box = await page.locator(".store-button-primary").boundingBox();
   expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThanOrEqual(size.height);
-  await page.context().close();
 });
 
 test("the page for a missing link makes no further requests", async () => {
   const address = `${host.origin}/nothing`;
-  const { page, faults, requests } = await openOnDevice(browser, computer, address);
+  const { page, faults, requests } = await openOnComputer(address);
   // The browser reports the status of the response as an error too.
   expect(faults.filter((text) => !text.includes("404"))).toEqual([]);
   expect(requests).toEqual([address]);
   expect(await page.title()).toBe("Link not found");
-  await page.context().close();
 });
 
 test.each(["", "?format=png"])("a browser shows the QR code of a link: %j", async (query) => {
-  const { page, faults } = await openOnDevice(browser, computer, `${host.origin}/plain.qr${query}`);
+  const { page, faults } = await openOnComputer(`${host.origin}/plain.qr${query}`);
   expect(faults).toEqual([]);
   const shape = query === "" ? page.locator("path").nth(1) : page.locator("img");
   expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
-  await page.context().close();
 });
 
 test("a broken picture takes the same space on the page as a picture", async () => {
@@ -108,5 +110,4 @@ test("a broken picture takes the same space on the page as a picture", async () 
   const shown = "getComputedStyle(document.querySelector('.picture-front'), '::after')";
   expect(await page.evaluate(`${shown}.backgroundImage`)).toContain("linear-gradient");
   expect(await page.evaluate(`${shown}.position`)).toBe("absolute");
-  await page.context().close();
 });

@@ -1,7 +1,6 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agents } from "../attribution/agents.ts";
-import { launchBrowser, openTab } from "../support/browser.ts";
+import { openTab } from "../support/browser.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
 import { visitAt, startFirst } from "../support/link-host.ts";
 import { waitUntil } from "../support/clock.ts";
@@ -16,7 +15,6 @@ import {
 
 /** Requests of the public SDKs to four real servers with the same data. */
 
-let browser: Browser;
 let folder: Folder;
 let servers: readonly Serving[];
 let client: string;
@@ -24,7 +22,6 @@ let client: string;
 const processes = 4;
 
 beforeAll(async () => {
-  const launching = launchBrowser();
   folder = await createFolder();
   const env = { WAYPOST_TRUSTED_PROXIES: "loopback" };
   const first = await startServe(folder.path, [], { env });
@@ -45,10 +42,8 @@ beforeAll(async () => {
     },
   };
   expect((await first.call("POST", "/links", { body })).status).toBe(201);
-  browser = await launching;
 });
 afterAll(async () => {
-  await browser.close();
   await Promise.all(servers.map(({ stop }) => stop("SIGKILL")));
   await folder[Symbol.asyncDispose]();
 });
@@ -74,7 +69,7 @@ type Sending = { readonly server: Serving; readonly from: string; readonly key: 
 
 test("after a browser visit, only one phone's first launch receives the link", async () => {
   const from = "93.184.216.40";
-  const tab = await openTab(browser, {
+  const tab = await openTab({
     userAgent: agents.safari26,
     screen: { width: 393, height: 852 },
     viewport: { width: 393, height: 660 },
@@ -113,7 +108,7 @@ test("after a browser visit, only one phone's first launch receives the link", a
 
 /** Opens the page as an iPhone behind a shared address. */
 async function openPage() {
-  const tab = await openTab(browser, {
+  const tab = await openTab({
     userAgent: agents.safari26,
     viewport: { width: 393, height: 660 },
     isMobile: true,

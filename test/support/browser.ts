@@ -9,8 +9,8 @@ import {
   type BrowserContextOptions,
   type Page,
 } from "playwright-core";
-import { expect } from "vitest";
-import { createServed, type Served, type Serving } from "./command.ts";
+import { expect, onTestFinished } from "vitest";
+import type { Serving } from "./command.ts";
 import { browse } from "./console.ts";
 import axe from "axe-core";
 import {
@@ -41,7 +41,7 @@ const costly = /gpu|-gl=|-angle=|swiftshader|no-zygote/;
 
 const manifest = join(import.meta.dirname, "../node_modules/@sparticuz/chromium/package.json");
 
-/** The browser of this worker, which ends with the worker. Closing it only closes its tabs. */
+/** The browser of this worker, which ends with the worker. */
 export async function launchBrowser(): Promise<Browser> {
   if (launched?.isConnected() !== true) launched = await launch();
   return launched;
@@ -50,7 +50,7 @@ export async function launchBrowser(): Promise<Browser> {
 let launched: Browser | undefined;
 
 async function launch(): Promise<Browser> {
-  const browser = await playwright.launch({
+  return playwright.launch({
     executablePath: await unpack(),
     args: chromium.args
       .filter((word) => !careless.has(word) && !costly.test(word))
@@ -58,15 +58,21 @@ async function launch(): Promise<Browser> {
     headless: true,
     timeout: 0,
   });
-  browser.close = async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()));
-  };
-  return browser;
 }
 
-/** A tab that shares nothing with others. Only the test's own time limit ends its waits. */
-export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
-  const context = await browser.newContext(options);
+/**
+ * A tab that shares nothing with others, and that ends with the test. Only the test's own time limit
+ * ends its waits.
+ */
+export async function openTab(options?: BrowserContextOptions): Promise<Page> {
+  const page = await openLastingTab(options);
+  onTestFinished(() => page.context().close());
+  return page;
+}
+
+/** Such a tab for several tests. Its caller closes the context. */
+export async function openLastingTab(options?: BrowserContextOptions): Promise<Page> {
+  const context = await (await launchBrowser()).newContext(options);
   context.setDefaultTimeout(0);
   return context.newPage();
 }
@@ -111,21 +117,6 @@ async function unpack(): Promise<string> {
   return program;
 }
 
-/** A server with a data folder of its own, and the browser in which tests open its console. */
-export async function createServedConsole(
-  ...options: Parameters<typeof createServed>
-): Promise<Served & { readonly browser: Browser }> {
-  const [served, browser] = await Promise.all([createServed(...options), launchBrowser()]);
-  return {
-    ...served,
-    browser,
-    [Symbol.asyncDispose]: async () => {
-      await browser.close();
-      await served[Symbol.asyncDispose]();
-    },
-  };
-}
-
 /** A tab that is signed in to the console, and the errors that the browser reports. */
 export type ConsoleTab = {
   readonly page: Page;
@@ -134,13 +125,18 @@ export type ConsoleTab = {
   readonly takeComplaints: () => readonly string[];
 };
 
+type ConsoleOptions = BrowserContextOptions & {
+  readonly path?: string;
+  /** Opens the tab. By default it ends with the test. */
+  readonly open?: typeof openTab;
+};
+
 /** Signs in by an HTTP request, which is faster than in the tab, and opens a page there. */
 export async function openConsole(
-  browser: Browser,
   { places, key }: Pick<Serving, "places" | "key">,
-  { path, ...options }: BrowserContextOptions & { readonly path?: string } = {},
+  { path, open = openTab, ...options }: ConsoleOptions = {},
 ): Promise<ConsoleTab> {
-  const page = await openTab(browser, options);
+  const page = await open(options);
   const signingIn = browse(places.url);
   await signingIn.open("/sign-in");
   const start = await signingIn.submit({ key });

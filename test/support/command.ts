@@ -214,8 +214,9 @@ export type Served = {
 export async function createServed(
   words: readonly string[] = [],
   options?: SpawnOptions,
+  given?: Folder,
 ): Promise<Served> {
-  const folder = await createUsedFolder();
+  const folder = given ?? (await createUsedFolder());
   const serving = await startServe(folder.path, words, options);
   return {
     folder,

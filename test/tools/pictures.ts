@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { brotliDecompressSync } from "node:zlib";
 import { icon } from "../../src/look/mark.ts";
-import { launchBrowser, openTab } from "../support/browser.ts";
+import { launchBrowser, openLastingTab } from "../support/browser.ts";
 import {
   iphone,
   linkOrigin,
@@ -62,7 +62,7 @@ async function takePictures(): Promise<void> {
     },
   });
   const open = (options: BrowserContextOptions) =>
-    openTab(browser, { ...options, proxy: { server: proxy.url }, ignoreHTTPSErrors: true });
+    openLastingTab({ ...options, proxy: { server: proxy.url }, ignoreHTTPSErrors: true });
   const phone = await open(sizes.phone);
   await phone.goto(`${linkOrigin}/spring`);
   await save(phone, "phone", { isPlain: false });
@@ -98,14 +98,14 @@ async function takeApproval(
   const height = Math.ceil(card.height) + 56 + 24;
   const picture = await page.screenshot({ fullPage: true, clip: { ...clip, height } });
   const call = { sentence, tool: "update_link", args, answer: answer.structured };
-  const conversation = await openTab(browser, sizes.conversation);
+  const conversation = await openLastingTab(sizes.conversation);
   await conversation.setContent(renderConversation({ ...call, url, picture }));
   await save(conversation, "approval", { fullPage: true });
 }
 
 /** In the top folder, where the manifest of a bundle expects it. */
 async function drawIcon(): Promise<void> {
-  const page = await openTab(browser, sizes.icon);
+  const page = await openLastingTab(sizes.icon);
   const style = "display:block;width:512px;height:512px";
   await page.setContent(`<body style="margin:0"><img style="${style}" src="${icon}"></body>`);
   await page.screenshot({ path: "icon.png", omitBackground: true });

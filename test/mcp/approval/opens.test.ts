@@ -1,6 +1,5 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideInTab, launchBrowser, openTab } from "../../support/browser.ts";
+import { describe, expect, test } from "vitest";
+import { decideInTab, openTab } from "../../support/browser.ts";
 import { createGate } from "../../support/clock.ts";
 import { connectV1, connectV2, type Connecting, type Reply } from "../../support/mcp-clients.ts";
 import { openTestServer, type TestServer, type Tenant } from "../../support/mcp-http.ts";
@@ -8,15 +7,8 @@ import { openForAll } from "../../support/open-for.ts";
 
 /** Tests the built command with official clients that open the page in a real browser. */
 
-let browser: Browser;
 let testServer: TestServer;
 openForAll(openTestServer, (opened) => (testServer = opened));
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
-
-afterAll(() => browser.close());
 
 const clients = {
   "the 1.x client": connectV1,
@@ -40,9 +32,8 @@ const ways = {
 
 /** Opens the page in a browser, and presses the button. */
 async function decide(url: string, decision: "approve" | "decline"): Promise<void> {
-  const tab = await openTab(browser);
+  const tab = await openTab();
   expect(await decideInTab(tab, url, decision)).toContain('Delete the link "spring"');
-  await tab.context().close();
 }
 
 describe.each(["stdio", "HTTP"] as const)("over %s,", (way) => {

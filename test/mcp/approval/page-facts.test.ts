@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Browser, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
 import type { Question } from "../../../src/mcp/approval/question.ts";
 import { hashToken } from "../../../src/service/keys.ts";
 import { findKey } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
 import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
+import { openTab, createPagedWorld } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** Tests how the approval page shows the client, the changes and the page template. */
@@ -169,22 +169,12 @@ async function publish(text: Readonly<Record<string, string>>): Promise<string> 
 }
 
 describe("a page template on the approval page", () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser.close();
-  });
-
   test("is shown before and after the change, in frames that load nothing else", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
     const url = await publish({ body: writeBody("After") + picture, css: "h1 { color: teal }" });
-    const page = await openTab(browser, { viewport: { width: 1280, height: 3000 } });
+    const page = await openTab({ viewport: { width: 1280, height: 3000 } });
     const hosts = new Set<string>();
     // A request that the policy blocks never finishes.
     page.on("requestfinished", (request) => hosts.add(new URL(request.url()).host));
@@ -200,7 +190,6 @@ describe("a page template on the approval page", () => {
       expect(await heading.innerText()).toBe(title === "Now" ? "Before" : "After");
     }
     expect([...hosts]).toEqual([new URL(url).host]);
-    await page.close();
   });
 
   test.each([
@@ -210,7 +199,7 @@ describe("a page template on the approval page", () => {
     "fits a window of $viewport.width pixels, with its changed lines collapsed",
     async ({ viewport, columns }) => {
       const body = starter.body.replace('class="page"', 'class="page new"');
-      const page = await openTab(browser, { viewport });
+      const page = await openTab({ viewport });
       await page.goto(await publish({ body, css: starter.css }));
       const { phone, desktop } = await countFramesInFirstRow(page);
       expect([phone, desktop]).toEqual([2, columns]);
@@ -229,7 +218,6 @@ describe("a page template on the approval page", () => {
         '+ <main class="page new">',
         ...Array(3).fill(expect.stringMatching(/^ {2}/)),
       ]);
-      await page.close();
     },
   );
 

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser, BrowserContextOptions, Frame, Page } from "playwright-core";
+import type { BrowserContextOptions, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
+import { openTab, createPagedWorld } from "../../support/browser.ts";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
@@ -25,28 +25,16 @@ const hostile = [
   ["invisible characters", "a\u200b\u{e0041}\u00ad\u2028b"],
 ] as const;
 
-let browser: Browser;
 let assistant: AssistantWorld;
 /** Console messages, errors, dialogs and requests to other hosts. */
 let faults: string[];
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
-
-afterAll(async () => {
-  await browser.close();
-});
 
 openForEach(createPagedWorld, async (opened) => {
   [assistant, faults] = [opened, []];
   await assistant.plant("link", { path: "spring", name: "Spring", url: "https://example.com" });
 });
 
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-  expect(faults).toEqual([]);
-});
+afterEach(() => expect(faults).toEqual([]));
 
 async function call(id = "spring") {
   return (await assistant.callTool("delete_link", { id })).structured;
@@ -58,7 +46,7 @@ async function ask(id?: string): Promise<string> {
 
 /** Opens the page in a new tab, and records errors and unexpected requests. */
 async function open(url: string, options: BrowserContextOptions = sizes.desktop): Promise<Page> {
-  const page = await openTab(browser, options);
+  const page = await openTab(options);
   page.on("console", (message) => faults.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => faults.push(`dialog: ${dialog.message()}`));
@@ -194,7 +182,7 @@ describe("a page on another site", () => {
 
   /** Opens the other site without recording console messages as errors. */
   async function visitStranger(): Promise<Page> {
-    const page = await openTab(browser, sizes.desktop);
+    const page = await openTab(sizes.desktop);
     await page.goto(stranger);
     return page;
   }
@@ -207,7 +195,7 @@ describe("a page on another site", () => {
       `<embed src="${url}">`,
     ]) {
       html = `<!doctype html><p>Win a prize!</p>${frame}`;
-      const page = await openTab(browser, sizes.desktop);
+      const page = await openTab(sizes.desktop);
       const isOver = waitForEnd(page, url);
       await page.goto(stranger);
       await isOver;
@@ -245,7 +233,7 @@ describe("a page on another site", () => {
   test("cannot reach the approval page through another host name", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}"><button>Go</button></form>`;
-    const page = await openTab(browser, sizes.desktop);
+    const page = await openTab(sizes.desktop);
     // This host name resolves to this machine, as in DNS rebinding.
     await page.goto(stranger.replace("127.0.0.1", "rebound.localhost"));
     await page.getByRole("button").click();

@@ -1,28 +1,19 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Question } from "../../../src/mcp/approval/question.ts";
 import { createPageListener, type PageListener } from "../../../src/mcp/approval/page-listener.ts";
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/approval-page.ts";
 import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
+import { openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
 
 /** Tests the approval page in every state, and with the questions of real calls. */
 
 const pin = "271828";
 
-let browser: Browser;
 let assistant: AssistantWorld;
 let listener: PageListener;
 let isBroken: boolean;
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
-
-afterAll(async () => {
-  await browser.close();
-});
 
 beforeEach(async () => {
   isBroken = false;
@@ -41,7 +32,6 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
   listener.close();
   await assistant[Symbol.asyncDispose]();
 });
@@ -121,7 +111,7 @@ async function ask(preview: Question, { key_print = "a key", ...rest }: Question
 }
 
 async function open(url: string): Promise<Page> {
-  const page = await openTab(browser, { viewport: sizes.desktop });
+  const page = await openTab({ viewport: sizes.desktop });
   await page.goto(url);
   return page;
 }

@@ -2,22 +2,19 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPreviews } from "../../../src/mcp/previews/preview-pages.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab, saveShot, sizes } from "../../support/browser.ts";
+import { openTab, saveShot, sizes } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** Tests in a real Chromium that the page at `preview_url` can be read and does nothing else. */
 
-let browser: Browser;
 let server: Server;
 let assistant: AssistantWorld;
 let origin: string;
 
 beforeAll(async () => {
-  browser = await launchBrowser();
   const listen = getRequestListener((request) => assistant.fetchPage(request));
   server = createServer((request, response) => void listen(request, response));
   server.listen(0, "127.0.0.1");
@@ -26,16 +23,9 @@ beforeAll(async () => {
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
-afterAll(async () => {
-  await browser.close();
-  server.close();
-});
+afterAll(() => void server.close());
 
 openForEach(createAssistantWorld, (opened) => (assistant = opened));
-
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-});
 
 /** Creates a preview, and returns its path. */
 async function preview(args: Record<string, unknown> = {}): Promise<string> {
@@ -91,7 +81,7 @@ describe("a preview in a browser", () => {
     "shows the whole page with its styles in %s mode",
     async (colorScheme) => {
       for (const [size, viewport] of Object.entries(sizes)) {
-        const tab = await openTab(browser, { viewport, colorScheme });
+        const tab = await openTab({ viewport, colorScheme });
         const faults: string[] = [];
         tab.on("console", (message) => faults.push(message.text()));
         // The sample picture does not exist. Any other request fails the test.
@@ -116,7 +106,7 @@ describe("a preview in a browser", () => {
     const body =
       '<a id="plain" href="https://elsewhere.example/">a</a>' +
       '<a id="blank" href="https://elsewhere.example/" target="_blank">b</a>{% store_buttons %}';
-    const tab = await openTab(browser);
+    const tab = await openTab();
     const asked: string[] = [];
     const address = origin + (await preview({ body }));
     await tab.goto(address);
@@ -143,7 +133,7 @@ fetch("/approve/x").then(() => told.push("fetched"), () => told.push("unfetched"
   .then(() => { document.title = told.join(", "); });
 document.querySelector("button").click();
 </script>`;
-    const tab = await openTab(browser);
+    const tab = await openTab();
     const asked: string[] = [];
     tab.on("request", (request) => asked.push(`${request.method()} ${request.url()}`));
     const address = origin + (await keep(html));

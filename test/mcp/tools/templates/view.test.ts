@@ -1,8 +1,8 @@
-import type { Browser, FrameLocator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { FrameLocator, Page } from "playwright-core";
+import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { launchBrowser, openTab, saveShot } from "../../../support/browser.ts";
+import { openTab, saveShot } from "../../../support/browser.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** Tests the view of `preview_template` (MCP Apps) inside a client's page, in a real Chromium. */
@@ -17,15 +17,8 @@ const viewData = z.object({
   changes: z.array(z.object({ name: z.string(), text: z.string() })).optional(),
 });
 
-let browser: Browser;
 let assistant: AssistantWorld;
 let faults: string[];
-
-beforeAll(async () => {
-  browser = await launchBrowser();
-});
-
-afterAll(() => browser.close());
 
 openForEach(
   () => createAssistantWorld({ capabilities }),
@@ -34,10 +27,7 @@ openForEach(
   },
 );
 
-afterEach(async () => {
-  for (const context of browser.contexts()) await context.close();
-  expect(faults).toEqual([]);
-});
+afterEach(() => expect(faults).toEqual([]));
 
 describe("preview_template", () => {
   test("declares its view as a resource that clients can read", async () => {
@@ -219,7 +209,7 @@ async function open(): Promise<{
 }> {
   const { contents } = await assistant.readResource(viewUri);
   const [{ text = "" } = {}] = contents;
-  const tab = await openTab(browser);
+  const tab = await openTab();
   const requests: string[] = [];
   tab.on("console", (message) => faults.push(message.text()));
   tab.on("pageerror", (error) => faults.push(error.message));
