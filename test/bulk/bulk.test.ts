@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
+import type { World } from "../support/world.ts";
 import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 
 /** Tests making, applying, interrupting and resuming a plan. */
@@ -13,21 +14,21 @@ let owner: Owner;
 /** Called before each call of the API. If it throws, the call fails. */
 let interfere: (tool: string) => void;
 
-beforeEach(async () => {
-  interfere = () => {};
-  world = await createWorld();
-  timeless = await openBulk(world, {
-    intercept: (call) => (endpoint, input, signal) => {
-      interfere(endpoint.tool);
-      return call(endpoint, input, signal);
-    },
-  });
-  ({ bulk, owner } = timeless);
-});
-afterEach(async () => {
-  await timeless[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const intercept =
+  (call: Owner["call"]): Owner["call"] =>
+  (endpoint, input, signal) => {
+    interfere(endpoint.tool);
+    return call(endpoint, input, signal);
+  };
+
+openForEach(
+  () => openBulk({ intercept }),
+  (opened) => {
+    interfere = () => {};
+    timeless = opened;
+    ({ world, bulk, owner } = timeless);
+  },
+);
 
 const makeRows = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ path: `p${index}`, url: "https://x.example/" }));

@@ -5,7 +5,7 @@ import type { Link } from "../../src/contract/links.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { Plan, PlanRow } from "../../src/state/plans.ts";
 import { addLink } from "../support/rows.ts";
-import { createWorld, type World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 import { openBulk } from "./timeless-bulk.ts";
 
 /** Plans and jobs of a project's owner, on the real service with a separate state file. */
@@ -30,15 +30,14 @@ export type Planner = {
 type Planned = Awaited<ReturnType<Bulk["plan"]>> & { readonly rows: readonly PlanRow[] };
 
 export async function openPlanner(): Promise<Planner> {
-  const world = await createWorld();
   const calls: string[] = [];
-  const timeless = await openBulk(world, {
+  const timeless = await openBulk({
     intercept: (call) => (endpoint, input, signal, options) => {
       calls.push(endpoint.tool);
       return call(endpoint, input, signal, options);
     },
   });
-  const { bulk, owner, untilRest } = timeless;
+  const { world, bulk, owner, untilRest } = timeless;
   const plan: Planner["plan"] = async (wanted) => {
     const made = await bulk.plan(wanted, owner);
     return { ...made, rows: await bulk.listRows(made.plan, { limit: 10_000 }) };
@@ -70,9 +69,6 @@ export async function openPlanner(): Promise<Planner> {
       const query = "limit=100&q[s]=created_at asc";
       return (await world.call("GET", "/links", { query })).body.links;
     },
-    [Symbol.asyncDispose]: async () => {
-      await timeless[Symbol.asyncDispose]();
-      await world[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: timeless[Symbol.asyncDispose],
   };
 }

@@ -7,7 +7,7 @@ import type { Clock } from "../../src/contract/clock.ts";
 import type { Job } from "../../src/state/jobs.ts";
 import type { State } from "../../src/state/state.ts";
 import { createTraveller } from "../client/traveller.ts";
-import type { World } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
 import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts";
 import { waitForEnd } from "./wait-for-end.ts";
 
@@ -16,6 +16,7 @@ import { waitForEnd } from "./wait-for-end.ts";
  * and no clock moves.
  */
 export type TimelessBulk = {
+  readonly world: World;
   readonly bulk: Bulk;
   readonly owner: Owner;
   readonly state: State;
@@ -28,12 +29,15 @@ export type TimelessBulk = {
 };
 
 type Wanted = {
+  /** Shares this world, like another process. */
+  readonly beside?: World;
   readonly clock?: Clock;
   /** Wraps the owner's calls. By default they go to the service unchanged. */
   readonly intercept?: (call: Client["call"]) => Client["call"];
 };
 
-export async function openBulk(world: World, wanted: Wanted = {}): Promise<TimelessBulk> {
+export async function openBulk(wanted: Wanted = {}): Promise<TimelessBulk> {
+  const world = wanted.beside ?? (await createWorld());
   const { clock = world.clock, intercept = (call) => call } = wanted;
   const time = createVirtualTime(() => undefined, world.isBusy);
   const reported: unknown[] = [];
@@ -57,6 +61,7 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
     return job;
   };
   return {
+    world,
     bulk,
     owner: {
       key_print: "key",
@@ -70,6 +75,7 @@ export async function openBulk(world: World, wanted: Wanted = {}): Promise<Timel
     [Symbol.asyncDispose]: async () => {
       await time.drive(bulk.close());
       await state.close();
+      if (wanted.beside === undefined) await world[Symbol.asyncDispose]();
     },
   };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { setAlarm } from "../../src/app/process/embedded.ts";
@@ -11,6 +11,7 @@ import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";
+import { openForEach } from "../support/open-for.ts";
 import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
 
 /** Cancelling a call ends it at once, and the error contains the possible effect. */
@@ -26,16 +27,19 @@ let onSleep: (milliseconds: number) => void;
 /** Runs when the server stops responding. By default, the caller cancels. */
 let onStall: () => void;
 
-beforeEach(async () => {
-  caller = new AbortController();
-  onStall = () => caller.abort();
-  onSleep = (milliseconds) => at.advance(milliseconds);
-  at = await createClientWithFaults({
-    onStall: () => onStall(),
-    sleep: async (milliseconds) => onSleep(milliseconds),
-  });
-});
-afterEach(() => at[Symbol.asyncDispose]());
+openForEach(
+  () =>
+    createClientWithFaults({
+      onStall: () => onStall(),
+      sleep: async (milliseconds) => onSleep(milliseconds),
+    }),
+  (opened) => {
+    at = opened;
+    caller = new AbortController();
+    onStall = () => caller.abort();
+    onSleep = (milliseconds) => at.advance(milliseconds);
+  },
+);
 
 const acts = {
   read: () => at.client.call(links.index, {}, caller.signal),

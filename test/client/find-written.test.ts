@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
 import type { LinkFields } from "../../src/contract/links.ts";
 import { createWorld } from "../support/world.ts";
 import { createClientWithFaults, createTraveller, type ClientWithFaults } from "./traveller.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests when a lookup proves that a call without a response was done. */
 
@@ -12,16 +13,15 @@ let at: ClientWithFaults;
 /** Actions of other clients, one for each wait. */
 let otherActions: (() => Promise<unknown>)[];
 
-beforeEach(async () => {
-  otherActions = [];
-  at = await createClientWithFaults({
-    sleep: async (milliseconds) => {
-      at.advance(milliseconds);
-      await otherActions.shift()?.();
-    },
-  });
-});
-afterEach(() => at[Symbol.asyncDispose]());
+async function sleep(milliseconds: number): Promise<void> {
+  at.advance(milliseconds);
+  await otherActions.shift()?.();
+}
+
+openForEach(
+  () => createClientWithFaults({ sleep }),
+  (opened) => ([at, otherActions] = [opened, []]),
+);
 
 const everything: LinkFields = {
   path: "/caf%C3%A9",

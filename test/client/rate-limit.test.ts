@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { contract } from "../../src/contract/index.ts";
 import { createGate } from "../support/clock.ts";
+import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller, type Traveller } from "./traveller.ts";
 
@@ -20,8 +21,8 @@ let times: number[];
 let onRequest: () => Promise<void>;
 let onSleep: (milliseconds: number) => unknown;
 
-beforeEach(async () => {
-  world = await createWorld();
+openForEach(createWorld, (opened) => {
+  world = opened;
   statuses = [];
   times = [];
   onRequest = () => Promise.resolve();
@@ -40,7 +41,6 @@ beforeEach(async () => {
   });
   onSleep = traveller.advance;
 });
-afterEach(() => world[Symbol.asyncDispose]());
 
 /** Sends the cheapest request that counts toward the limit. It returns 404. */
 async function write(): Promise<void> {

@@ -1,20 +1,18 @@
 import { PassThrough } from "node:stream";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { confirmAndApply } from "../../src/commands/bulk/apply-plan.ts";
 import type { BulkSession } from "../../src/commands/bulk/bulk-session.ts";
 import { openBulk, type TimelessBulk } from "../bulk/timeless-bulk.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** What a user must type to approve a change of few or many links. */
 
-let world: World;
 let timeless: TimelessBulk;
 let desk: BulkSession;
 let said: string;
 
-beforeEach(async () => {
-  world = await createWorld();
-  timeless = await openBulk(world);
+openForEach(openBulk, (opened) => {
+  timeless = opened;
   const { bulk, owner } = timeless;
   const { signal } = new AbortController();
   const writer = { realm: "here", key_print: owner.key_print, client: null };
@@ -26,11 +24,7 @@ beforeEach(async () => {
     return true;
   });
 });
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await timeless[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+afterEach(() => vi.restoreAllMocks());
 
 /** Imports this many links with that name, and types the answer at the prompt. */
 async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
@@ -43,7 +37,8 @@ async function importLinks(count: number, name: string, typed: string): Promise<
 }
 
 async function countNamed(name: string): Promise<number> {
-  return (await world.call("GET", "/links", { query: `q[name_eq]=${name}` })).body.meta.count;
+  const query = `q[name_eq]=${name}`;
+  return (await timeless.world.call("GET", "/links", { query })).body.meta.count;
 }
 
 test("overwriting 50 links or creating any number requires the user to type yes", async () => {

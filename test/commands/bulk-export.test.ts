@@ -3,16 +3,17 @@ import { existsSync } from "node:fs";
 import { chmod, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
+  createServed,
   createFolder,
   run,
-  startServe,
   type Finished,
   type Folder,
   type Serving,
 } from "../support/command.ts";
 import { startDeployment } from "../support/remote.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost export`: every link in one file, which changes nothing when it is imported. */
 
@@ -38,10 +39,9 @@ const hostile = [
   ";|\t,",
 ];
 
-beforeAll(async () => {
-  folder = await createFolder();
+openForAll(createServed, async (opened) => {
+  ({ folder, serving } = opened);
   files = dirname(folder.path);
-  serving = await startServe(folder.path);
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };
   for (const [index, name] of hostile.entries()) {
     const link = { path: `hostile-${index}`, url: "https://x.example/?a=1&b=2", name, ios_app };
@@ -52,10 +52,6 @@ beforeAll(async () => {
     const link = { path: `plain-${turn}`, url: "https://x.example/", social_description: long };
     expect((await serving.call("POST", "/links", { body: link })).status).toBe(201);
   }
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 const exportLinks = (...words: readonly string[]) =>

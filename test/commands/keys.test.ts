@@ -1,29 +1,26 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
+  createServed,
   createFolder,
   run,
   runJson,
-  startServe,
   type Folder,
   type Serving,
   untilSeen,
 } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost keys` while `serve` runs on the same data folder. */
 
 let folder: Folder;
 let serving: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path, ["--log", "debug"]);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+openForAll(
+  () => createServed(["--log", "debug"]),
+  (opened) => ({ folder, serving } = opened),
+);
 
 const keys = (...words: readonly string[]) => ["keys", ...words, "--data", folder.path];
 const projects = (...words: readonly string[]) => ["projects", ...words, "--data", folder.path];

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import {
-  createFolder,
+  createServed,
   run,
   runJson,
   startServe,
@@ -15,6 +15,7 @@ import { findFreePort } from "../support/ports.ts";
 import { refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { measured, readSeries } from "./scrape.ts";
 import { waitUntil } from "../support/clock.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Webhooks in the metrics and the doctor, and warnings while no server delivers events. */
 
@@ -22,6 +23,7 @@ let folder: Folder;
 let serving: Serving;
 let receiver: TestReceiver;
 let id: string;
+let startAgain: () => Promise<Serving>;
 
 const hour_ms = 60 * 60_000;
 const networks = ["--webhook-private", "127.0.0.1/32"];
@@ -62,16 +64,14 @@ async function readCounts() {
   };
 }
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-  folder = await createFolder();
-  serving = await startServe(folder.path, networks, measured);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-  await receiver[Symbol.asyncDispose]();
-});
+openForAll(
+  () => createServed(networks, measured),
+  async (opened, keep) => {
+    ({ folder, serving } = opened);
+    receiver = keep(await startReceiver());
+    startAgain = async () => keep(await startServe(folder.path));
+  },
+);
 
 test("doctor shows accepted webhook events, and nothing if there is no webhook", async () => {
   expect((await examine()).lines).toEqual([]);
@@ -168,7 +168,7 @@ test("the console of a stdio session shows that webhooks are not delivered", asy
 
 // Last, as this server cannot deliver.
 test("a webhook on a network that is no longer allowed is reported with a fix", async () => {
-  serving = await startServe(folder.path);
+  serving = await startAgain();
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");
   change("update webhooks set next_at = 0");

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { webhookEvents } from "../../src/contract/webhook-events.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import {
-  createFolder,
+  createServed,
   run,
   runJson,
   startServe,
@@ -15,6 +15,7 @@ import {
 import { callTool } from "../support/console.ts";
 import { expectSigned, hang, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { waitUntil } from "../support/clock.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost webhooks`, with a server that delivers to a real receiver. */
 
@@ -23,7 +24,8 @@ let serving: Serving;
 let receiver: TestReceiver;
 
 const networks = ["--webhook-private", "127.0.0.1/32"];
-const serveHere = () => startServe(folder.path, ["--log", "debug", ...networks]);
+const words = ["--log", "debug", ...networks];
+let startAgain: () => Promise<Serving>;
 const webhooks = (...words: readonly string[]) => {
   return ["webhooks", ...words, "--data", folder.path, ...networks];
 };
@@ -31,16 +33,14 @@ const list = async () => (await runJson(webhooks("list"))).webhooks;
 const createLink = async (path: string) =>
   (await serving.call("POST", "/links", { body: { path } })).body;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-  folder = await createFolder();
-  serving = await serveHere();
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-  await receiver[Symbol.asyncDispose]();
-});
+openForAll(
+  () => createServed(words),
+  async (opened, keep) => {
+    ({ folder, serving } = opened);
+    receiver = keep(await startReceiver());
+    startAgain = async () => keep(await startServe(folder.path, words));
+  },
+);
 
 test("a webhook receives signed events, and its secret is shown only once", async () => {
   const made = await runJson(
@@ -84,7 +84,7 @@ test("a killed process's webhook events are delivered by the next process", asyn
   const file = openDatabase(join(folder.path, "waypost.db"));
   file.exec("update webhooks set next_at = 0");
   file.close();
-  serving = await serveHere();
+  serving = await startAgain();
   await receiver.untilReceived(2);
   const [first, second] = receiver.received;
   expect(first?.body.data.link.path).toBe("kept");

@@ -1,41 +1,34 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAlteringProxy, type AlteringProxy } from "../support/remote.ts";
+import { expect, test } from "vitest";
+import { startAlteringProxy } from "../support/remote.ts";
 import { signInAt } from "../support/console.ts";
 import { openConsole } from "../support/browser.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { createServed, startServe, type Serving } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /**
  * The console shows markup of others in frames. Here a remote server returns pages that try to
  * break out of their frame.
  */
 
-let folder: Folder;
 let target: Serving;
-let proxy: AlteringProxy;
 let gateway: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  target = await startServe(folder.path);
+openForAll(createServed, async ({ folder, serving }, keep) => {
+  target = serving;
   const { origin } = new URL(target.places.api);
-  proxy = await startAlteringProxy(origin, (request, reply) => {
+  const proxy = await startAlteringProxy(origin, (request, reply) => {
     const isPreview = request.path.endsWith("/page_template/preview");
     const headers = { "content-type": "text/html; charset=utf-8" };
     return isPreview ? { status: 200, headers, body: hostile } : reply;
   });
   const env = { WAYPOST_API_KEY: target.key };
-  gateway = await startServe(`${folder.path}-gateway`, ["--base-url", proxy.url], { env });
+  const words = ["--base-url", keep(proxy).url];
+  gateway = keep(await startServe(`${folder.path}-gateway`, words, { env }));
   const links = await target.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
   expect(links.status).toBe(201);
   const body = "<h1>Live</h1>{% store_buttons %}";
   await target.call("POST", "/page_template/publish", { body: { body } });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await proxy[Symbol.asyncDispose]();
-  await target[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 const evil = "https://evil.example";

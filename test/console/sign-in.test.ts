@@ -1,8 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import {
+  createServed,
   createFolder,
   run,
   runJson,
@@ -11,6 +12,7 @@ import {
   type Serving,
 } from "../support/command.ts";
 import { openTerminal } from "./terminal.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Signing in to the console, and what is refused, over the network. */
 
@@ -18,15 +20,9 @@ let folder: Folder;
 let serving: Serving;
 let other: Serving;
 
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-  other = await startServe(folder.path);
-});
-afterAll(async () => {
-  await serving[Symbol.asyncDispose]();
-  await other[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+openForAll(createServed, async (opened, keep) => {
+  ({ folder, serving } = opened);
+  other = keep(await startServe(folder.path));
 });
 
 const signIn = (key?: string, at = serving): Promise<Browsing> => signInAt(at, key);

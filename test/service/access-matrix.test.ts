@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
@@ -11,6 +11,7 @@ import {
   type Scope,
 } from "../../src/contract/rights.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Calls every route with every kind of key. */
 
@@ -35,11 +36,10 @@ const admitted = "admitted";
 describe("API keys", () => {
   let world: World;
   let holders: readonly KeyKind[];
-  beforeAll(async () => {
-    world = await createWorld();
+  openForAll(createWorld, async (opened) => {
+    world = opened;
     holders = await makeKeys(world);
   });
-  afterAll(() => world[Symbol.asyncDispose]());
 
   test.each(routes)(
     "%s %s accepts only keys with the plan, role and scope in the contract",

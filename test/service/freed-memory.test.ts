@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
+import { openForAll } from "../support/open-for.ts";
 import { measureLeftOld } from "../support/measure-held.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -11,11 +12,7 @@ import { createWorld, type World } from "../support/world.ts";
 
 let world: World;
 
-beforeAll(async () => {
-  world = await createWorld();
-});
-
-afterAll(() => world[Symbol.asyncDispose]());
+openForAll(createWorld, (opened) => (world = opened));
 
 const requests = 200;
 const weight_bytes = 40_000;

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { answerOverHttp } from "../../src/service/http.ts";
+import { openForAll } from "../support/open-for.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
 
 /** Tests which addresses and headers the API accepts over HTTP. */
@@ -10,16 +11,10 @@ let world: World;
 let id: string;
 let server: { readonly port: number; readonly close: () => Promise<void> };
 
-beforeAll(async () => {
-  world = await createWorld();
+openForAll(createWorld, async (world, keep) => {
   const body = { path: "spring/sale", name: "Frühling" };
   ({ id } = (await world.call("POST", "/links", { body })).body as { id: string });
-  server = await serveApi(answerOverHttp(world.answer, world.clock));
-});
-
-afterAll(async () => {
-  await server.close();
-  await world[Symbol.asyncDispose]();
+  server = keep(await serveApi(answerOverHttp(world.answer, world.clock)));
 });
 
 /** Sends the lines, and returns everything received until the connection ends. */

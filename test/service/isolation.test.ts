@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { readProjectRows } from "../support/rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests that a project cannot read, change or detect records of another project. */
 
@@ -38,16 +39,14 @@ let world: World;
 let other: OtherProject;
 let before: unknown;
 
-beforeEach(async () => {
-  world = await createWorld();
+openForEach(createWorld, async (opened) => {
+  world = opened;
   other = await addOtherProject(world);
   before = await readAllRows(world, other.id);
 });
 
 afterEach(async () => {
   expect(await readAllRows(world, other.id)).toEqual(before);
-  expect(world.reported).toEqual([]);
-  await world[Symbol.asyncDispose]();
 });
 
 describe("unknown IDs and paths", () => {

@@ -8,13 +8,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 /** Something to close after the tests, which may also report unexpected errors. */
 type Opened = {
   readonly reported?: readonly unknown[];
-  readonly [Symbol.asyncDispose]: () => Promise<void>;
+  readonly close?: () => unknown;
+  readonly [Symbol.asyncDispose]?: () => Promise<void>;
 };
+
+/** Closes this as well, before everything that was opened earlier. */
+type Keep = <Thing extends Opened>(thing: Thing) => Thing;
 
 type OpenFor = <Thing extends Opened>(
   open: () => Promise<Thing>,
   /** Gets the opened thing, and prepares it for the tests. */
-  take: (opened: Thing) => unknown,
+  take: (opened: Thing, keep: Keep) => unknown,
 ) => void;
 
 /** Opens one before each test of a file and closes it afterwards. It must report no error. */
@@ -27,15 +31,18 @@ type Hook = (work: () => Promise<void>) => void;
 
 function between(before: Hook, after: Hook): OpenFor {
   return (open, take) => {
-    let opened: Opened | undefined;
+    const opened: Opened[] = [];
+    const keep: Keep = (thing) => {
+      opened.push(thing);
+      return thing;
+    };
     before(async () => {
-      const thing = await open();
-      opened = thing;
-      await take(thing);
+      await take(keep(await open()), keep);
     });
     after(async () => {
-      expect(opened?.reported ?? []).toEqual([]);
-      await opened?.[Symbol.asyncDispose]();
+      const last = opened.splice(0).toReversed();
+      expect(last.flatMap(({ reported = [] }) => reported)).toEqual([]);
+      for (const thing of last) await (thing[Symbol.asyncDispose] ?? thing.close)?.();
     });
   };
 }

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { measureHeld } from "../support/measure-held.ts";
+import { openForEach } from "../support/open-for.ts";
 import { bombs } from "./bombs.ts";
 
 import agents from "../host/user-agents.json" with { type: "json" };
@@ -12,18 +13,15 @@ const buttons = "{% store_buttons %}";
 const longAddress = `https://shop.example/${"&".repeat(8000)}`;
 
 let host: LinkHost;
-beforeEach(async () => {
-  host = await openLinkHost();
+openForEach(openLinkHost, async (opened) => {
+  host = opened;
   const app = { bundle_id: "com.example.a", team_id: "ABCDE12345", custom_scheme: "shop" };
   await host.add("ios_app", app);
   const { bundle_id } = app;
   const given = { ios_app: { bundle_id }, ios_fallback_url: longAddress, url: longAddress };
   await host.add("link", { path: "small", ...given });
 });
-afterEach(async () => {
-  expect(host.world.reported).toEqual([]);
-  await host[Symbol.asyncDispose]();
-});
+afterEach(() => expect(host.world.reported).toEqual([]));
 
 const countButtons = (page: string) => page.split('class="store-buttons"').length - 1;
 const visit = () => host.visit("/small", { agent: iPhone });

@@ -1,35 +1,30 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { shareBudgets } from "../../../src/app/process/open-client.ts";
 import { budgets } from "../../../src/contract/limits.ts";
 import { openStateFile, type State } from "../../../src/state/state.ts";
-import { createFolder, type Folder } from "../../support/command.ts";
+import { createFolder } from "../../support/command.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** The rate limit that processes of one machine share, also when the clock jumps. */
 
 const { limit } = budgets.page_template_writes;
 
-let folder: Folder;
 let state: State;
 let now: number;
 let monotonic: number;
 let reported: unknown[];
 const clock = { now: () => now, monotonic: () => monotonic };
 
-beforeEach(async () => {
+openForEach(createFolder, async ({ path }, keep) => {
   now = Date.UTC(2026, 0, 15, 12);
   monotonic = 0;
   reported = [];
-  folder = await createFolder();
-  await mkdir(folder.path);
+  await mkdir(path);
   const random = { bytes: (count: number) => randomBytes(count) };
-  state = await openStateFile(join(folder.path, "state.db"), { clock, random });
-});
-afterEach(async () => {
-  await state.close();
-  await folder[Symbol.asyncDispose]();
+  state = keep(await openStateFile(join(path, "state.db"), { clock, random }));
 });
 
 function share(openIt: () => Promise<State> = () => Promise.resolve(state)) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
@@ -8,7 +8,8 @@ import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createGate } from "../../support/clock.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { openForEach } from "../../support/open-for.ts";
+import type { World } from "../../support/world.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
@@ -28,23 +29,21 @@ const lost = new CallFailure("outcome_unknown", "the result is unknown", {
   retry: "later",
 });
 
-beforeEach(async () => {
-  intercept = passOn;
-  world = await createWorld();
-  timeless = await openBulk(world, {
-    intercept: (call) => {
-      const met = (endpoint: { tool: string }, input: Input, signal?: AbortSignal) =>
-        intercept(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
-      // The call is passed on with its own input, so its result has the expected type.
-      return met as Client["call"];
-    },
-  });
-  ({ bulk, owner } = timeless);
-});
-afterEach(async () => {
-  await timeless[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+const interceptEach = (call: Client["call"]) => {
+  const met = (endpoint: { tool: string }, input: Input, signal?: AbortSignal) =>
+    intercept(endpoint.tool, input, () => call(endpoint as never, input as never, signal));
+  // The call is passed on with its own input, so its result has the expected type.
+  return met as Client["call"];
+};
+
+openForEach(
+  () => openBulk({ intercept: interceptEach }),
+  (opened) => {
+    intercept = passOn;
+    timeless = opened;
+    ({ world, bulk, owner } = timeless);
+  },
+);
 
 async function make(path: string, name = "Old"): Promise<{ readonly id: string }> {
   return (await world.call("POST", "/links", { body: { path, name } })).body;

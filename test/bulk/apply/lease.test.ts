@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { keepLease } from "../../../src/bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
@@ -16,6 +16,7 @@ import {
   type TestClock,
   waitUntil,
 } from "../../support/clock.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
 /** A process keeps the lease of its job, however long the remote server takes to answer. */
@@ -34,17 +35,14 @@ let writes: number;
 /** Gates for the next lookup of a link: when it was requested, and when it may be answered. */
 let slow: { readonly asked: Gate; readonly answered: Gate } | undefined;
 
-beforeEach(async () => {
-  [writes, slow] = [0, undefined];
-  world = await createWorld();
+openForEach(createWorld, async (opened, keep) => {
+  [world, writes, slow] = [opened, 0, undefined];
   clock = createTestClock();
-  [state, other] = [
-    await world.openState({ clock, random }),
-    await world.openState({ clock, random }),
-  ];
+  state = keep(await world.openState({ clock, random }));
+  other = keep(await world.openState({ clock, random }));
   const reporting = { report: String, spacing_ms: 0 };
   const openState = () => Promise.resolve(state);
-  bulk = createBulk({ openState, clock, random, sleep: clock.sleep, ...reporting });
+  bulk = keep(createBulk({ openState, clock, random, sleep: clock.sleep, ...reporting }));
   const { client } = createTraveller({ world });
   const call: Owner["call"] = async (endpoint, input, signal, options) => {
     if (endpoint.tool === links.update.tool) writes += 1;
@@ -55,13 +53,6 @@ beforeEach(async () => {
     return client.call(endpoint, input, signal, options);
   };
   owner = { key_print: "key", origin: "here", call };
-});
-
-afterEach(async () => {
-  await bulk.close();
-  await state.close();
-  await other.close();
-  await world[Symbol.asyncDispose]();
 });
 
 async function planUpdate() {

@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FindOwner } from "../../../src/bulk/apply/job-runner.ts";
 import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { openForEach } from "../../support/open-for.ts";
+import type { World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
 /** Tests which jobs of earlier processes a starting process resumes. */
@@ -16,15 +17,10 @@ let world: World;
 let started: TimelessBulk;
 let asked: (readonly [planId: string, keyId: string])[];
 
-beforeEach(async () => {
-  world = await createWorld();
-  started = await openBulk(world);
+openForEach(openBulk, (opened) => {
+  started = opened;
+  ({ world } = started);
   asked = [];
-});
-
-afterEach(async () => {
-  await started[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
 });
 
 const findOwner: FindOwner = (plan, _job, id) => {
@@ -173,7 +169,7 @@ test("a new process does not take over a job that another process is running", a
 
 test("a job is interrupted when its process stops, and the next process resumes it", async () => {
   const plan = await planThree();
-  const leaving = await openBulk(world);
+  const leaving = await openBulk({ beside: world });
   leaving.bulk.stop();
   const job = await leaving.bulk.apply(plan, { ...leaving.owner, key_id: keyId });
   await leaving[Symbol.asyncDispose]();

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Send } from "../../../src/client/send-once.ts";
 import { contract } from "../../../src/contract/index.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
 import { sendByFetch } from "../../support/stage.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "../simulator/chance.ts";
 import { startInstance, type Instance } from "../simulator/instance.ts";
@@ -24,25 +25,20 @@ const latency_ms = { least: 10, most: 60 } as const;
 
 let world: World;
 let time: VirtualTime;
-let states: State[];
+let openState: () => Promise<State>;
 let statuses: number[];
 
-beforeEach(async () => {
-  world = await createWorld();
+openForEach(createWorld, (opened, keep) => {
+  world = opened;
   time = createVirtualTime(world.advance);
-  states = [];
   statuses = [];
-});
-afterEach(async () => {
-  for (const { close } of states) await close();
-  await world[Symbol.asyncDispose]();
+  openState = async () => keep(await world.openState({ clock: world.clock, random }));
 });
 
 /** Starts a process with its own connection to the shared file. */
 async function start(name: string): Promise<Instance> {
   const { clock, key } = world;
-  const state = await world.openState({ clock, random });
-  states.push(state);
+  const state = await openState();
   const send = sendByFetch(async (request) => {
     const response = await time.perform(() => world.fetch(request));
     statuses.push(response.status);

@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { PlanExpired } from "../../../src/bulk/bulk-errors.ts";
 import type { Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan, PlanOperation } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { openForEach } from "../../support/open-for.ts";
+import type { World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
 /** Tests undoing jobs, and plans that have expired. */
@@ -17,17 +18,16 @@ let bulk: Bulk;
 let owner: Owner;
 let now: number;
 
-beforeEach(async () => {
-  now = Date.UTC(2026, 0, 15, 12);
-  world = await createWorld();
-  timeless = await openBulk(world, { clock: { now: () => now, monotonic: () => now } });
-  ({ state, bulk, owner } = timeless);
-});
-afterEach(async () => {
-  expect(timeless.reported).toEqual([]);
-  await timeless[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+openForEach(
+  () => {
+    now = Date.UTC(2026, 0, 15, 12);
+    return openBulk({ clock: { now: () => now, monotonic: () => now } });
+  },
+  (opened) => {
+    timeless = opened;
+    ({ world, state, bulk, owner } = timeless);
+  },
+);
 
 async function plan(operation: PlanOperation, rows: readonly object[]): Promise<Plan> {
   return (await bulk.plan({ operation, source: { rows } }, owner)).plan;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
   eras,
@@ -27,10 +27,6 @@ openForEach(createAssistantWorld, async (opened) => {
   assistant = opened;
   pages = [];
   ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
-});
-
-afterEach(() => {
-  expect(assistant.reported).toEqual([]);
 });
 
 /** Connects a client whose user takes a second to answer whether to open the page. */

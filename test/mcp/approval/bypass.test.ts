@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApprovalRequest } from "../../../src/mcp/approval/question.ts";
 import { digestRequest } from "../../../src/mcp/approval/require-approval.ts";
 import { canonize } from "../../../src/text/digest.ts";
@@ -9,6 +9,7 @@ import {
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /**
  * Tries to bypass approvals with forged, replayed, swapped, expired or simultaneous answers. The
@@ -84,21 +85,13 @@ describe("a sealed approval", () => {
   let rows: unknown;
   let clients = 0;
 
-  beforeAll(async () => {
-    assistant = await createAssistantWorld();
+  openForAll(createAssistantWorld, async (opened) => {
+    assistant = opened;
     link = (await assistant.plant("link", { path: "spring", name: "Spring" })).id;
     other = (await assistant.plant("link", { path: "summer", name: "Summer" })).id;
     app = (await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" })).id;
     otherKey = await assistant.world.addKey();
     rows = await recall(assistant);
-  });
-
-  afterEach(async () => {
-    expect(assistant.reported).toEqual([]);
-  });
-
-  afterAll(async () => {
-    await assistant[Symbol.asyncDispose]();
   });
 
   /** Starts the deletion of the link, and returns the sealed approval. */
@@ -247,14 +240,9 @@ describe("an approval page", () => {
   let assistant: AssistantWorld;
   let link: string;
 
-  beforeAll(async () => {
-    assistant = await createAssistantWorld();
+  openForAll(createAssistantWorld, async (opened) => {
+    assistant = opened;
     link = (await assistant.plant("link", { path: "spring", name: "Spring" })).id;
-  });
-
-  afterAll(async () => {
-    expect(assistant.reported).toEqual([]);
-    await assistant[Symbol.asyncDispose]();
   });
 
   const hosts = ["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "localhost.", ""];

@@ -1,9 +1,10 @@
-import { beforeAll, afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
   type AssistantClient,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { isOnPostgres } from "../../support/store-place.ts";
 
 /**
@@ -19,14 +20,9 @@ const seeds = isOnPostgres
 let assistant: AssistantWorld;
 let master: AssistantClient;
 
-beforeAll(async () => {
-  assistant = await createAssistantWorld();
+openForAll(createAssistantWorld, async (opened) => {
+  assistant = opened;
   master = await assistant.connect({ key: assistant.world.master });
-});
-
-afterAll(async () => {
-  expect(assistant.reported).toEqual([]);
-  await assistant[Symbol.asyncDispose]();
 });
 
 type Args = Readonly<Record<string, unknown>>;

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
   eras,
   readToken,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** The operator's PIN protects the page from an assistant that can press buttons. */
 
@@ -14,21 +15,18 @@ describe("an approval page that asks for a PIN", () => {
   /** All PINs that were checked. */
   let checked: string[];
 
-  beforeEach(async () => {
-    checked = [];
-    assistant = await createAssistantWorld({
-      pin: (given) => {
-        checked.push(given);
-        return Promise.resolve(given === pin);
-      },
-    });
-    for (const path of ["a", "b", "c", "d", "e"]) await assistant.plant("link", { path });
-  });
+  const check = (given: string) => {
+    checked.push(given);
+    return Promise.resolve(given === pin);
+  };
 
-  afterEach(async () => {
-    expect(assistant.reported).toEqual([]);
-    await assistant[Symbol.asyncDispose]();
-  });
+  openForEach(
+    () => createAssistantWorld({ pin: check }),
+    async (opened) => {
+      [assistant, checked] = [opened, []];
+      for (const path of ["a", "b", "c", "d", "e"]) await assistant.plant("link", { path });
+    },
+  );
 
   const call = async (id: string) => (await assistant.callTool("delete_link", { id })).structured;
   const ask = async (id: string): Promise<string> => (await call(id)).error.approval.url;

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readAnswer } from "../../../src/contract/server-answer.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -8,20 +9,14 @@ import { createWorld, type World } from "../../support/world.ts";
 let world: World;
 let stage: Stage;
 
-beforeAll(async () => {
-  world = await createWorld();
-  stage = await openStage({ send: world.fetch, key: world.key, known: { facts: ownerFacts } });
+openForAll(createWorld, async ({ fetch: send, key }, keep) => {
+  stage = keep(await openStage({ send, key, known: { facts: ownerFacts } }));
   await stage.callTool("register_ios_app", { bundle_id: "com.taken", team_id: "ABCDE12345" });
   await stage.callTool("register_android_app", {
     package_name: "com.taken",
     fingerprints: ["AA:BB"],
   });
   await stage.callTool("create_link", { path: "taken" });
-});
-
-afterAll(async () => {
-  await stage[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
 });
 
 type Problem = readonly [field: string | undefined, message: string];

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -8,20 +9,12 @@ let world: World;
 let stage: Stage;
 let asked = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  stage = await openStage({ send: world.fetch, key: world.key, known: { facts: ownerFacts } });
+openForAll(createWorld, async ({ fetch: send, key }, keep) => {
+  stage = keep(await openStage({ send, key, known: { facts: ownerFacts } }));
 });
 
 beforeEach(() => {
   asked = stage.asked.length;
-});
-
-afterAll(async () => {
-  expect(world.reported).toEqual([]);
-  expect(stage.reported).toEqual([]);
-  await stage[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
 });
 
 type Args = Record<string, unknown>;

@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { conditions } from "../../../src/contract/filters.ts";
 import { contract } from "../../../src/contract/index.ts";
 import { readQuery } from "../../../src/service/read-query.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -16,16 +17,12 @@ let world: World;
 let stage: Stage;
 const urls: URL[] = [];
 
-beforeAll(async () => {
-  world = await createWorld();
-  stage = await openStage({
-    key: world.key,
-    known: { facts: ownerFacts },
-    send: (request) => {
-      urls.push(new URL(request.url));
-      return world.fetch(request);
-    },
-  });
+openForAll(createWorld, async (world, keep) => {
+  const send = (request: Request) => {
+    urls.push(new URL(request.url));
+    return world.fetch(request);
+  };
+  stage = keep(await openStage({ key: world.key, known: { facts: ownerFacts }, send }));
   for (const [path, name] of [
     ["spring", "Spring"],
     ["spring/shoes", "Shoes"],
@@ -33,12 +30,6 @@ beforeAll(async () => {
   ]) {
     await world.call("POST", "/links", { body: { path, name, url: "https://a.example" } });
   }
-});
-
-afterAll(async () => {
-  expect([...world.reported, ...stage.reported]).toEqual([]);
-  await stage[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
 });
 
 async function list(filters: readonly object[], tool = "list_links") {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createFolder, startServe, type Folder, type Serving } from "../../support/command.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { createServed, type Serving } from "../../support/command.ts";
 import { modernCall, post, startRaw } from "../../support/mcp-http.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /** Arguments that are nested too deeply are rejected over HTTP and stdio. */
 
@@ -17,17 +18,11 @@ const calls: readonly (readonly [tool: string, args: string])[] = [
   ["get_link", objects],
 ];
 
-let folder: Folder;
 let serving: Serving;
-
-beforeAll(async () => {
-  folder = await createFolder();
-  serving = await startServe(folder.path);
-});
+openForAll(createServed, (opened) => ({ serving } = opened));
 
 afterAll(async () => {
   expect((await serving.stop()).stderr).not.toContain("unexpected error");
-  await folder[Symbol.asyncDispose]();
 });
 
 /** Inserts arguments as text, because JSON.stringify cannot write deeply nested values. */

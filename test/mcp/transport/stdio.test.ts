@@ -1,9 +1,10 @@
 import { readdirSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createFolder, run, type Folder } from "../../support/command.ts";
+import { describe, expect, test } from "vitest";
+import { createFolder, run } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
 import { answerNever, holdAnswers, startDeployment } from "../../support/remote.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-http.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { waitUntil } from "../../support/clock.ts";
 
 /** Tests the built command over stdin and stdout: invalid lines, and how it ends. */
@@ -11,16 +12,10 @@ import { waitUntil } from "../../support/clock.ts";
 const mebibyte = 1024 * 1024;
 
 describe("an input line", () => {
-  let folder: Folder;
   let session: RawSession;
-  beforeAll(async () => {
-    folder = await createFolder();
-    session = startRaw({ data: folder.path });
+  openForAll(createFolder, async (folder, keep) => {
+    session = keep(startRaw({ data: folder.path }));
     await session.handshake();
-  });
-  afterAll(async () => {
-    await session[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
   });
 
   test.each<[what: string, line: unknown, code: number]>([

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { openForAll } from "../../../support/open-for.ts";
 import { openStage, ownerFacts, type Deployment, type Stage } from "../../../support/stage.ts";
 import { createWorld, type World } from "../../../support/world.ts";
 
@@ -15,9 +16,9 @@ let world: World;
 let stage: Stage;
 const ids: Record<string, string> = {};
 
-beforeAll(async () => {
-  world = await createWorld();
-  stage = await openStage({ send: world.fetch, key: world.key, known });
+openForAll(createWorld, async (opened, keep) => {
+  world = opened;
+  stage = keep(await openStage({ send: world.fetch, key: world.key, known }));
   for (const path of ["spring", "spring/new shoes", "café", "SPRING", "spring-sale", joined]) {
     ids[path] = (await world.call("POST", "/links", { body: { path, name: path } })).body.id;
   }
@@ -30,12 +31,6 @@ beforeAll(async () => {
 let before = 0;
 beforeEach(() => {
   before = stage.asked.length;
-});
-
-afterAll(async () => {
-  expect([...world.reported, ...stage.reported]).toEqual([]);
-  await stage[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
 });
 
 describe("get_link", () => {

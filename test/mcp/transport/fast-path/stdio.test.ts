@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/run-template.ts";
-import { createUsedFolder, type Folder } from "../../../support/command.ts";
+import { createUsedFolder } from "../../../support/command.ts";
 import { answerEmpty, startDeployment } from "../../../support/remote.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-http.ts";
 import { waitUntil } from "../../../support/clock.ts";
+import { openForAll } from "../../../support/open-for.ts";
 
 /**
  * The SDK handles the first call, and later calls take the fast path. Both must give the same
@@ -75,20 +76,14 @@ function nestDeeply(line: unknown): string {
 describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, ask }) => {
   /** A session whose first call is done, so that later calls take the fast path. */
   let later: RawSession;
-  let folder: Folder;
   /** Resolves when the previous line is answered, because lines are sent one after another. */
   let turn: Promise<unknown> = Promise.resolve();
 
-  beforeAll(async () => {
-    folder = await createUsedFolder();
-    later = startRaw({ data: folder.path });
+  openForAll(createUsedFolder, async (folder, keep) => {
+    later = keep(startRaw({ data: folder.path }));
     await open(later);
     later.send(ask(1, "list_links"));
     await later.answer(1);
-  });
-  afterAll(async () => {
-    await later[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
   });
 
   test.each(usualCalls)(
