@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openRemoteSender, sendEmbedded } from "../../src/client/carriers.ts";
 import { buildRequest } from "../../src/client/request.ts";
 import type { Send } from "../../src/client/send-once.ts";
@@ -10,6 +9,8 @@ import { budgets, limits } from "../../src/contract/limits.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, contract, listEndpoints } from "../../src/contract/index.ts";
 import { answerOverHttp } from "../../src/service/http.ts";
+import { openForAll } from "../support/open-for.ts";
+import { openServer } from "../support/ports.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { prepareScene, type Scene } from "./misbehaving/scenes.ts";
 
@@ -35,19 +36,14 @@ const sender = openRemoteSender();
 
 let embedded: Side;
 let remote: Side;
-let server: Listening;
+const openCounted = () => createWorld(countBytes());
 
-beforeAll(async () => {
-  const [here, there] = [await createWorld(countBytes()), await createWorld(countBytes())];
-  server = await listen(there.answer, there.clock);
+openForAll(openCounted, async (here, keep) => {
+  const there = keep(await openCounted());
+  const server = keep(await listen(there.answer, there.clock));
   const origin = "http://waypost.invalid";
   embedded = { ...(await addKeys(here)), send: sendEmbedded(here.answer), origin };
-  remote = { ...(await addKeys(there)), send: sender.send, origin: server.origin };
-});
-afterAll(async () => {
-  await sender.close();
-  await server[Symbol.asyncDispose]();
-  for (const { world } of [embedded, remote]) await world[Symbol.asyncDispose]();
+  remote = { ...(await addKeys(there)), send: keep(sender).send, origin: server.url };
 });
 
 async function addKeys(world: World): Promise<Pick<Side, "world" | "keys">> {
@@ -61,24 +57,13 @@ async function addKeys(world: World): Promise<Pick<Side, "world" | "keys">> {
   return { world, keys };
 }
 
-type Listening = { readonly origin: string; readonly [Symbol.asyncDispose]: () => Promise<void> };
-
-async function listen(answer: AnswerApi, clock: World["clock"]): Promise<Listening> {
+function listen(answer: AnswerApi, clock: World["clock"]) {
   const answerHttp = answerOverHttp(answer, clock);
   // Node's default limit for headers is lower than our limit for addresses.
   const http = createServer({ maxHeaderSize: 65_536 }, (request, response) => {
     answerHttp(request, response, undefined);
   });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  // A listening server has an address with a port.
-  const { port } = http.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      http.closeAllConnections();
-      await new Promise((resolve) => http.close(resolve));
-    },
-  };
+  return openServer(http);
 }
 
 const asText: Change = ({ headers }) => ({
@@ -199,7 +184,7 @@ describe("embedded and remote calls", () => {
     for (const reply of replies) {
       const answer = () => Promise.resolve(reply);
       await using other = await listen(answer, embedded.world.clock);
-      const request = { method: "GET", url: `${other.origin}${apiPrefix}/links`, headers: {} };
+      const request = { method: "GET", url: `${other.url}${apiPrefix}/links`, headers: {} };
       const direct = await read(sendEmbedded(answer), request);
       expect(await read(sender.send, request)).toStrictEqual(direct);
       expect(direct).toEqual(reply);

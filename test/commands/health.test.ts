@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
-import { findFreePort } from "../support/ports.ts";
+import { findFreePort, openServer } from "../support/ports.ts";
 
 test("waypost health succeeds while serve is ready, and fails otherwise", async () => {
   await using folder = await createFolder();
@@ -16,17 +15,12 @@ test("waypost health succeeds while serve is ready, and fails otherwise", async 
 });
 
 test("waypost health fails if another program responds, even if the response never ends", async () => {
-  const other = createServer((_, response) => {
-    response.writeHead(200).write("hello");
-  }).listen(0, "127.0.0.1");
-  await once(other, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = other.address() as { readonly port: number };
-  const { code, stderr } = await run(["health", "--port", String(port)]);
+  await using other = await openServer(
+    createServer((_, response) => void response.writeHead(200).write("hello")),
+  );
+  const { code, stderr } = await run(["health", "--port", String(other.port)]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("returns status 200"),
   });
-  other.closeAllConnections();
-  other.close();
 });

@@ -2,8 +2,8 @@ import { createFolder, run, startServe, type Serving } from "../support/command.
 import { connectV2 } from "../support/mcp-clients.ts";
 import { takeDatabase } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
-import { createServer, request as openRequest, type IncomingMessage } from "node:http";
-import { listen } from "../support/ports.ts";
+import type { IncomingMessage } from "node:http";
+import { openForwarder } from "../support/ports.ts";
 
 /** Starts two `serve` processes with the same data, and a balancer that alternates. */
 export type Two = {
@@ -84,12 +84,6 @@ export async function makeKey({ data, env }: Two, words: readonly string[]): Pro
   return JSON.parse(stdout).token;
 }
 
-/** A small load balancer in front of processes with the same data. */
-export type Balancer = {
-  readonly url: string;
-  readonly [Symbol.asyncDispose]: () => Promise<void>;
-};
-
 /** Returns the address of the process that gets a request. */
 type Rule = {
   readonly pick: (request: IncomingMessage) => string;
@@ -97,28 +91,12 @@ type Rule = {
   readonly learn?: (from: string, answer: IncomingMessage) => void;
 };
 
-export async function startBalancer({ pick, learn }: Rule): Promise<Balancer> {
-  const server = createServer((request, response) => {
+/** Starts a small load balancer in front of processes with the same data. */
+export function startBalancer({ pick, learn }: Rule) {
+  return openForwarder((request) => {
     const target = pick(request);
-    const { method, url = "/", headers } = request;
-    const passed = openRequest(new URL(url, target), { method, headers, agent: false });
-    passed.once("response", (answer) => {
-      learn?.(target, answer);
-      response.writeHead(answer.statusCode ?? 0, answer.headers).flushHeaders();
-      answer.pipe(response);
-    });
-    passed.once("error", () => response.destroy());
-    response.once("close", () => passed.destroy());
-    request.pipe(passed);
+    return { target, onAnswer: (answer) => learn?.(target, answer) };
   });
-  const port = await listen(server, 0);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
 }
 
 /** Sends each request to the next process. */

@@ -6,7 +6,7 @@ import { openTab } from "../support/browser.ts";
 import { createServed, createFolder, startServe, type Serving } from "../support/command.ts";
 import { browse, signInAt } from "../support/console.ts";
 import { openForAll } from "../support/open-for.ts";
-import { listen } from "../support/ports.ts";
+import { openServer } from "../support/ports.ts";
 
 /** The base path of the console, and where its session cookie is sent. */
 
@@ -150,19 +150,18 @@ test("the browser does not send the session to another port of this machine", as
   await page.getByRole("heading", { name: "Links" }).waitFor();
   const { pathname } = new URL(page.url());
   const received: string[] = [];
-  const other = createServer((request, response) => {
+  const server = createServer((request, response) => {
     received.push(request.headers.cookie ?? "");
     response.end("ok");
   });
-  const port = await listen(other, 0);
+  await using other = await openServer(server);
   for (const path of ["/", "/links", "/sign-in", "/console-AAAAAAAAAAAAAAAA/links"]) {
-    await page.goto(`http://127.0.0.1:${port}${path}`);
+    await page.goto(`${other.url}${path}`);
   }
   expect(received.length).toBeGreaterThan(0);
   expect(received.join("; ")).not.toContain("session");
   await page.goto(serving.places.url + pathname);
   await page.getByRole("heading", { name: "Links" }).waitFor();
-  other.close();
 });
 
 test("a signed-in browser is redirected from the sign-in page to the console", async () => {

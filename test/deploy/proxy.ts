@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import { openServer } from "../support/ports.ts";
 
 /**
  * A proxy like Caddy with on-demand TLS, but without TLS. It asks Waypost about each host name, and
@@ -35,19 +35,14 @@ export async function startProxy(upstream: number): Promise<Proxy> {
       const location = answer.location === undefined ? {} : { location: answer.location };
       return response.writeHead(answer.status, location).end();
     })();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  });
+  const { port, [Symbol.asyncDispose]: close } = await openServer(server);
   return {
     send: (host, path, sent = {}) => {
       const body = sent.body === undefined ? undefined : JSON.stringify(sent.body);
       return ask(port, path, makeHeaders(host, sent), body);
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

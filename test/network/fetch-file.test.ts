@@ -1,11 +1,11 @@
-import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
-import { createServer as createPlainServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import { createServer as createPlainServer, type Socket } from "node:net";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createFetchFile, type FileRequest } from "../../src/network/hosts/fetch-file.ts";
 import { clientOnly, secureExample } from "../support/certificates.ts";
+import { openForAll } from "../support/open-for.ts";
+import { openServer } from "../support/ports.ts";
 
 /** Public hosts are simulated by servers on this machine, whose address is treated as public. */
 
@@ -15,7 +15,6 @@ const privatePlace = "127.0.0.2";
 const nowhere = "255.255.255.255";
 const hostname = "secure.example";
 
-let server: Server;
 let port: number;
 let asked: IncomingMessage[] = [];
 /** The local address at which each request arrived. */
@@ -24,20 +23,15 @@ let answer: (response: ServerResponse) => void;
 let addresses: (readonly string[])[] = [];
 let alarms: (() => void)[] = [];
 
-beforeAll(async () => {
-  server = createServer(secureExample, (request, response) => {
-    asked.push(request);
-    places.push(request.socket.localAddress ?? "");
-    answer(response);
-  }).listen(0, "0.0.0.0");
-  await once(server, "listening");
-  // A listening server has an address with a port.
-  port = (server.address() as AddressInfo).port;
+const server = createServer(secureExample, (request, response) => {
+  asked.push(request);
+  places.push(request.socket.localAddress ?? "");
+  answer(response);
 });
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+openForAll(
+  () => openServer(server, "0.0.0.0"),
+  (opened) => ({ port } = opened),
+);
 beforeEach(() => {
   asked = [];
   places = [];
@@ -159,27 +153,18 @@ describe("fetchFile with checked hosts", () => {
 
 test("fetchFile tries a host's next IP address if the first cannot be reached", async () => {
   addresses = [["127.0.0.9", publicPlace]];
-  const own = createServer(secureExample, (_, response) => response.end("own")).listen(
-    0,
-    publicPlace,
-  );
-  await once(own, "listening");
-  // A listening server has an address with a port.
-  const at = (own.address() as AddressInfo).port;
+  const answerOwn: RequestListener = (_, response) => response.end("own");
+  await using own = await openServer(createServer(secureExample, answerOwn));
+  const { port: at } = own;
   expect(await fetchFile({ at })).toMatchObject({ kind: "answered", status: 200 });
-  own.close();
-  own.closeAllConnections();
 });
 
 test("fetchFile distinguishes unreachable hosts from refused connections", async () => {
   addresses = [[nowhere]];
   expect(await fetchFile()).toEqual({ kind: "unreachable" });
-  const own = createServer(secureExample).listen(0, publicPlace);
-  await once(own, "listening");
-  // A listening server has an address with a port.
-  const at = (own.address() as AddressInfo).port;
-  own.close();
-  await once(own, "close");
+  const closed = await openServer(createServer(secureExample));
+  await closed[Symbol.asyncDispose]();
+  const { port: at } = closed;
   for (const both of [
     [nowhere, publicPlace],
     [publicPlace, nowhere],
@@ -222,23 +207,14 @@ describe("fetchFile with an untrusted connection", () => {
   });
 
   test("reports the error code with a certificate for clients only", async () => {
-    const own = createServer(clientOnly).listen(0, publicPlace);
-    await once(own, "listening");
-    // A listening server has an address with a port.
-    const at = (own.address() as AddressInfo).port;
-    const got = await fetchFile({ at, authorities: [clientOnly.cert] });
+    await using own = await openServer(createServer(clientOnly));
+    const got = await fetchFile({ at: own.port, authorities: [clientOnly.cert] });
     expect(got).toEqual({ kind: "untrusted", code: "INVALID_PURPOSE" });
-    own.close();
   });
 
   test("reports the error code without TLS", async () => {
-    const plain = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n")).listen(
-      0,
-      publicPlace,
-    );
-    await once(plain, "listening");
-    // A listening server has an address with a port.
-    const at = (plain.address() as AddressInfo).port;
+    const answerPlainly = (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n");
+    const { port: at, server: plain } = await openServer(createPlainServer(answerPlainly));
     expect(await fetchFile({ at })).toMatchObject({ kind: "untrusted" });
     plain.close();
     expect(await fetchFile({ at })).toEqual({ kind: "refused" });

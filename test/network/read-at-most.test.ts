@@ -1,7 +1,7 @@
 import { getRequestListener } from "@hono/node-server";
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
-import { listenAt } from "../../src/app/http/http-server.ts";
+import { openServer } from "../support/ports.ts";
 import { readAtMost } from "../../src/network/read-body.ts";
 
 const most = 300_000;
@@ -17,22 +17,17 @@ test("readAtMost reads a body only once and leaves no listeners", async () => {
     return new Response(bytes?.subarray(-3).toString() ?? "too long");
   });
   const server = createServer((incoming, outgoing) => void listen(incoming, outgoing));
-  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
+  await using opened = await openServer(server);
   const send = async (body: string | ReadableStream) => {
     const init = { method: "POST", body, duplex: "half" } as const;
-    return (await fetch(`http://127.0.0.1:${port}/`, init)).text();
+    return (await fetch(opened.url, init)).text();
   };
   const third = "y".repeat(most / 3);
-  try {
-    expect(await send(`${"x".repeat(most - 3)}end`)).toBe("end");
-    expect(await send("")).toBe("");
-    expect(await send(cut(third, third, third))).toBe("yyy");
-    expect(await send(cut(third, third, third, "y"))).toBe("too long");
-    expect(await send("x".repeat(most + 1))).toBe("too long");
-  } finally {
-    server.close();
-    server.closeAllConnections();
-  }
+  expect(await send(`${"x".repeat(most - 3)}end`)).toBe("end");
+  expect(await send("")).toBe("");
+  expect(await send(cut(third, third, third))).toBe("yyy");
+  expect(await send(cut(third, third, third, "y"))).toBe("too long");
+  expect(await send("x".repeat(most + 1))).toBe("too long");
   expect(seen).toEqual(
     [most, 0, most, undefined, undefined].map((length) => ({ length, listeners: 0 })),
   );

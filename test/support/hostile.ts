@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { type Gate, waitUntil } from "./clock.ts";
+import { openServer } from "./ports.ts";
 import type { World } from "./world.ts";
 
 /** Use this for clients of a remote server that misbehaves as the test has planned. */
@@ -156,7 +156,7 @@ export async function openHostile(
   const running = new Set<Promise<void>>();
   const unanswered = new Set<ServerResponse>();
   let ahead_ms = 0;
-  const other = await listen(
+  const other = await openServer(
     createServer((request, response) => {
       strayed.push(nameRequest(request));
       response.end();
@@ -193,20 +193,20 @@ export async function openHostile(
       request,
       response,
       answer: said,
-      elsewhere: other.origin,
+      elsewhere: other.url,
       onStall,
       carryOut,
     });
   }
 
-  const { server, origin } = await listen(
+  const own = await openServer(
     createServer((request, response) => {
       const serving = serve(request, response).finally(() => running.delete(serving));
       running.add(serving);
     }),
   );
   return {
-    origin,
+    origin: own.url,
     plan: ({ writes = [], reads = [] }) => {
       planned = { writes: [...writes], reads: [...reads] };
     },
@@ -224,30 +224,13 @@ export async function openHostile(
       await Promise.all(running);
     },
     untilIdle: () => waitUntil(() => unanswered.size === 0),
-    untilLeft: () => waitUntil(async () => (await countConnections(server)) === 0),
+    untilLeft: () => waitUntil(async () => (await countConnections(own.server)) === 0),
     [Symbol.asyncDispose]: async () => {
       held?.gate.open();
-      await Promise.all([server, other.server].map(closeServer));
+      await Promise.all([own, other].map((server) => server[Symbol.asyncDispose]()));
       await Promise.all(running);
     },
   };
-}
-
-async function listen(server: Server): Promise<{
-  readonly server: Server;
-  readonly origin: string;
-}> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port; only pipes have a path instead.
-  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, "close");
-  server.close();
-  server.closeAllConnections();
-  await closed;
 }
 
 function countConnections(server: Server): Promise<number> {

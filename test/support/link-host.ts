@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, request as sendRequest, type IncomingHttpHeaders } from "node:http";
-import { connect, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { createDeferredVisits } from "../../src/host/deferred-visits.ts";
 import { createHost, type HostOptions } from "../../src/host/host.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -17,6 +17,7 @@ import { readAnswer, type Read, type SdkAnswer } from "../sdk/readers.ts";
 import { expect } from "vitest";
 import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openForEach } from "./open-for.ts";
+import { openServer } from "./ports.ts";
 
 /**
  * Use this for visits of links: a link host on a local port, with a small world.
@@ -79,10 +80,8 @@ export async function openLinkHost({
 }: LinkHostOptions = {}): Promise<LinkHost> {
   const world = await createWorld();
   // Connections stay open longer than any test waits between two visits.
-  const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  const site = await openServer(createServer({ keepAliveTimeout: 60_000 }));
+  const { server, port } = site;
   const store = wrap(world.store);
   const host = createHost({
     store,
@@ -114,8 +113,7 @@ export async function openLinkHost({
     },
     readClicks: async (id) => (await world.call("GET", `/links/${id}`)).body.clicks,
     [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await site[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };

@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { createDeferredVisits } from "../../src/host/deferred-visits.ts";
 import { createHost } from "../../src/host/host.ts";
 import {
@@ -14,6 +12,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { ringSoon } from "./clock.ts";
 import { createAssistantWorld, type AssistantWorld } from "./assistant-world.ts";
 import { secureExample } from "./certificates.ts";
+import { openServer } from "./ports.ts";
 import { linkOrigin, type World } from "./world.ts";
 
 /** Use this for a project whose verified domain is read over the internet. */
@@ -77,10 +76,8 @@ export async function openPublicHost({ world }: { readonly world: World }): Prom
     asked.push(`${request.headers["user-agent"]} ${request.url}`);
     if (answering !== undefined) answering(request, response);
     else void host.answer(request, response, publicName, () => response.writeHead(421).end());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  });
+  const { port, [Symbol.asyncDispose]: close } = await openServer(server);
   const fetchHere = createFetchFile({
     reach: {
       resolve: (name) => Promise.resolve(name === publicName ? ["127.0.0.1"] : []),
@@ -101,9 +98,6 @@ export async function openPublicHost({ world }: { readonly world: World }): Prom
     },
     asked,
     others,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect } from "vitest";
+import { openServer } from "./ports.ts";
 
 /**
  * Use this for a receiver of webhooks: a local server over plain HTTP.
@@ -34,12 +33,10 @@ export async function startReceiver(first: Answer = take) {
     });
     request.on("error", () => undefined);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const { port, url, [Symbol.asyncDispose]: close } = await openServer(server);
   return {
     port,
-    url: `http://127.0.0.1:${port}/hook?for=tests`,
+    url: `${url}/hook?for=tests`,
     received,
     /** The types of the received events, in order. */
     told: () => received.map(({ body }) => body.type),
@@ -56,11 +53,7 @@ export async function startReceiver(first: Answer = take) {
         watchers.add(look);
         look();
       }),
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      server.closeAllConnections();
-      await Promise.resolve();
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

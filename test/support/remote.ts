@@ -8,9 +8,8 @@ import {
   type AssistantWorld,
 } from "./assistant-world.ts";
 import { createWorld } from "./world.ts";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createGate } from "./clock.ts";
+import { openServer } from "./ports.ts";
 
 /**
  * Use these for a remote server: one that a test scripts, or a real service whose replies it
@@ -214,20 +213,8 @@ export async function startDeployment(answer: Answer): Promise<Deployment> {
     requests.push(request);
     void answer(request, response);
   });
-  server.on("connection", () => (connections += 1)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    requests,
-    connections: () => connections,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  server.on("connection", () => (connections += 1));
+  return { ...(await openServer(server)), requests, connections: () => connections };
 }
 
 /** A project without links. */

@@ -1,7 +1,5 @@
 import chromium from "@sparticuz/chromium";
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener } from "node:http";
 import { chromium as launcher, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -16,6 +14,7 @@ import { hostileBodies } from "./hostile-bodies.ts";
 import { hostileCss } from "./hostile-css.ts";
 import { hostileFields } from "./hostile-fields.ts";
 import { hostileLiquid } from "./hostile-liquid.ts";
+import { openServer } from "../support/ports.ts";
 
 /**
  * Hostile templates in a real browser. Every host name resolves to a local server that records all
@@ -23,7 +22,7 @@ import { hostileLiquid } from "./hostile-liquid.ts";
  * checked and without the headers that would block scripts.
  */
 
-let server: Server;
+let server: Awaited<ReturnType<typeof openServer>>;
 let browser: Browser;
 let origin = "";
 type ShownPage = Pick<LinkPage, "html" | "headers">;
@@ -34,7 +33,7 @@ const pages = new Map<string, ShownPage>();
 const strayed: string[] = [];
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const isOurs = request.headers.host?.startsWith("links.example.com") === true;
     const page = isOurs ? pages.get(request.url ?? "") : undefined;
     if (page !== undefined) {
@@ -43,10 +42,9 @@ beforeAll(async () => {
       strayed.push(`${request.headers.host}${request.url}`);
       response.writeHead(404).end();
     }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening server has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  };
+  server = await openServer(createServer(answer));
+  const { port } = server;
   origin = `http://links.example.com:${port}`;
   browser = await launcher.launch({
     executablePath: await chromium.executablePath(),
@@ -55,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser.close();
-  server.close();
+  await server[Symbol.asyncDispose]();
 });
 
 const nonce = "the-nonce";

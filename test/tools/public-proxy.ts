@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { secureExample } from "../support/certificates.ts";
+import { openServer } from "../support/ports.ts";
 
 /**
  * A browser that uses this proxy reaches a server on this machine by its public https addresses, as
@@ -37,15 +36,12 @@ export async function openPublicProxy(options: ProxyOptions): Promise<PublicProx
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     site.emit("connection", socket);
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  // A listening server has an address with a port.
-  const { port: own } = proxy.address() as AddressInfo;
+  const { url, [Symbol.asyncDispose]: close } = await openServer(proxy);
   return {
-    url: `http://127.0.0.1:${own}`,
+    url,
     [Symbol.asyncDispose]: async () => {
       for (const socket of tunnels) socket.destroy();
-      await new Promise((resolve) => proxy.close(resolve));
+      await close();
     },
   };
 }

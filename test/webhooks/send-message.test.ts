@@ -1,9 +1,10 @@
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { createSecureContext, createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
 import { createSecret, reachReceivers, sendMessage } from "../../src/webhooks/send-message.ts";
 import { otherExample, secureExample } from "../support/certificates.ts";
+import { openServer } from "../support/ports.ts";
 import { loopback } from "./webhook-world.ts";
 
 /** Tests a single delivery attempt to real servers that break rules. */
@@ -24,9 +25,9 @@ function send(url: string, reach: Reach = loopbackOnly) {
 }
 
 async function listen(server: Server, host: string): Promise<number> {
-  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
-  await new Promise<void>((resolve) => void server.listen(0, host, resolve));
-  return (server.address() as AddressInfo).port;
+  const opened = await openServer(server, host);
+  onTestFinished(opened[Symbol.asyncDispose]);
+  return opened.port;
 }
 
 async function sendByTls({

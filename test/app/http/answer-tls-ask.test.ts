@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { createTlsAsk } from "../../../src/app/http/answer-tls-ask.ts";
 import { visit } from "../../support/listening.ts";
-import { listen } from "../../support/ports.ts";
+import { openServer } from "../../support/ports.ts";
 
 test.each([
   ["127.0.0.1", 200],
@@ -23,7 +23,6 @@ test.each([
     request.url = "/tls/ask?domain=waypost.example.com";
     answer(request, response);
   });
-  const port = await listen(server, 0);
-  expect(await visit(`http://127.0.0.1:${port}/`)).toMatchObject({ status });
-  server.close();
+  await using opened = await openServer(server);
+  expect(await visit(`${opened.url}/`)).toMatchObject({ status });
 });

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bundle, createUsedFolder, startServe } from "../../support/command.ts";
 import { opens, startSession, visit } from "../../support/listening.ts";
-import { findFreePort, listen } from "../../support/ports.ts";
+import { findFreePort, openServer } from "../../support/ports.ts";
 import { decideOnPage } from "../../support/mcp-http.ts";
 import { waitUntil } from "../../support/clock.ts";
 
@@ -59,15 +59,14 @@ describe.concurrent("a session over stdio", () => {
 
   test("notes once that its link URLs are temporary if its port is taken", async () => {
     await using folder = await createUsedFolder();
-    const stranger = createServer((_, response) => void response.end("hello"));
-    const port = await listen(stranger, 0);
-    await using session = await startSession({ data: folder.path, port });
+    await using stranger = await openServer(
+      createServer((_, response) => void response.end("hello")),
+    );
+    await using session = await startSession({ data: folder.path, port: stranger.port });
     const { address, notes } = await session.askAddress();
     expect(await opens(address)).toBe(true);
     expect(notes).toEqual([expect.stringMatching(`temporary: another program is using port`)]);
     expect(await session.askAddress()).toEqual({ address, notes: [] });
-    stranger.close();
-    stranger.closeAllConnections();
   });
 
   test("says once which command serves links if WAYPOST_SERVE is off", async () => {

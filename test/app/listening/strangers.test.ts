@@ -14,7 +14,7 @@ import { UsageFault } from "../../../src/config.ts";
 import { createDataFolder, isServed, openServing, openSession } from "./listeners.ts";
 import { startServe } from "../../support/command.ts";
 import { waitUntil } from "../../support/clock.ts";
-import { findFreePort, listen } from "../../support/ports.ts";
+import { openServer, findFreePort } from "../../support/ports.ts";
 
 /** Ports of other programs, folders with invalid files, and folders without a server. */
 
@@ -29,21 +29,13 @@ async function startStranger(
     received.push(JSON.stringify([request.url, request.rawHeaders]));
     answer(request, response);
   });
-  const port = await listen(server, 0, host);
-  return {
-    port,
-    received,
-    [Symbol.dispose]: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return { ...(await openServer(server, host)), received };
 }
 
 describe.concurrent("when another program uses the port", () => {
   test("a session takes another port and sends the other program no secret", async () => {
     await using folder = await createDataFolder();
-    using stranger = await startStranger();
+    await using stranger = await startStranger();
     await using session = openSession({ data: folder.path, port: stranger.port });
     const url = await session.read();
     expect(await isServed(url)).toBe(true);
@@ -61,7 +53,7 @@ describe.concurrent("when another program uses the port", () => {
     await using holder = openSession({ data: folder.path, port });
     const url = await holder.read();
     const answers: (number | undefined)[] = [];
-    using relay = await startStranger((request, response) => {
+    await using relay = await startStranger((request, response) => {
       const { url: path = "", method = "", headers } = request;
       const place = { host: "127.0.0.1", port, path, method, headers };
       sendRequest(place, (reply) => {
@@ -96,7 +88,7 @@ describe.concurrent("when another program uses the port", () => {
 
   test("a session waits only once for a program that never responds", async () => {
     await using folder = await createDataFolder();
-    using stranger = await startStranger(() => undefined);
+    await using stranger = await startStranger(() => undefined);
     await using session = openSession({ data: folder.path, port: stranger.port });
     const url = await session.read();
     expect(await isServed(url)).toBe(true);
@@ -112,7 +104,7 @@ describe.concurrent("when another program uses the port", () => {
     // At first the session waits, because the other program may be a Waypost that is starting.
     await waitUntil(async () => (await session.read()) !== undefined);
     expect(await session.read()).not.toBe(own);
-    stranger[Symbol.dispose]();
+    await stranger[Symbol.asyncDispose]();
     await waitUntil(async () => (await session.read()) === own);
     expect(await isServed(own)).toBe(true);
     expect(session.describe()).toBeUndefined();
@@ -120,7 +112,7 @@ describe.concurrent("when another program uses the port", () => {
 
   test("a session listens on a port that is free at both loopback addresses", async () => {
     await using folder = await createDataFolder();
-    using stranger = await startStranger(undefined, "::1");
+    await using stranger = await startStranger(undefined, "::1");
     await using session = openSession({ data: folder.path, port: stranger.port });
     const { port } = new URL((await session.read()) ?? "");
     expect(port).not.toBe(`${stranger.port}`);
@@ -139,7 +131,7 @@ describe.concurrent("when another program uses the port", () => {
     ["::1", "127.0.0.2"],
   ])("serve refuses a port that is taken at %s, with the host %s", async (taken, host) => {
     await using folder = await createDataFolder();
-    using stranger = await startStranger(undefined, taken);
+    await using stranger = await startStranger(undefined, taken);
     const { port } = stranger;
     const fault = `port ${port} on ${taken} is in use; stop the other process or pass --port`;
     await expect(openServing({ data: folder.path, port, host })).rejects.toThrow(

@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { createServer, STATUS_CODES, type IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import type { ApiReply } from "../../../src/contract/api-message.ts";
 import { idParameter, type Endpoint } from "../../../src/contract/endpoint.ts";
 import { apiPrefix } from "../../../src/contract/index.ts";
+import { openServer } from "../../support/ports.ts";
 import type { World } from "../../support/world.ts";
 
 /**
@@ -86,12 +86,9 @@ export async function openMisbehaving(world: World): Promise<MisbehavingDeployme
     return alter === undefined || isOver ? honest : alter(honest);
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server has an address with a port.
-  const { port } = server.address() as AddressInfo;
+  const { url: origin, [Symbol.asyncDispose]: close } = await openServer(server);
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin,
     misbehave: ({ method, path }, next) => {
       meant = new RegExp(`^${method} ${apiPrefix}${path.replace(idParameter, "[^/]+")}$`);
       misdeed = next;
@@ -102,12 +99,7 @@ export async function openMisbehaving(world: World): Promise<MisbehavingDeployme
     countRequests: () => asked,
     strayed,
     reported,
-    [Symbol.asyncDispose]: async () => {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -1,13 +1,13 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { BrowserContextOptions, Frame, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { openTab, createPagedWorld } from "../../support/browser.ts";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/clock.ts";
-import { openForEach } from "../../support/open-for.ts";
+import { openForAll, openForEach } from "../../support/open-for.ts";
+import { openServer } from "../../support/ports.ts";
 
 /** Tests the approval page in a real Chromium, with the sizes of a phone and a desktop. */
 
@@ -169,16 +169,11 @@ describe("a page on another site", () => {
     response.setHeader("content-type", "text/html").end(html);
   });
 
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    // Only the port differs, but that makes it another origin.
-    stranger = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  });
-
-  afterAll(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  // Only the port differs, but that makes it another origin.
+  openForAll(
+    () => openServer(server),
+    ({ url }) => (stranger = `${url}/`),
+  );
 
   /** Opens the other site without recording console messages as errors. */
   async function visitStranger(): Promise<Page> {

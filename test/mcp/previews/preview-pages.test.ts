@@ -1,29 +1,22 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createPreviews } from "../../../src/mcp/previews/preview-pages.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openTab, saveShot, sizes } from "../../support/browser.ts";
-import { openForEach } from "../../support/open-for.ts";
+import { openForAll, openForEach } from "../../support/open-for.ts";
+import { openServer } from "../../support/ports.ts";
 
 /** Tests in a real Chromium that the page at `preview_url` can be read and does nothing else. */
 
-let server: Server;
 let assistant: AssistantWorld;
 let origin: string;
 
-beforeAll(async () => {
-  const listen = getRequestListener((request) => assistant.fetchPage(request));
-  server = createServer((request, response) => void listen(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A listening TCP server always has an AddressInfo, never a string or null.
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-
-afterAll(() => void server.close());
+const listen = getRequestListener((request) => assistant.fetchPage(request));
+openForAll(
+  () => openServer(createServer((request, response) => void listen(request, response))),
+  ({ url }) => (origin = url),
+);
 
 openForEach(createAssistantWorld, (opened) => (assistant = opened));
 

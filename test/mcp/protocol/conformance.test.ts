@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer, request } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createServed, type Serving } from "../../support/command.ts";
-import { listen } from "../../support/ports.ts";
+import { openForwarder } from "../../support/ports.ts";
 import { fetchNode } from "../../tools/fetch-node.js";
 
 /**
@@ -48,7 +47,7 @@ test.concurrent.each(["2025-11-25", "2026-07-28"] as const)(
     await using served = await createServed();
     await using proxy = await openProxy(served.serving);
     const scenarios = applicable[revision];
-    const checks = await runSuite(proxy.url, revision);
+    const checks = await runSuite(`${proxy.url}/mcp`, revision);
     const bad = checks.filter(
       ({ scenario, status, message }) =>
         scenarios.includes(scenario) &&
@@ -64,27 +63,9 @@ test.concurrent.each(["2025-11-25", "2026-07-28"] as const)(
 );
 
 /** Adds the key to each request, because the suite cannot send one. */
-async function openProxy({ places, key }: Serving) {
-  const { hostname, port } = new URL(places.mcp);
-  const proxy = createServer((incoming, outgoing) => {
-    const { method, url: path } = incoming;
-    const headers = { ...incoming.headers, authorization: `Bearer ${key}` };
-    const sent = request({ hostname, port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    sent.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => sent.destroy());
-    incoming.pipe(sent);
-  });
-  const own = await listen(proxy, 0);
-  return {
-    url: `http://127.0.0.1:${own}/mcp`,
-    [Symbol.asyncDispose]: async () => {
-      proxy.closeAllConnections();
-      await new Promise((resolve) => proxy.close(resolve));
-    },
-  };
+function openProxy({ places, key }: Serving) {
+  const headers = { authorization: `Bearer ${key}` };
+  return openForwarder(() => ({ target: places.mcp, headers }));
 }
 
 type Check = {
