@@ -52,41 +52,41 @@ import type { ApiRequest } from "../../src/contract/api-message.ts";
 
 /**
  * An assistant with a real service: our MCP server calls the service directly and keeps its state
- * in a real file. Official clients use an in-memory transport, and the test moves the clocks.
+ * in a real file. Official clients use an in-memory transport, and the test moves the clocks. It
+ * calls tools with the client that it connected first.
  */
-export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "interrupt"> & {
-  readonly world: World;
-  readonly state: State;
-  readonly bulk: Bulk;
-  /** The unexpected errors that were reported. A test that expects none checks this. */
-  readonly reported: readonly unknown[];
-  /** Why answers to approval pages were refused. */
-  readonly refused: readonly string[];
-  /** Connects another client, with another key, person or era if the test says so. */
-  readonly connect: (given?: Connecting) => Promise<AssistantClient>;
-  /** Calls a tool with the first client. */
-  readonly callTool: AssistantClient["callTool"];
-  readonly listTools: AssistantClient["listTools"];
-  readonly readResource: AssistantClient["readResource"];
-  readonly readInstructions: AssistantClient["readInstructions"];
-  readonly completed: AssistantClient["completed"];
-  /** Sends JSON-RPC of 2026-07-28 that no well-behaved client would send. */
-  readonly callRaw: (call: RawCall) => Promise<RawResult>;
-  /** Creates a link or app through the API, for the assistant to work with. */
-  readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
-  /** Requests an approval page or a preview, like a browser. */
-  readonly visit: (url: string, form?: Form, headers?: HeaderFields) => Promise<Page>;
-  /** Answers requests to these pages. */
-  readonly fetchPage: (request: Request) => Promise<Response>;
-  readonly answerApi: ReturnType<typeof createService>["answer"];
-  /** Answers an approval as a person does: opens its page and presses a button. */
-  readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
-  readonly clock: TestClock;
-  readonly advance: TestClock["advance"];
-  readonly setClock: TestClock["setClock"];
-  readonly untilAsleep: TestClock["untilAsleep"];
-  readonly [Symbol.asyncDispose]: () => Promise<void>;
-};
+export type AssistantWorld = Watched &
+  AssistantClient & {
+    readonly world: World;
+    readonly state: State;
+    readonly bulk: Bulk;
+    /** The unexpected errors that were reported. A test that expects none checks this. */
+    readonly reported: readonly unknown[];
+    /** Why answers to approval pages were refused. */
+    readonly refused: readonly string[];
+    /** Connects another client, with another key, person or era if the test says so. */
+    readonly connect: (given?: Connecting) => Promise<AssistantClient>;
+    /** Calls a tool that needs an approval, approves that on its page, and calls the tool again. */
+    readonly approve: AssistantClient["call"];
+    /** Sends JSON-RPC of 2026-07-28 that no well-behaved client would send. */
+    readonly callRaw: (call: RawCall) => Promise<RawResult>;
+    /** Creates a link or app through the API, for the assistant to work with. */
+    readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
+    /** Requests an approval page or a preview, like a browser. */
+    readonly visit: (url: string, form?: Form, headers?: HeaderFields) => Promise<Page>;
+    /** Answers requests to these pages. */
+    readonly fetchPage: (request: Request) => Promise<Response>;
+    readonly answerApi: ReturnType<typeof createService>["answer"];
+    /** Answers an approval as a person does: opens its page and presses a button. */
+    readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
+    readonly clock: TestClock;
+    readonly advance: TestClock["advance"];
+    readonly setClock: TestClock["setClock"];
+    readonly untilAsleep: TestClock["untilAsleep"];
+    readonly [Symbol.asyncDispose]: () => Promise<void>;
+  };
+
+type Watched = Pick<WatchedCarrier, "writes" | "countAsked" | "interrupt">;
 
 export const eras = ["modern", "legacy", "v1"] as const;
 export const legacyEras = ["legacy", "v1"] as const;
@@ -110,6 +110,11 @@ type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> & {
 };
 
 export type AssistantClient = {
+  /** Calls a tool, and returns its structured content. */
+  readonly call: (
+    tool: string,
+    args?: Readonly<Record<string, unknown>>,
+  ) => Promise<ToolResult["structured"]>;
   readonly callTool: (
     name: string,
     args?: Record<string, unknown>,
@@ -305,6 +310,10 @@ export async function createAssistantWorld(
     );
     return { status: response.status, html: await response.text(), headers: response.headers };
   };
+  const press: AssistantWorld["press"] = async (url, decision, pin) => {
+    const token = readToken((await visit(url)).html);
+    return visit(url, { token, decision, ...(pin !== undefined && { pin }) });
+  };
   const client = await connect();
   return {
     world,
@@ -326,9 +335,12 @@ export async function createAssistantWorld(
     fetchPage,
     answerApi: service.answer,
     clock,
-    press: async (url, decision, pin) => {
-      const token = readToken((await visit(url)).html);
-      return visit(url, { token, decision, ...(pin !== undefined && { pin }) });
+    press,
+    approve: async (tool, args) => {
+      const { error } = await client.call(tool, args);
+      expect(error).toMatchObject({ code: "approval_required" });
+      await press(error.approval.url, "approve");
+      return client.call(tool, args);
     },
     advance,
     setClock,
@@ -400,16 +412,18 @@ async function connectClient(
 const patience = { timeout: 20 * 60_000 };
 
 function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "completed"> {
+  const callTool: AssistantClient["callTool"] = async (name, args, extra, given) => {
+    const call = { name, arguments: { ...args }, ...extra };
+    const options = { ...patience, ...given };
+    const result =
+      client instanceof ClientV1
+        ? await client.callTool(call, undefined, options)
+        : await client.callTool(call, options);
+    return readResult(result);
+  };
   return {
-    callTool: async (name, args = {}, extra = {}, given = {}) => {
-      const call = { name, arguments: args, ...extra };
-      const options = { ...patience, ...given };
-      const result =
-        client instanceof ClientV1
-          ? await client.callTool(call, undefined, options)
-          : await client.callTool(call, options);
-      return readResult(result);
-    },
+    callTool,
+    call: async (tool, args) => (await callTool(tool, { ...args })).structured,
     // The clients have different types for the same JSON.
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
     readResource: (uri) => client.readResource({ uri }),

@@ -41,7 +41,7 @@ describe("the approval page", () => {
     await assistant.plant("link", { path: "spring" });
     const { world } = assistant;
     await using remote = await createAssistantWorld({ isRemote: true, beside: world });
-    const { error } = (await remote.callTool("delete_link", { id: "spring" })).structured;
+    const { error } = await remote.call("delete_link", { id: "spring" });
     const { html } = await remote.visit(error.approval.url);
     expect(html).toMatch(/>API key [\w-]{8} · asked just now/);
     expect(html).not.toContain(world.key);
@@ -109,7 +109,7 @@ describe("the approval page of a changed link", () => {
   });
 
   async function ask(changes: Readonly<Record<string, unknown>>): Promise<string> {
-    const { error } = (await assistant.callTool("update_link", { id, ...changes })).structured;
+    const { error } = await assistant.call("update_link", { id, ...changes });
     expect(error).toMatchObject({ code: "approval_required" });
     const button = /<button name="decision" value="approve"[^>]*>([^<]*)</;
     const { html } = await assistant.visit(error.approval.url);
@@ -164,7 +164,7 @@ function writeBody(title: string): string {
 
 /** Asks to publish a page template, and returns the URL of the approval page. */
 async function publish(text: Readonly<Record<string, string>>): Promise<string> {
-  const { error } = (await assistant.callTool("publish_template", text)).structured;
+  const { error } = await assistant.call("publish_template", text);
   return error.approval.url;
 }
 
@@ -252,7 +252,7 @@ describe("a page template on the approval page", () => {
       await assistant.press(await publish({}), "approve");
       await assistant.callTool("publish_template");
     }
-    const { error } = (await assistant.callTool("unpublish_template")).structured;
+    const { error } = await assistant.call("unpublish_template");
     const { html } = await assistant.visit(error.approval.url);
     expect(html).toContain("Before that: another live version");
     expect(html).not.toContain("store_buttons");

@@ -29,7 +29,7 @@ async function ask(): Promise<string> {
 }
 
 async function call() {
-  return (await assistant.callTool("delete_link", { id: "spring" })).structured;
+  return await assistant.call("delete_link", { id: "spring" });
 }
 
 function readTitle({ html }: Page): string {

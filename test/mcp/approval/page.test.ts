@@ -37,7 +37,7 @@ openForEach(createPagedWorld, async (opened) => {
 afterEach(() => expect(faults).toEqual([]));
 
 async function call(id = "spring") {
-  return (await assistant.callTool("delete_link", { id })).structured;
+  return await assistant.call("delete_link", { id });
 }
 
 async function ask(id?: string): Promise<string> {

@@ -28,7 +28,7 @@ describe("an approval page that asks for a PIN", () => {
     },
   );
 
-  const call = async (id: string) => (await assistant.callTool("delete_link", { id })).structured;
+  const call = async (id: string) => await assistant.call("delete_link", { id });
   const ask = async (id: string): Promise<string> => (await call(id)).error.approval.url;
 
   /** Types a wrong PIN this many times, and returns the URL of the page. */
@@ -128,9 +128,8 @@ describe("an approval page that asks for a PIN", () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
-    const { plan } = (await assistant.callTool("plan_links", wanted)).structured;
-    const apply = async () =>
-      (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+    const { plan } = await assistant.call("plan_links", wanted);
+    const apply = async () => await assistant.call("apply_plan", { plan_id: plan.id });
     const { url } = (await apply()).error.approval;
     const token = readToken((await assistant.visit(url)).html);
     const press = (more: Record<string, string>) =>
@@ -158,7 +157,7 @@ describe("an approval page created with a PIN", () => {
   test("asks for the PIN in every process, and all processes share one limit", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
-    const call = async () => (await assistant.callTool("delete_link", { id: "a" })).structured;
+    const call = async () => await assistant.call("delete_link", { id: "a" });
     const { url } = (await call()).error.approval;
     // Another process of the same data folder runs without a PIN.
     await using bare = await createAssistantWorld({ beside: assistant.world });
@@ -177,11 +176,11 @@ describe("an approval page created with a PIN", () => {
     await assistant.plant("link", { path: "a" });
     await using bare = await createAssistantWorld({ beside: assistant.world });
     const remove = ["delete_link", { id: "a" }] as const;
-    const asked = (await bare.callTool(...remove)).structured;
+    const asked = await bare.call(...remove);
     expect((await assistant.visit(asked.error.approval.url)).html).not.toContain('name="pin"');
     await bare.press(asked.error.approval.url, "approve");
 
-    const { error } = (await assistant.callTool(...remove)).structured;
+    const { error } = await assistant.call(...remove);
     expect(error.approval.url).not.toBe(asked.error.approval.url);
     expect(assistant.writes).toEqual([]);
   });

@@ -163,11 +163,8 @@ test("the preview of an iOS app warns about an impossible Team ID", async () => 
 });
 
 test("the result of a write lists each app problem once", async () => {
-  const approve = async (tool: string, args: Args) => {
-    const { error } = (await assistant.callTool(tool, args)).structured;
-    await assistant.press(error.approval.url, "approve");
-    return (await assistant.callTool(tool, args)).structured.problems;
-  };
+  const approve = async (tool: string, args: Args) =>
+    (await assistant.approve(tool, args)).problems;
   const message =
     "Android will ignore all fingerprints and not open the app: it needs SHA-256 (32 pairs).";
   const fix = "Ask the user for all SHA-256 fingerprints, then update the app.";

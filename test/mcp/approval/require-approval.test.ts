@@ -77,7 +77,7 @@ describe.each(eras)("a %s client", (era) => {
     const { assistant, id } = await withLink({ era, mode: "full", elicit });
     await using _ = assistant;
 
-    expect((await assistant.callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+    expect((await assistant.call("delete_link", { id })).deleted.id).toBe(id);
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
     expect(questions).toBe(0);
   });
@@ -141,9 +141,7 @@ describe("an open approval page", () => {
     await later.press(first.structured.error.approval.url, "approve");
 
     expect((await later.callTool("delete_link", { id })).structured.deleted.id).toBe(id);
-    expect((await assistant.callTool("delete_link", { id })).structured.error.code).toBe(
-      "not_found",
-    );
+    expect((await assistant.call("delete_link", { id })).error.code).toBe("not_found");
   });
 });
 

@@ -143,11 +143,11 @@ async function planMany(): Promise<Question> {
     url: `https://example.com/old/${row}`,
   }));
   const bulk = { operation: "upsert", rows };
-  const made = (await assistant.callTool("plan_links", bulk)).structured.plan;
+  const made = (await assistant.call("plan_links", bulk)).plan;
   await assistant.callTool("apply_plan", { plan_id: made.id });
   const changed = rows.map(({ path }) => ({ path, url: `https://example.org/new/${path}` }));
   const again = { operation: "upsert", rows: changed };
-  const { plan } = (await assistant.callTool("plan_links", again)).structured;
+  const { plan } = await assistant.call("plan_links", again);
   return {
     title: "Point 105 links to example.org",
     button: "Change 105 links",
@@ -163,8 +163,7 @@ function writeBody(title: string): string {
 
 async function publish(): Promise<Page> {
   const css = "h1 { color: teal; font-size: 48px }";
-  const call = async (text: object) =>
-    (await assistant.callTool("publish_template", { ...text })).structured;
+  const call = async (text: object) => await assistant.call("publish_template", { ...text });
   const first = await call({ body: writeBody("Spring"), css });
   await assistant.state.approvals.decidePage(readId(first.error.approval.url), "approved");
   await call({ body: writeBody("Spring"), css });
@@ -237,15 +236,15 @@ type Args = Readonly<Record<string, unknown>>;
 
 /** Calls a tool, and approves the call if it needs approval. */
 async function act(tool: string, args: Args) {
-  const first = (await assistant.callTool(tool, args)).structured;
+  const first = await assistant.call(tool, args);
   if (first.error === undefined) return first;
   await assistant.state.approvals.decidePage(readId(first.error.approval.url), "approved");
-  return (await assistant.callTool(tool, args)).structured;
+  return await assistant.call(tool, args);
 }
 
 /** Opens the page of a call that needs approval. */
 async function openFor(tool: string, args: Args): Promise<Page> {
-  const { error } = (await assistant.callTool(tool, args)).structured;
+  const { error } = await assistant.call(tool, args);
   expect(error, tool).toMatchObject({ code: "approval_required" });
   return open(error.approval.url);
 }

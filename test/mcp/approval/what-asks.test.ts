@@ -13,9 +13,7 @@ openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
 type Args = Readonly<Record<string, unknown>>;
 
-async function call(tool: string, args: Args) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 /** Returns the preview of the approval, or undefined if the call needed no approval. */
 async function readPreview(tool: string, args: Args): Promise<string | undefined> {
@@ -25,12 +23,7 @@ async function readPreview(tool: string, args: Args): Promise<string | undefined
   return error.approval.preview;
 }
 
-async function approve(tool: string, args: Args) {
-  const { error } = await call(tool, args);
-  expect(error).toMatchObject({ code: "approval_required" });
-  await assistant.press(error.approval.url, "approve");
-  return call(tool, args);
-}
+const approve: AssistantWorld["approve"] = (...asked) => assistant.approve(...asked);
 
 const springUrl = "https://example.com/spring";
 const print = Array.from({ length: 32 }, () => "AB").join(":");
@@ -110,7 +103,7 @@ describe("an existing link", () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
     const args = { id, url: "//evil.example" };
-    const { error } = (await remote.callTool("update_link", args)).structured;
+    const { error } = await remote.call("update_link", args);
     expect(error.code).toBe("approval_required");
   });
 
@@ -265,6 +258,7 @@ describe("the registration of an app", () => {
 });
 
 const rename = (name: string) => call("update_link", { id: "spring", name });
+const approveRename = () => approve("update_link", { id: "spring", name: "next" });
 
 async function renameTimes(count: number): Promise<void> {
   for (let done = 0; done < count; done += 1) {
@@ -290,9 +284,7 @@ describe("the limit for overwrites without an approval", () => {
   test("applies again if the clock is set back after an approval", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
-    const { error } = await rename("next");
-    await assistant.press(error.approval.url, "approve");
-    expect(await rename("next")).toHaveProperty("link");
+    expect(await approveRename()).toHaveProperty("link");
     assistant.setClock(-60 * 60_000);
     expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
   });
@@ -312,9 +304,7 @@ describe("the limit for overwrites without an approval", () => {
   test("applies again after ten minutes, even after an approval", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
-    const { error } = await rename("next");
-    await assistant.press(error.approval.url, "approve");
-    await rename("next");
+    await approveRename();
     assistant.advance(tenMinutes_ms);
     await renameTimes(20);
     expect((await rename("again")).error).toMatchObject({ code: "approval_required" });
@@ -355,9 +345,7 @@ describe("the limit for overwrites without an approval", () => {
   test("never covers changes that always need an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await renameTimes(20);
-    const { error } = await rename("next");
-    await assistant.press(error.approval.url, "approve");
-    await rename("next");
+    await approveRename();
     const moved = await call("update_link", { id, url: "https://evil.example" });
     expect(moved.error).toMatchObject({ code: "approval_required" });
     expect((await call("delete_link", { id })).error).toMatchObject({ code: "approval_required" });
@@ -371,7 +359,7 @@ test("explain_access lists the tools that need an approval", async () => {
     expect(asks.includes(tool), tool).toBe(asking.has(tool) && state !== "denied");
   }
   await using free = await createAssistantWorld({ mode: "full", beside: assistant.world });
-  expect((await free.callTool("explain_access")).structured.access).not.toHaveProperty("asks");
+  expect((await free.call("explain_access")).access).not.toHaveProperty("asks");
 });
 
 const plan = async (rows: readonly object[]) => {
@@ -445,7 +433,7 @@ describe("update_link and undo", () => {
 test("moving a remote server's link needs an approval as the link's age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
-  const { error } = (await strange.callTool("update_link", { id, path: "summer" })).structured;
+  const { error } = await strange.call("update_link", { id, path: "summer" });
   expect(error).toMatchObject({ code: "approval_required" });
 });
 

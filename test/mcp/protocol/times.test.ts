@@ -15,8 +15,7 @@ openForEach(
   (opened) => (assistant = opened),
 );
 
-const call = async (tool: string, args: Record<string, unknown> = {}) =>
-  (await assistant.callTool(tool, args)).structured;
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function count(condition: string, value: string): Promise<number> {
   const filters = [{ field: "created_at", condition, value }];

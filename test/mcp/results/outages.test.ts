@@ -79,7 +79,7 @@ describe("a tool call", () => {
     const plan_id = await plan();
     const lost = new OutcomeUnknown("the answer to a commit was lost");
     vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
-    const first = (await assistant.callTool("apply_plan", { plan_id })).structured;
+    const first = await assistant.call("apply_plan", { plan_id });
     expect(first.error).toMatchObject({
       code: "outcome_unknown",
       effect: "unknown",
@@ -92,7 +92,7 @@ describe("a tool call", () => {
 
   test("to tasks/cancel can be retried after an unknown outcome", async () => {
     const plan_id = await plan();
-    const { job } = (await assistant.callTool("apply_plan", { plan_id })).structured;
+    const { job } = await assistant.call("apply_plan", { plan_id });
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
     const cancelling = { method: "tasks/cancel", taskId: job.id, capabilities };
     const { jobs } = assistant.state;
@@ -140,7 +140,7 @@ describe("a tool call", () => {
     });
     over.open();
     await earlier;
-    const { link } = (await assistant.callTool("get_link", { id: "spring" })).structured;
+    const { link } = await assistant.call("get_link", { id: "spring" });
     expect(link.name).toBe("Spring");
     expect(assistant.writes).toHaveLength(1);
   });
@@ -197,7 +197,7 @@ describe("during an outage of the database,", () => {
   });
 
   test("the page of a template preview returns 503 and works again afterwards", async () => {
-    const { preview_url } = (await assistant.callTool("preview_template")).structured;
+    const { preview_url } = await assistant.call("preview_template");
     vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(busy);
     const page = await assistant.visit(preview_url);
     expect([page.status, readHeading(page.html)]).toEqual([503, "The database is busy"]);

@@ -90,7 +90,7 @@ test.each([
   ["from", { from: "2010-01-10", to: "2026-01-09" }],
   ["by", { by: "hour", from: "2025-01-10" }],
 ])("the error of link_stats names the invalid field %s: %j", async (field, given) => {
-  const { error } = (await assistant.callTool("link_stats", given)).structured;
+  const { error } = await assistant.call("link_stats", given);
   expect(error.problems).toEqual([{ field, message: error.message }]);
   expect(error.next).toBe("Correct the fields named in `problems` and call link_stats again.");
 });

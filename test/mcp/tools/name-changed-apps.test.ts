@@ -22,8 +22,7 @@ beforeEach(async () => {
   await assistant.plant("link", { path: "spring", ios_app: { bundle_id: legacy.bundle_id } });
 });
 
-const call = async (tool: string, args: Record<string, unknown> = {}) =>
-  (await assistant.callTool(tool, args)).structured;
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
   "replacing a link's app names both apps in the result and the history: %j",

@@ -20,9 +20,7 @@ openForEach(
 
 type Args = Record<string, unknown>;
 
-async function call(tool: string, args: Args = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function fail(tool: string, args: Args, on: Pick<AssistantWorld, "callTool"> = assistant) {
   const { isError, structured, text } = await on.callTool(tool, args);

@@ -19,9 +19,7 @@ beforeEach(async () => {
 
 const filters = [{ field: "path", condition: "start", value: "p" }];
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function run(args: Record<string, unknown>) {
   const { plan } = await call("plan_links", args);

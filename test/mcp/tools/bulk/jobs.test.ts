@@ -20,9 +20,7 @@ openForEach(
   (opened) => (assistant = opened),
 );
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 type ListedJob = { readonly id: string; readonly state: string; readonly counts: { done: number } };
 

@@ -20,9 +20,7 @@ openForEach(
   },
 );
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function readLink(id: string) {
   return (await assistant.world.call("GET", `/links/${id}`)).body;

@@ -8,9 +8,7 @@ let assistant: AssistantWorld;
 
 openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 const filters = [{ field: "path", condition: "start", value: "p" }];
 
@@ -18,9 +16,7 @@ const plan = (rules: object, more: object = {}) =>
   call("plan_links", { operation: "update", filters, ...rules, ...more });
 
 async function applyApproved(plan_id: string) {
-  const { error } = await call("apply_plan", { plan_id });
-  await assistant.press(error.approval.url, "approve");
-  return (await call("apply_plan", { plan_id })).job;
+  return (await assistant.approve("apply_plan", { plan_id })).job;
 }
 
 type Rows = readonly { readonly path: string; readonly [field: string]: unknown }[];
@@ -259,7 +255,7 @@ test("a rule is invalid for a link if it points the link at a forbidden host", a
   await limited.plant("link", { path: "p0", url: "https://old.example.com/" });
   await limited.plant("link", { path: "p1" });
   const args = { operation: "update", filters, replace: [move("url")] };
-  const { plan: made } = (await limited.callTool("plan_links", args)).structured;
+  const { plan: made } = await limited.call("plan_links", args);
   expect(made.counts).toMatchObject({ unchanged: 1, invalid: 1, update: 0 });
   expect(made.problems).toMatchObject([
     { link: "p0", message: expect.stringContaining("not to new.example.com") },

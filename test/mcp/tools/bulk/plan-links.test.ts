@@ -12,14 +12,10 @@ let assistant: AssistantWorld;
 
 openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function applyApproved(plan_id: string) {
-  const { error } = await call("apply_plan", { plan_id });
-  await assistant.press(error.approval.url, "approve");
-  return (await call("apply_plan", { plan_id })).job;
+  return (await assistant.approve("apply_plan", { plan_id })).job;
 }
 
 describe("a plan for links that match a filter", () => {

@@ -267,7 +267,7 @@ describe("a plan's new links", () => {
         rows: [{ path: "new", ios_app }],
       })
     ).structured;
-    const { job } = (await assistant.callTool("apply_plan", { plan_id: plan.id })).structured;
+    const { job } = await assistant.call("apply_plan", { plan_id: plan.id });
     expect(job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 });

@@ -21,8 +21,7 @@ async function planRows(rows: readonly object[]): Promise<string> {
   return structured.plan.id;
 }
 
-const apply = async (plan_id: string) =>
-  (await assistant.callTool("apply_plan", { plan_id })).structured;
+const apply = async (plan_id: string) => await assistant.call("apply_plan", { plan_id });
 
 /** Starts a job for an approved plan, as if the process ended before the first row. */
 async function startInterruptedJob(rows: readonly object[]): Promise<string> {

@@ -46,7 +46,7 @@ test.each([
 
 test("the error for an unregistered Android app asks for its fingerprints", async () => {
   const android_app = { package_name: "org.other" };
-  const { error } = (await assistant.callTool("create_link", { android_app })).structured;
+  const { error } = await assistant.call("create_link", { android_app });
   expect(error.message).toBe(
     'The Android app org.other is not registered; registered: "Acme Shop" (com.acme.shop)',
   );
@@ -62,20 +62,20 @@ describe("an app's name in place of its bundle ID", () => {
     const android_app = { package_name: "Acme Shop" };
     const args = { path: "named", ios_app, android_app };
     expect((await assistant.callTool("create_link", args)).isError).toBe(false);
-    const { link } = (await assistant.callTool("get_link", { id: "named" })).structured;
+    const { link } = await assistant.call("get_link", { id: "named" });
     expect(link).toMatchObject({ ios_app: "Acme Shop", android_app: "Acme Shop" });
   });
 
   test("is rejected with a suggestion if an app has a similar name", async () => {
     const ios_app = { bundle_id: "acme shpo" };
-    const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+    const { error } = await assistant.call("create_link", { ios_app });
     expect(error.problems[0].fix).toContain(meant);
   });
 
   test("is rejected with a list of apps if two apps have this name", async () => {
     await assistant.plant("ios_app", { ...shop, bundle_id: "com.acme.other" });
     const ios_app = { bundle_id: "Acme Shop" };
-    const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+    const { error } = await assistant.call("create_link", { ios_app });
     expect(error.message).toBe('More than one iOS app matches "Acme Shop".');
     expect(error.problems).toHaveLength(2);
     expect(assistant.writes).toEqual([]);
@@ -86,7 +86,7 @@ test("the error for an unregistered app lists only the first of many apps", asyn
   for (let number = 0; number < 6; number += 1) {
     await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
   }
-  const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
+  const { error } = await assistant.call("create_link", { ios_app: mistyped });
   expect(error.message).toMatch(/com\.acme\.n2, 3 more$/);
 });
 
@@ -98,13 +98,13 @@ test("the error for an unregistered app is short in a project without apps", asy
 
 test("the error for an unregistered app escapes hostile names of registered apps", async () => {
   await assistant.plant("ios_app", { ...legacy, bundle_id: "a.b", name: "Pay\u202e\nnow" });
-  const { error } = (await assistant.callTool("create_link", { ios_app: mistyped })).structured;
+  const { error } = await assistant.call("create_link", { ios_app: mistyped });
   expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
 });
 
 test("an incomplete app registration is rejected without a request", async () => {
   const ios_app = { ...mistyped, app_store_id: "123" };
-  const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
+  const { error } = await assistant.call("create_link", { ios_app });
   expect(error).toMatchObject({ code: "validation_failed", message });
 });
 

@@ -244,7 +244,7 @@ test("shorten_link keeps the query after a link's path", async () => {
 });
 
 test("shorten_link does not create a link for an unknown name", async () => {
-  const { error } = (await assistant.callTool("shorten_link", { url: "sprin" })).structured;
+  const { error } = await assistant.call("shorten_link", { url: "sprin" });
   expect(error).toMatchObject({ code: "not_found", effect: "none" });
   expect(error.problems[0].fix).toBe(`Use id "${spring.id}".`);
   const foreign = await assistant.callTool("shorten_link", { url: "other.example/spring" });
@@ -274,18 +274,15 @@ describe("a URL passed as the path of a link", () => {
     expect(moved.structured.link.path).toBe("summer");
   });
 
-  test.each(["create_link", "upsert_link"])(
-    "is rejected by %s if it has another host",
-    async (tool) => {
-      const path = "https://other.example/autumn";
-      const { error } = (await assistant.callTool(tool, { path })).structured;
-      expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-      expect(error.problems).toEqual([
-        {
-          field: "path",
-          message: "Path is a whole address; pass only the part after the host, such as spring",
-        },
-      ]);
-    },
-  );
+  test.each(["create_link", "upsert_link"])("of another host is rejected by %s", async (tool) => {
+    const path = "https://other.example/autumn";
+    const { error } = await assistant.call(tool, { path });
+    expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+    expect(error.problems).toEqual([
+      {
+        field: "path",
+        message: "Path is a whole address; pass only the part after the host, such as spring",
+      },
+    ]);
+  });
 });

@@ -136,7 +136,7 @@ test.each([
     const given = { ...named, arguments: { path: "spring" } };
     const made = await guarded.callRaw({ ...given, name: "create_link" });
     expect(made.structuredContent).toHaveProperty("link");
-    expect((await guarded.callTool("list_changes")).structured.changes[0].client).toBe(listed);
+    expect((await guarded.call("list_changes")).changes[0].client).toBe(listed);
 
     const deletion = { ...named, name: "delete_link", arguments: { id: "spring" } };
     const { error } = (await guarded.callRaw(deletion)).structuredContent;

@@ -143,7 +143,7 @@ describe.each([
       expect(structured.error, act).toBeUndefined();
       expect(await readAll(assistant, !isRemote), act).toEqual(all);
     }
-    expect((await assistant.callTool("undo")).structured.error.code).toBe("not_found");
+    expect((await assistant.call("undo")).error.code).toBe("not_found");
     expect(assistant.reported).toEqual([]);
   });
 });

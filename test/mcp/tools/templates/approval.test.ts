@@ -23,19 +23,14 @@ afterEach(async () => {
   await assistant[Symbol.asyncDispose]();
 });
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function readBody(id: string): Promise<unknown> {
   return (await call("get_template_version", { id })).version.body;
 }
 
 async function callApproved(tool: string, args: Record<string, unknown> = {}) {
-  const { error } = await call(tool, args);
-  expect(error).toMatchObject({ code: "approval_required" });
-  await assistant.press(error.approval.url, "approve");
-  const result = await call(tool, args);
+  const result = await assistant.approve(tool, args);
   // The first call used up the approval, so the next call needs a new approval.
   expect((await call(tool, args)).error).toMatchObject({ code: "approval_required" });
   return result;

@@ -15,7 +15,7 @@ openForEach(createAssistantWorld, async (opened) => {
 });
 
 async function preview(args: Record<string, unknown>) {
-  return (await assistant.callTool("preview_template", args)).structured;
+  return await assistant.call("preview_template", args);
 }
 
 async function readHeading(args: Record<string, unknown>): Promise<string> {
@@ -55,7 +55,7 @@ test.each(["ios", "android", "desktop"])(
 
 describe("preview_template", () => {
   test("finds the link by path, URL or ID", async () => {
-    const { links } = (await assistant.callTool("list_links", {})).structured;
+    const { links } = await assistant.call("list_links", {});
     const [{ id }] = links;
     const address = "http://default.localhost:8787/spring";
     for (const link_id of ["spring", "/spring", address, id]) {

@@ -16,9 +16,7 @@ openForEach(createAssistantWorld, async (opened) => {
   for (const path of ["spring", "summer"]) await assistant.plant("link", { path });
 });
 
-async function call(tool: string, args: Record<string, unknown> = {}) {
-  return (await assistant.callTool(tool, args)).structured;
-}
+const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 async function read(id: string) {
   return (await call("get_template_version", { id })).version;
