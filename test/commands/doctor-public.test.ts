@@ -8,7 +8,8 @@ import type { Finding } from "../../src/app/process/findings.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import { nobodyLeaves } from "../../src/contract/waiting.ts";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
-import { noPublicFiles, ownerFacts } from "../support/stage.ts";
+import { noPublicFiles } from "../support/assistant-world.ts";
+import { ownerFacts } from "../support/stage.ts";
 import { openPublicHost, publicName } from "../support/public-host.ts";
 import { createWorld, type World } from "../support/world.ts";
 

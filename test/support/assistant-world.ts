@@ -1,12 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
-import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import {
-  ElicitationCompleteNotificationSchema,
-  ElicitRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
+import { InMemoryTransport, type Client as ClientV2 } from "@modelcontextprotocol/client";
+import type { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { expect } from "vitest";
 import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
@@ -36,16 +32,17 @@ import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "./api-description.ts";
 import type { State } from "../../src/state/state.ts";
 import {
-  readResult,
-  type Reply,
+  callTool,
+  createV1,
+  createV2,
+  type ClientOptions,
+  type Progress,
   type ToolResult,
-  validatorV1,
-  validatorV2,
 } from "./mcp-clients.ts";
-import { noPublicFiles } from "./stage.ts";
-import { self, speakRaw, type RawCall, type RawResult } from "./mcp-http.ts";
+import { speakRaw, type RawCall, type RawResult } from "./mcp-http.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { createWorld, readLinkOrigin, readListening, type World } from "./world.ts";
+import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
 import type { ApiRequest } from "../../src/contract/api-message.ts";
 
 /** Use this for what an assistant sees of a local service, without processes and sockets. */
@@ -92,22 +89,11 @@ export const eras = ["modern", "legacy", "v1"] as const;
 export const legacyEras = ["legacy", "v1"] as const;
 export type Era = (typeof eras)[number];
 
-/** The person at a client, who may also never answer or fail. */
-export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
-
-/** The page that the client is asked to open, if any. */
-type Address = { readonly url?: string; readonly elicitationId?: string };
-
-type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> & {
-  readonly era?: Era;
-  readonly key?: string | undefined;
-  /** Without it, the client cannot show forms. */
-  readonly elicit?: Elicit | undefined;
-  /** The client's capabilities, if they differ from what `elicit` implies. */
-  readonly capabilities?: Readonly<Record<string, unknown>>;
-  /** The client's version. */
-  readonly version?: string;
-};
+type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> &
+  Pick<ClientOptions, "elicit" | "capabilities" | "version"> & {
+    readonly era?: Era;
+    readonly key?: string | undefined;
+  };
 
 export type AssistantClient = {
   /** Calls a tool, and returns its structured content. */
@@ -140,12 +126,6 @@ export type ListedTool = {
     readonly required?: readonly string[];
   };
   readonly _meta?: unknown;
-};
-
-type Progress = {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
 };
 
 type Plant = "link" | "ios_app" | "android_app";
@@ -290,7 +270,12 @@ export async function createAssistantWorld(
   const connect = async (given: Connecting = first) => {
     const transport = await serve(keyOf(given), given.scopes);
     const completed: string[] = [];
-    const client = await connectClient(transport, given, (id) => completed.push(id));
+    const { era = "modern", ...person } = {
+      ...given,
+      onComplete: (id: string) => completed.push(id),
+    };
+    const client = era === "v1" ? createV1(person) : createV2(era, person);
+    await client.connect(transport);
     closing.push(() => client.close());
     return { ...presentClient(client), completed };
   };
@@ -369,61 +354,18 @@ async function writePin(file: string, pin: string): Promise<string> {
   return path;
 }
 
-async function connectClient(
-  transport: InMemoryTransport,
-  { era = "modern", elicit, capabilities, version = self.version }: Connecting,
-  onComplete: (elicitationId: string) => void,
-): Promise<ClientV1 | ClientV2> {
-  const meant = elicit === undefined ? {} : { elicitation: { form: {} } };
-  const options = { capabilities: capabilities ?? meant };
-  const info = { ...self, version };
-  if (era === "v1") {
-    const client = new ClientV1(info, { ...options, jsonSchemaValidator: validatorV1 });
-    if (elicit !== undefined) {
-      client.setRequestHandler(ElicitRequestSchema, async ({ params }) =>
-        elicit(params.message, params as Address),
-      );
-    }
-    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
-      onComplete(params.elicitationId),
-    );
-    await client.connect(transport);
-    return client;
-  }
-  const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
-  const client = new ClientV2(info, {
-    ...options,
-    versionNegotiation: { mode },
-    jsonSchemaValidator: validatorV2,
-  });
-  if (elicit !== undefined) {
-    client.setRequestHandler("elicitation/create", async ({ params }) =>
-      elicit(params.message, params as Address),
-    );
-  }
-  client.setNotificationHandler("notifications/elicitation/complete", ({ params }) =>
-    onComplete(params.elicitationId),
-  );
-  await client.connect(transport);
-  return client;
-}
+/** The public internet without any files. Tests never use the real one. */
+export const noPublicFiles: PublicFiles = {
+  fetchFile: () => Promise.resolve({ kind: "not_public" }),
+  mayAsk: () => Promise.resolve(true),
+};
 
-/** A person may need more time than the default timeout of any client. */
-const patience = { timeout: 20 * 60_000 };
-
-function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "completed"> {
-  const callTool: AssistantClient["callTool"] = async (name, args, extra, given) => {
-    const call = { name, arguments: { ...args }, ...extra };
-    const options = { ...patience, ...given };
-    const result =
-      client instanceof ClientV1
-        ? await client.callTool(call, undefined, options)
-        : await client.callTool(call, options);
-    return readResult(result);
-  };
+export function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "completed"> {
   return {
-    callTool,
-    call: async (tool, args) => (await callTool(tool, { ...args })).structured,
+    callTool: (name, args, extra, options) =>
+      callTool(client, { name, arguments: { ...args }, ...extra }, options),
+    call: async (name, args) =>
+      (await callTool(client, { name, arguments: { ...args } })).structured,
     // The clients have different types for the same JSON.
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
     readResource: (uri) => client.readResource({ uri }),

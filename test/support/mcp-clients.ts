@@ -3,7 +3,10 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import * as httpV1 from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ElicitationCompleteNotificationSchema,
+  ElicitRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import type { ChildProcess } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
 import { bundle } from "./command.ts";
@@ -54,7 +57,11 @@ export type ToolResult = {
   readonly meta: Readonly<Record<string, unknown>> | undefined;
 };
 
-type Progress = { readonly progress: number; readonly total?: number | undefined };
+export type Progress = {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+};
 
 export type Connected = {
   /** The names of the tools, in the order of the list. */
@@ -86,28 +93,86 @@ export type Spoken = {
 
 export const approve = (): Reply => ({ action: "accept", content: { approve: true } });
 
-const self = { name: "waypost-tests", version: "1.0.0" };
-const opens = { elicitation: { url: {} } };
+/** The name that the clients send. */
+export const self = { name: "waypost-tests", version: "1.0.0" };
 
-function readUrl(params: object): string {
-  return "url" in params ? String(params.url) : "";
+/** The person at a client, who may also never answer or fail. */
+export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
+
+/** The page that the client is asked to open, if any. */
+type Address = { readonly url?: string; readonly elicitationId?: string };
+
+export type ClientOptions = {
+  /** Without it, the client cannot show forms. */
+  readonly elicit?: Elicit | undefined;
+  /** The client's capabilities, if they differ from what `elicit` implies. */
+  readonly capabilities?: Readonly<Record<string, unknown>> | undefined;
+  /** The client's version. */
+  readonly version?: string;
+  /** Called with the id of each question that the server reports as complete. */
+  readonly onComplete?: (elicitationId: string) => void;
+  readonly listChanged?: { readonly tools: Changes["handler"] };
+};
+
+function describeClient({ elicit, capabilities, version, listChanged }: ClientOptions) {
+  const implied = elicit === undefined ? {} : { elicitation: { form: {} } };
+  return {
+    info: { ...self, ...(version !== undefined && { version }) },
+    options: { capabilities: capabilities ?? implied, ...(listChanged && { listChanged }) },
+  };
 }
 
 /** The 1.x client, which supports the earlier revisions of the protocol. */
-export async function connectV1(given: Connecting): Promise<Connected & { client: ClientV1 }> {
-  const { elicit, open } = given;
-  const changes = countChanges();
-  const client = new ClientV1(self, {
-    jsonSchemaValidator: validatorV1,
-    capabilities: open !== undefined ? opens : elicit === undefined ? {} : { elicitation: {} },
-    ...(given.watches === true && { listChanged: { tools: changes.handler } }),
+export function createV1(given: ClientOptions = {}): ClientV1 {
+  const { info, options } = describeClient(given);
+  const { elicit, onComplete } = given;
+  const client = new ClientV1(info, { ...options, jsonSchemaValidator: validatorV1 });
+  if (elicit !== undefined) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) =>
+      elicit(params.message, params as Address),
+    );
+  }
+  client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
+    onComplete?.(params.elicitationId),
+  );
+  return client;
+}
+
+/** The 2.x client: `modern` is 2026-07-28, `legacy` is earlier, and `auto` detects it. */
+export function createV2(
+  era: "modern" | "auto" | "legacy" = "modern",
+  given: ClientOptions = {},
+): ClientV2 {
+  const { info, options } = describeClient(given);
+  const { elicit, onComplete } = given;
+  const client = new ClientV2(info, {
+    ...options,
+    jsonSchemaValidator: validatorV2,
+    versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : era },
   });
   if (elicit !== undefined) {
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => elicit(params.message));
+    client.setRequestHandler("elicitation/create", async ({ params }) =>
+      elicit(params.message, params as Address),
+    );
   }
-  if (open !== undefined) {
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => open(readUrl(params)));
-  }
+  client.setNotificationHandler("notifications/elicitation/complete", ({ params }) =>
+    onComplete?.(params.elicitationId),
+  );
+  return client;
+}
+
+/** What the user of a client can do. */
+function describePerson({ elicit, open, watches }: Connecting, changes: Changes): ClientOptions {
+  return {
+    elicit: open === undefined ? elicit : (_, { url = "" }) => open(url),
+    ...(open !== undefined && { capabilities: { elicitation: { url: {} } } }),
+    ...(watches === true && { listChanged: { tools: changes.handler } }),
+  };
+}
+
+export async function connectV1(given: Connecting): Promise<Connected & { client: ClientV1 }> {
+  const changes = countChanges();
+  const client = createV1(describePerson(given, changes));
   const transport =
     given.transport === "stdio"
       ? new StdioV1(describeCommand(given))
@@ -119,25 +184,11 @@ export async function connectV1(given: Connecting): Promise<Connected & { client
   return { client, ...present(client, changes, readProcess?.()) };
 }
 
-/** The 2.x client: `modern` is 2026-07-28, `legacy` is earlier, and `auto` detects it. */
 export async function connectV2(
   given: Connecting & { readonly era?: "modern" | "auto" | "legacy" },
 ): Promise<Connected & { client: ClientV2 }> {
-  const { elicit, open, era = "modern" } = given;
   const changes = countChanges();
-  const client = new ClientV2(self, {
-    jsonSchemaValidator: validatorV2,
-    capabilities:
-      open !== undefined ? opens : elicit === undefined ? {} : { elicitation: { form: {} } },
-    versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : era },
-    ...(given.watches === true && { listChanged: { tools: changes.handler } }),
-  });
-  if (elicit !== undefined) {
-    client.setRequestHandler("elicitation/create", async ({ params }) => elicit(params.message));
-  }
-  if (open !== undefined) {
-    client.setRequestHandler("elicitation/create", async ({ params }) => open(readUrl(params)));
-  }
+  const client = createV2(given.era, describePerson(given, changes));
   const transport =
     given.transport === "stdio"
       ? new StdioClientTransport(describeCommand(given))
@@ -188,15 +239,8 @@ function present(
   const close = closeCleanly(client, process);
   return {
     listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    callTool: async (name, args = {}, onprogress) => {
-      const call = { name, arguments: args };
-      const options = onprogress === undefined ? {} : { onprogress };
-      const result =
-        client instanceof ClientV1
-          ? await client.callTool(call, undefined, options)
-          : await client.callTool(call, options);
-      return readResult(result);
-    },
+    callTool: (name, args, onprogress) =>
+      callTool(client, { name, arguments: { ...args } }, onprogress && { onprogress }),
     untilChanged: changes.until,
     countChanges: changes.count,
     process,
@@ -219,6 +263,28 @@ export function closeCleanly(
     const strays = findStrayLines(process?.stdout() ?? "");
     if (strays.length > 0) throw new Error(`not JSON-RPC on stdout: ${strays.join("\n")}`);
   };
+}
+
+/** A person may need more time than the default timeout of any client. */
+const patience = { timeout: 20 * 60_000 };
+
+type CallOptions = {
+  readonly onprogress?: (progress: Progress) => void;
+  readonly signal?: AbortSignal;
+};
+
+/** Calls a tool with either client. */
+export async function callTool(
+  client: ClientV1 | ClientV2,
+  call: { readonly name: string; readonly arguments: Record<string, unknown> },
+  given: CallOptions = {},
+): Promise<ToolResult> {
+  const options = { ...patience, ...given };
+  const result =
+    client instanceof ClientV1
+      ? await client.callTool(call, undefined, options)
+      : await client.callTool(call, options);
+  return readResult(result);
 }
 
 /** Reads a tool's result from any client. */
@@ -330,5 +396,5 @@ function compileOnce<Given extends Provider>(provider: Given): Given {
   return { getValidator } as unknown as Given;
 }
 
-export const validatorV1: Provider & AjvV1 = compileOnce(new AjvV1());
-export const validatorV2: Provider & AjvV2 = compileOnce(new AjvV2());
+const validatorV1: Provider & AjvV1 = compileOnce(new AjvV1());
+const validatorV2: Provider & AjvV2 = compileOnce(new AjvV2());

@@ -15,7 +15,7 @@ import { Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:ht
 import { checkText } from "./api-description.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { describeCommand, findStrayLines, listen, type Spoken } from "./mcp-clients.ts";
+import { describeCommand, findStrayLines, listen, self, type Spoken } from "./mcp-clients.ts";
 import { waitUntil } from "./clock.ts";
 import type { InMemoryTransport } from "@modelcontextprotocol/client";
 
@@ -345,9 +345,6 @@ export type RawCall = {
 // Tests read replies as freely as a client in any language would.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type RawResult = any;
-
-/** The name that the official clients in the tests send. */
-export const self = { name: "waypost-tests", version: "1.0.0" };
 
 const aForm = { elicitation: { form: {} } };
 

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/client";
-import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport, type Client as ClientV2 } from "@modelcontextprotocol/client";
+import type { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBulk } from "../../src/bulk/bulk.ts";
 import { createClient, type Sleep } from "../../src/client/client.ts";
@@ -23,11 +23,11 @@ import type { AccessStorage } from "../../src/mcp/access/remote-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "./folders.ts";
-import { readResult, type ToolResult, validatorV1, validatorV2 } from "./mcp-clients.ts";
+import { createV1, createV2, type ToolResult } from "./mcp-clients.ts";
+import { noPublicFiles, presentClient, type Era } from "./assistant-world.ts";
 import type { World } from "./world.ts";
 import { readContent } from "../../src/client/carriers.ts";
 import { setAlarm } from "../../src/app/process/embedded.ts";
-import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
 import { toSignal } from "../../src/contract/waiting.ts";
 
 /** Use this for an assistant with a scripted remote server, without sockets. */
@@ -94,8 +94,6 @@ export type Staging = {
   readonly saveFile?: SaveFile;
 };
 
-type Era = "v1" | "legacy" | "modern";
-
 /** A key with full access to its project. */
 export const ownerFacts: KeyFacts = {
   kind: "project",
@@ -105,7 +103,6 @@ export const ownerFacts: KeyFacts = {
   suspended: false,
 };
 
-const self = { name: "waypost-tests", version: "1.0.0" };
 const origin = "http://deployment.example";
 
 /** There is no count of overwrites here, so each is treated as one of the first. */
@@ -203,20 +200,19 @@ export async function openStage(staging: Staging): Promise<Stage> {
       report,
     });
   const handle = serveStdio(create, { transport: near });
-  const client = await connect(far, era);
-  const listTools = async () => {
-    const { tools } = await client.listTools();
-    // The clients have different types for the same JSON.
-    return tools as readonly ShownTool[];
-  };
+  const client = era === "v1" ? createV1() : createV2(era);
+  // The transport of the 2.x package also has the interface of the 1.x client.
+  await client.connect(far);
+  const { callTool } = presentClient(client);
+  // The clients have different types for the same JSON.
+  const listTools = async () => (await client.listTools()).tools as readonly ShownTool[];
   return {
     asked,
     reported,
     client,
     listTools,
     listNames: async () => (await listTools()).map(({ name }) => name),
-    callTool: async (name, args = {}) =>
-      readResult(await client.callTool({ name, arguments: args })),
+    callTool,
     countChanges: () => changes,
     settle: async () => {
       await turn();
@@ -229,22 +225,6 @@ export async function openStage(staging: Staging): Promise<Stage> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function connect(far: InMemoryTransport, era: string): Promise<ClientV1 | ClientV2> {
-  if (era === "v1") {
-    const client = new ClientV1(self, { jsonSchemaValidator: validatorV1 });
-    // The transport of the 2.x package also has the interface of the 1.x client.
-    await client.connect(far);
-    return client;
-  }
-  const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
-  const client = new ClientV2(self, {
-    versionNegotiation: { mode },
-    jsonSchemaValidator: validatorV2,
-  });
-  await client.connect(far);
-  return client;
 }
 
 function sleepOn(_milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -335,9 +315,3 @@ export function sendByFetch(fetch: Fetch): Send {
     };
   };
 }
-
-/** The public internet without any files. Tests never use the real one. */
-export const noPublicFiles: PublicFiles = {
-  fetchFile: () => Promise.resolve({ kind: "not_public" }),
-  mayAsk: () => Promise.resolve(true),
-};

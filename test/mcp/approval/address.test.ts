@@ -5,10 +5,9 @@ import {
   legacyEras,
   type AssistantClient,
   type AssistantWorld,
-  type Elicit,
   type Era,
 } from "../../support/assistant-world.ts";
-import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
+import type { Elicit, Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 

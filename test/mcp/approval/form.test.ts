@@ -4,8 +4,8 @@ import {
   eras,
   legacyEras,
   type AssistantWorld,
-  type Elicit,
 } from "../../support/assistant-world.ts";
+import type { Elicit } from "../../support/mcp-clients.ts";
 import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";

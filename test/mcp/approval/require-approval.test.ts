@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  createAssistantWorld,
-  eras,
-  type AssistantWorld,
-  type Elicit,
-} from "../../support/assistant-world.ts";
+import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
+import type { Elicit } from "../../support/mcp-clients.ts";
 
 /** Tests the three modes with clients of each protocol era, and how long approvals last. */
 

@@ -5,10 +5,9 @@ import {
   legacyEras,
   type AssistantClient,
   type AssistantWorld,
-  type Elicit,
   type Era,
 } from "../../support/assistant-world.ts";
-import type { Reply } from "../../support/mcp-clients.ts";
+import type { Elicit, Reply } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** Tests when the server concludes that a client did not show the form to a user. */
