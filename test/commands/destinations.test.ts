@@ -1,16 +1,19 @@
 import { expect, test } from "vitest";
-import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 import { listEmbedded } from "./plant-embedded.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** WAYPOST_DESTINATIONS and `projects update --destinations` from the command line. */
+
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
 
 const env = { WAYPOST_DESTINATIONS: "shop.example,*.shop.example" };
 const rows = "path,url\na,https://shop.example/\nb,https://evil.example/\n";
 const refusal = "must point to one of the allowed hosts (shop.example";
 
 test("doctor shows the allowed destination hosts and refuses an invalid list", async () => {
-  await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path];
   expect((await run(words)).stdout).toMatch(/^ok +configuration .*, destinations any host$/m);
   const { stdout } = await run(words, { env });
@@ -24,7 +27,6 @@ test("doctor shows the allowed destination hosts and refuses an invalid list", a
 });
 
 test("an import with a forbidden host is refused before anything is written", async () => {
-  await using folder = await createFolder();
   const data = ["--data", folder.path];
   await runJson(["keys", "create", ...data]);
   await runJson(["projects", "update", "default", "--destinations", "shop.example", ...data]);
@@ -34,14 +36,12 @@ test("an import with a forbidden host is refused before anything is written", as
 });
 
 test("an import by the operator is not limited by WAYPOST_DESTINATIONS", async () => {
-  await using folder = await createFolder();
   const words = ["import", "-", "--data", folder.path, "--yes"];
   expect((await run(words, { input: rows, env })).code).toBe(0);
   expect(await listEmbedded(folder.path)).toHaveLength(2);
 });
 
 test("an assistant that uses a remote server is limited by its own WAYPOST_DESTINATIONS", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await using own = await createFolder();
   const remote = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

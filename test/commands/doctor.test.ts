@@ -2,12 +2,22 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, run, runProcess, runJson, startServe } from "../support/command.ts";
+import {
+  createFolder,
+  run,
+  runProcess,
+  runJson,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** `waypost doctor`: a line for each check, and exit code 1 if one fails. */
 
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
+
 test("before the first start, doctor reports no problems and creates nothing", async () => {
-  await using folder = await createFolder();
   const data = join(folder.path, "data");
   const { code, stdout } = await run(["doctor", "--data", data]);
   expect(code).toBe(0);
@@ -18,7 +28,6 @@ test("before the first start, doctor reports no problems and creates nothing", a
 });
 
 test("doctor exits without an error when its output pipe is closed", async () => {
-  await using folder = await createFolder();
   const under = ["bash", "-c", 'set -o pipefail; "$@" | true', "bash"];
   expect(await run(["doctor", "--data", folder.path], { under })).toEqual({
     code: 0,
@@ -28,7 +37,6 @@ test("doctor exits without an error when its output pipe is closed", async () =>
 });
 
 test("doctor reports no problems for an existing database and does not change it", async () => {
-  await using folder = await createFolder();
   await runProcess(["keys", "create", "--data", folder.path]);
   const before = readFiles(folder.path);
   const { code, stdout } = await runProcess(["doctor", "--data", folder.path]);
@@ -64,7 +72,6 @@ test.each([
   ["an unknown tool", {}, ["--tools", "lnks"], /tools +\S/],
   ["an unreachable remote server", lost, [], /remote server .*ECONNREFUSED.*WAYPOST_BASE_URL/],
 ])("doctor reports %s and creates nothing", async (_, env, words, line) => {
-  await using folder = await createFolder();
   const data = join(folder.path, "data");
   const { code, stdout } = await run(["doctor", "--data", data, ...words], { env });
   expect(code).toBe(1);
@@ -73,7 +80,6 @@ test.each([
 });
 
 test("doctor reports a damaged database and a data folder whose parent is a file", async () => {
-  await using folder = await createFolder();
   await mkdir(folder.path, { mode: 0o700 });
   const file = join(folder.path, "waypost.db");
   await writeFile(file, "not a database, but long enough to be one");
@@ -85,7 +91,6 @@ test("doctor reports a damaged database and a data folder whose parent is a file
 });
 
 test("doctor does not change the PIN", async () => {
-  await using folder = await createFolder();
   const file = join(folder.path, "pin");
   await mkdir(folder.path, { mode: 0o700, recursive: true });
   await writeFile(file, "271828\n", { mode: 0o600 });
@@ -96,7 +101,6 @@ test("doctor does not change the PIN", async () => {
 });
 
 test("doctor reports an invalid key without showing it", async () => {
-  await using folder = await createFolder();
   const env = { WAYPOST_API_KEY: "canary-3f9a" };
   const early = await run(["doctor", "--data", folder.path], { env });
   expect(early).toMatchObject({ code: 1 });
@@ -111,7 +115,6 @@ test("doctor reports an invalid key without showing it", async () => {
 });
 
 test("doctor reports an owner's key that belongs to another database", async () => {
-  await using folder = await createFolder();
   const { path } = folder;
   await runJson(["keys", "create", "--data", path]);
   await writeFile(join(path, "owner.key"), `waypost_${"a".repeat(40)}\n`);
@@ -126,26 +129,21 @@ test("doctor reports an owner's key that belongs to another database", async () 
   expect((await serving.stop()).stderr).toContain(`(${said}`);
 });
 
-test.runIf(process.getuid?.() === 0)(
-  "doctor reports a file that is owned by another user",
-  async () => {
-    await using folder = await createFolder();
-    const { path } = folder;
-    await runJson(["keys", "create", "--data", path]);
-    expect(await readdir(path)).toContain("state.db");
-    await chmod(join(path, ".."), 0o755);
-    for (const name of ["", ...(await readdir(path))]) {
-      if (name !== "state.db") await chown(join(path, name), 4242, 4242);
-    }
-    const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
-    const { code, stdout } = await run(["doctor", "--data", path], { under });
-    expect(code).toBe(1);
-    expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
-  },
-);
+test.runIf(process.getuid?.() === 0)("doctor reports a file that another user owns", async () => {
+  const { path } = folder;
+  await runJson(["keys", "create", "--data", path]);
+  expect(await readdir(path)).toContain("state.db");
+  await chmod(join(path, ".."), 0o755);
+  for (const name of ["", ...(await readdir(path))]) {
+    if (name !== "state.db") await chown(join(path, name), 4242, 4242);
+  }
+  const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
+  const { code, stdout } = await run(["doctor", "--data", path], { under });
+  expect(code).toBe(1);
+  expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
+});
 
 test("doctor reports a key file that cannot be read", async () => {
-  await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
@@ -156,7 +154,6 @@ test("doctor reports a key file that cannot be read", async () => {
 });
 
 test("doctor refuses a remote server without TLS, or only warns if it is allowed", async () => {
-  await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
   const refused = await run(["doctor", "--data", folder.path], { env });
   expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -169,7 +166,6 @@ test("doctor refuses a remote server without TLS, or only warns if it is allowed
 });
 
 test("doctor refuses a server URL with a password and never shows the password", async () => {
-  await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://:canary-3f9a@api.invalid", WAYPOST_API_KEY: "some-key" };
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(2);
@@ -180,14 +176,12 @@ test("doctor refuses a server URL with a password and never shows the password",
 });
 
 test("doctor shows the trusted proxies", async () => {
-  await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path, "--trusted-proxies", "10.0.0.0/8"];
   const { stdout } = await run(words);
   expect(stdout).toMatch(/^ok +configuration .*X-Forwarded-For is trusted from 10\.0\.0\.0\/8$/m);
 });
 
 test("doctor accepts remote keys with few scopes and creates no data folder", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const keys = ["keys", "create", "--data", folder.path];
   const few = await runJson([...keys, "--scopes", "ios_apps.show"]);

@@ -1,11 +1,21 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createUsedFolder, startServe, untilSeen, type Serving } from "../support/command.ts";
+import {
+  createUsedFolder,
+  startServe,
+  untilSeen,
+  type Serving,
+  type Folder,
+} from "../support/command.ts";
 import { visitAt, type Visited } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
 
 import agents from "../host/user-agents.json" with { type: "json" };
 
 /** Links of the built command: they work at once, and their visits are counted. */
+
+let folder: Folder;
+openForEach(createUsedFolder, (opened) => (folder = opened));
 
 const url = "https://shop.example/";
 const iPhone = agents.ios["Safari on an iPhone"];
@@ -25,7 +35,6 @@ const readClicks = async ({ call }: Serving, id: string) =>
   (await call("GET", `/links/${id}`)).body.clicks;
 
 test("a link works from its creation to its deletion, and its visits are counted", async () => {
-  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
   for (const _ of "123") expect((await visit(serving, "/spring")).headers.location).toBe(url);
@@ -37,7 +46,6 @@ test("a link works from its creation to its deletion, and its visits are counted
 });
 
 test("the server's own host names serve no links, and link hosts serve no API", async () => {
-  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "healthz");
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -54,7 +62,6 @@ test("the server's own host names serve no links, and link hosts serve no API", 
 });
 
 test("links open at the operator's link origin", async () => {
-  await using folder = await createUsedFolder();
   const words = ["--link-origin", "https://{subdomain}.links.example"];
   await using serving = await startServe(folder.path, words);
   await addLink(serving, "spring");
@@ -63,7 +70,6 @@ test("links open at the operator's link origin", async () => {
 });
 
 test("the buttons on a link's page and in its preview open the second origin", async () => {
-  await using folder = await createUsedFolder();
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };
@@ -85,7 +91,6 @@ test("the buttons on a link's page and in its preview open the second origin", a
 });
 
 test("visits that are only in memory are saved when the process stops", async () => {
-  await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
   for (const _ of "12345") await visit(serving, "/spring");
@@ -95,7 +100,6 @@ test("visits that are only in memory are saved when the process stops", async ()
 });
 
 test("killing a process loses no saved visits and counts none twice", async () => {
-  await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
   for (const _ of "1234567890") await visit(serving, "/spring");
@@ -111,7 +115,6 @@ test("killing a process loses no saved visits and counts none twice", async () =
 });
 
 test("two processes that share a folder serve the same links and lose no visits", async () => {
-  await using folder = await createUsedFolder();
   await using one = await startServe(folder.path);
   await using other = await startServe(folder.path);
   const id = await addLink(one, "spring");

@@ -1,16 +1,19 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe } from "../support/command.ts";
+import { createFolder, startServe, type Folder } from "../support/command.ts";
 import { approve, connectV1, connectV2, callDone, callRefused } from "../support/mcp-clients.ts";
 import { modernCall, post } from "../support/mcp-http.ts";
 import { visit } from "../support/listening.ts";
 import { measured, parseSeries, readSeries, scrape, token, type Series } from "./scrape.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** The metrics of `waypost serve`, which need a token. */
 
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
+
 describe("GET /metrics", () => {
   test("returns 404 if no token is set", async () => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     for (const given of [null, token, serving.key]) {
       expect((await scrape(serving, given)).status).toBe(404);
@@ -18,7 +21,6 @@ describe("GET /metrics", () => {
   });
 
   test("accepts only the metrics token, not an API key", async () => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], measured);
     for (const given of [null, "", "scraper-of-our", `${token}s`, serving.key]) {
       const { status, headers, text } = await scrape(serving, given);
@@ -40,7 +42,6 @@ describe("GET /metrics", () => {
   });
 
   test("works on a gateway to a remote server, with a token from a file", async () => {
-    await using folder = await createFolder();
     const file = `${folder.path}-token`;
     writeFileSync(file, `${token}\n`);
     const env = { WAYPOST_METRICS_TOKEN_FILE: file, WAYPOST_BASE_URL: "https://links.example" };
@@ -53,7 +54,6 @@ describe("GET /metrics", () => {
 });
 
 test("the metrics count requests by route and status, and requests denied by each rate limit", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   await serving.call("POST", "/links", { body: { path: "one", url: "https://example.com" } });
   await serving.call("POST", "/links", { body: { path: "one" } });
@@ -83,7 +83,6 @@ test("the metrics count requests by route and status, and requests denied by eac
 });
 
 test("the metrics count tool calls, approvals, jobs, clicks and sessions", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   const url = serving.places.mcp;
   const way = { transport: "http", url, token: serving.key } as const;
@@ -127,7 +126,6 @@ test("the metrics count tool calls, approvals, jobs, clicks and sessions", async
 });
 
 test("the metrics contain no secrets and no labels taken from requests", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path, [], measured);
   const { places, key } = serving;
   const { port } = new URL(places.url);

@@ -1,9 +1,13 @@
 import { get } from "node:http";
 import { describe, expect, test } from "vitest";
-import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
 import { findFreePort } from "../support/ports.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** One domain for all links, and the check of a proxy before it requests a certificate. */
+
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
 
 const origin = "https://go.example.com";
 const publicUrl = ["--public-url", "https://waypost.example.com"];
@@ -21,7 +25,6 @@ function ask(port: number, path: string, headers: Record<string, string> = {}): 
 
 describe("a link origin without {subdomain}", () => {
   test("opens the links of the only project and refuses a second project", async () => {
-    await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, "--port", String(port)];
     await using serving = await startServe(folder.path, words);
@@ -51,7 +54,6 @@ describe("a link origin without {subdomain}", () => {
   });
 
   test("still opens the oldest project's links after another process adds a project", async () => {
-    await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, "--port", String(port)];
     await using serving = await startServe(folder.path, words);
@@ -72,7 +74,6 @@ describe("a link origin without {subdomain}", () => {
 
 describe("GET /tls/ask", () => {
   test("returns 200 only for the server's own host names", async () => {
-    await using folder = await createFolder();
     const port = await findFreePort();
     const origins = ["--link-origin", "https://{subdomain}.links.example.com", ...publicUrl];
     const words = [...origins, "--port", String(port)];
@@ -95,7 +96,6 @@ describe("GET /tls/ask", () => {
   });
 
   test("returns 200 only for the single link domain and the console's host name", async () => {
-    await using folder = await createFolder();
     const port = await findFreePort();
     const words = ["--link-origin", origin, ...publicUrl, "--port", String(port)];
     await using serving = await startServe(folder.path, words);

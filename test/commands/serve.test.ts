@@ -16,14 +16,17 @@ import {
 } from "../support/command.ts";
 import { waitUntil } from "../support/clock.ts";
 import { listEmbedded } from "./plant-embedded.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** `waypost serve` as a process: its start, its output and its end. */
+
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
 
 /** The files of a served folder in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
 
 test("serve exits with 1 if its database is down, so that a supervisor restarts it", async () => {
-  await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
   const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -33,7 +36,6 @@ test("serve exits with 1 if its database is down, so that a supervisor restarts 
 });
 
 test("serve explains what to do if PostgreSQL closes the connection during start-up", async () => {
-  await using folder = await createFolder();
   const server = createServer((socket) => socket.on("data", () => socket.resetAndDestroy()));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const address = server.address();
@@ -47,7 +49,6 @@ test("serve explains what to do if PostgreSQL closes the connection during start
 
 describe("starting waypost serve", () => {
   test("creates a project and its owner's key the first time and prints the next steps", async () => {
-    await using folder = await createFolder();
     const data = folder.path;
     await using serving = await startServe(data);
     const { places, key } = serving;
@@ -82,7 +83,6 @@ describe("starting waypost serve", () => {
   });
 
   test("uses the existing key and data the second time and prints one line", async () => {
-    await using folder = await createFolder();
     await using first = await startServe(folder.path);
     await first.call("POST", "/links", { body: { path: "kept" } });
     await first.stop();
@@ -96,7 +96,6 @@ describe("starting waypost serve", () => {
   });
 
   test("prints where links open if several projects exist", async () => {
-    await using folder = await createFolder();
     const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await run(["keys", "create", "--data", folder.path]);
     expect((await run([...words, "--data", folder.path])).code).toBe(0);
@@ -117,14 +116,12 @@ describe("starting waypost serve", () => {
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
   ])("with %j warns %i times that other machines can reach the server", async (words, times) => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path, words);
     const { stderr } = await serving.stop();
     expect([...stderr.matchAll(open)]).toHaveLength(times);
   });
 
   test("uses the key created by an earlier first start that was killed", async () => {
-    await using folder = await createFolder();
     const key = `waypost_${"a".repeat(40)}`;
     mkdirSync(folder.path, { mode: 0o700 });
     writeFileSync(join(folder.path, "owner.key"), `${key}\n`, { mode: 0o600 });
@@ -136,7 +133,6 @@ describe("starting waypost serve", () => {
 
 describe("stopping waypost serve", () => {
   test("finishes running requests and exits with 0", async () => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
     const ended = serving.stop("SIGTERM");
@@ -147,7 +143,6 @@ describe("stopping waypost serve", () => {
   });
 
   test("does not wait for idle connections", async () => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     const agent = new Agent({ keepAlive: true });
     const request = httpRequest(`${serving.places.url}/healthz`, { agent }).end();
@@ -159,7 +154,6 @@ describe("stopping waypost serve", () => {
   });
 
   test("is immediate if SIGINT follows SIGTERM", async () => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
     const ended = serving.stop("SIGTERM");
@@ -214,7 +208,6 @@ describe("with a one-line error and exit code 2", () => {
   ];
 
   test.each(cases)("waypost serve rejects %s", async (_, message, prepare) => {
-    await using folder = await createFolder();
     const prepared = prepare(folder);
     const { words = [], env = {} } = prepared;
     const data = ["--data", folder.path, "--port", "0"];
@@ -223,7 +216,6 @@ describe("with a one-line error and exit code 2", () => {
   });
 
   test("waypost serve rejects a port that is in use", async () => {
-    await using folder = await createFolder();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const address = taken.address();
@@ -262,7 +254,6 @@ test("waypost --version prints the package version", async () => {
 
 describe("waypost serve in front of a remote server", () => {
   test("prints the remote server's URL and the file that contains the clients' token", async () => {
-    await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: remote });
     const { places, key: token, stop } = serving;
     const token_file = join(folder.path, "http.token");
@@ -283,7 +274,6 @@ describe("waypost serve in front of a remote server", () => {
   });
 
   test("prints the variable that contains the token, and the link origin if it is known", async () => {
-    await using folder = await createFolder();
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;

@@ -15,8 +15,12 @@ import { signInAt } from "../support/console.ts";
 import { startSession } from "../support/listening.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 import { findFreePort } from "../support/ports.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** The addresses of clients behind a proxy, with `waypost serve`. */
+
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
 
 /** Sends a call without a client key. Such calls are limited to 60 a minute per address. */
 async function match({ call }: Serving, headers: Record<string, string>): Promise<number> {
@@ -29,7 +33,6 @@ async function spend(serving: Serving, headers: Record<string, string>): Promise
 }
 
 test("X-Forwarded-For is read only up to the first untrusted proxy", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "loopback"]);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
   // Entries that the client wrote are further left.
@@ -40,14 +43,12 @@ test("X-Forwarded-For is read only up to the first untrusted proxy", async () =>
 });
 
 test("without trusted proxies, the client's IP address is that of the connection", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
   expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
 });
 
 test("the log shows the IP address from which an approval was answered, but no secret", async () => {
-  await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--trusted-proxies", "1"]);
   const headers = { "x-forwarded-for": "203.0.113.9" };
   const never = `${serving.places.url}/approve/canary-3f9a`;
@@ -102,7 +103,6 @@ async function visit({ places }: Serving, headers: Record<string, string> = {}):
 
 describe("doctor's warning about an untrusted proxy", () => {
   test("appears if the link origin or public URL uses https", async () => {
-    await using folder = await createFolder();
     const origin = ["--link-origin", "https://{subdomain}.a.example"];
     for (const words of [origin, ["--public-url", "https://waypost.a.example"]]) {
       const { code, warned } = await doctor(folder, words);
@@ -113,7 +113,6 @@ describe("doctor's warning about an untrusted proxy", () => {
   });
 
   test("appears if a project has a verified domain, because its links use https", async () => {
-    await using folder = await createFolder();
     await using dns = await startDnsServer();
     await runJson(["keys", "create", "--data", folder.path]);
     const update = ["projects", "update", "default", "--data", folder.path];
@@ -130,7 +129,6 @@ describe("doctor's warning about an untrusted proxy", () => {
   });
 
   test("appears after serve receives a request from an untrusted proxy", async () => {
-    await using folder = await createFolder();
     const elsewhere = ["--trusted-proxies", "192.168.0.0/16"];
     await using serving = await startServe(folder.path, elsewhere);
     await visit(serving);
@@ -152,7 +150,6 @@ describe("doctor's warning about an untrusted proxy", () => {
   });
 
   test("does not appear if only a local assistant's session serves the links", async () => {
-    await using folder = await createFolder();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.a.example" };
     const port = await findFreePort();
     const session = await startSession({ data: folder.path, port, env });

@@ -1,8 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests registering, changing and deleting apps, and their validation messages. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 type Kind = {
   readonly label: string;
@@ -199,7 +203,6 @@ describe.each([ios, android])("an $label", (kind) => {
   const listAll = async (world: World) => (await world.call("GET", path)).body[`${name}s`];
 
   test("can be created, read, listed, updated and deleted", async () => {
-    await using world = await createWorld();
     const fields = { ...app, ...optional };
     const made = await register(world, kind, fields);
     expect(made).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), ...fields });
@@ -221,7 +224,6 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test("returns null for optional fields that were never set", async () => {
-    await using world = await createWorld();
     const made = await register(world, kind);
     const nulls = Object.fromEntries(Object.keys(optional).map((field) => [field, null]));
     expect(made).toEqual({ id: made.id, ...app, ...nulls });
@@ -230,7 +232,6 @@ describe.each([ios, android])("an $label", (kind) => {
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
     "returns 404 for %s with an unknown ID",
     async (method) => {
-      await using world = await createWorld();
       const made = await register(world, kind);
       for (const id of [unknownId, String(app[key]), "1"]) {
         const body = method.startsWith("P") ? { [name]: { name: "new" } } : undefined;
@@ -242,7 +243,6 @@ describe.each([ios, android])("an $label", (kind) => {
   );
 
   test("cannot be created without its wrapper object", async () => {
-    await using world = await createWorld();
     const { id } = await register(world, kind);
     const error = `Required parameter is missing: ${name}.`;
     for (const body of kind.notWrapped) {
@@ -255,7 +255,6 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test("cannot be created or updated with invalid fields", async () => {
-    await using world = await createWorld();
     const other = await register(world, kind, { [key]: "com.example.other" });
     for (const [fields, error] of kind.refusals) {
       for (const method of ["PATCH", "PUT", "POST"]) {
@@ -270,7 +269,6 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test(`cannot use the ${key} of another app in its project`, async () => {
-    await using world = await createWorld();
     const made = await register(world, kind);
     const other = await register(world, kind, { [key]: "com.example.other" });
     const error = `${keyLabel} has already been taken`;
@@ -290,14 +288,12 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test(`is registered only once if two concurrent requests send the same ${key}`, async () => {
-    await using world = await createWorld();
     const given = { body: { [name]: app } };
     const replies = await Promise.all([1, 2].map(() => world.call("POST", path, given)));
     expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([201, 422]);
   });
 
   test("is saved with each field normalized", async () => {
-    await using world = await createWorld();
     for (const [field, given, kept] of kind.forms) {
       const made = await register(world, kind, { [field]: given });
       expect([field, given, made[field]]).toEqual([field, given, kept]);
@@ -312,7 +308,6 @@ describe.each([ios, android])("an $label", (kind) => {
 });
 
 test("registering an app without any fields reports every missing field", async () => {
-  await using world = await createWorld();
   const reply = await world.call("POST", "/ios_apps", { body: { ios_app: {} } });
   expect(reply.status).toBe(422);
   expect(reply.body).toEqual({
@@ -321,7 +316,6 @@ test("registering an app without any fields reports every missing field", async 
 });
 
 test("the 422 for a bundle ID that is already in use also lists the other problems", async () => {
-  await using world = await createWorld();
   await register(world, ios);
   const body = { ios_app: { ...iosApp, team_id: "short" } };
   const error = `Bundle has already been taken and ${wrongTeam}`;
@@ -329,7 +323,6 @@ test("the 422 for a bundle ID that is already in use also lists the other proble
 });
 
 test("sending null clears an optional field of an iOS app", async () => {
-  await using world = await createWorld();
   const cleared = { app_store_id: null, name: null, clip_bundle_id: null, custom_scheme: null };
   const made = await register(world, ios, {
     app_store_id: "1",
@@ -342,7 +335,6 @@ test("sending null clears an optional field of an iOS app", async () => {
 });
 
 test("sending an iOS app back unmodified does not change it", async () => {
-  await using world = await createWorld();
   const segment = fc.constantFrom("com", "ABCDE12345", "abcdefghij", "Clip-1", "ZZZZZ99999");
   const bundle = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("."));
   const fields = fc.record({
@@ -369,7 +361,6 @@ test("sending an iOS app back unmodified does not change it", async () => {
 });
 
 test("an update that sends fingerprints replaces the list, and any other update keeps it", async () => {
-  await using world = await createWorld();
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };
   const changed = await world.call("PATCH", `/android_apps/${made.id}`, { body });

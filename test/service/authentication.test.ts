@@ -1,14 +1,17 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests how a key is sent, and the message for each cause of a 401. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 test("a key is accepted in the Authorization header and in the api_key parameter", async () => {
-  await using world = await createWorld();
   const { key } = world;
   const status = async (authorization: string | null, query?: string) => {
     const headers = authorization === null ? {} : { authorization };
@@ -30,7 +33,6 @@ test("a key is accepted in the Authorization header and in the api_key parameter
 });
 
 test("missing, malformed, ambiguous and unknown keys each return their own error message", async () => {
-  await using world = await createWorld();
   const other = await world.addKey();
   const { key } = world;
   const cases = [
@@ -68,7 +70,6 @@ test("missing, malformed, ambiguous and unknown keys each return their own error
 });
 
 test("every 401 has a WWW-Authenticate header", async () => {
-  await using world = await createWorld();
   const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
   const scoped = await world.addKey({ scopes: ["links.show"] });
   for (const key of [null, "waypost_unknown", world.master, suspended, scoped]) {
@@ -80,7 +81,6 @@ test("every 401 has a WWW-Authenticate header", async () => {
 });
 
 test("a revoked key is rejected by the next request", async () => {
-  await using world = await createWorld();
   const known = new Set((await listKeys(world.store.db)).map(({ id }) => id));
   const key = await world.addKey();
   expect((await world.call("GET", "/links", { key })).status).toBe(200);
@@ -93,7 +93,6 @@ test("a revoked key is rejected by the next request", async () => {
 });
 
 test("no response includes an API key", async () => {
-  await using world = await createWorld();
   const other = await world.addKey();
   const given = { headers: { authorization: `Token ${world.key}` }, query: `api_key=${other}` };
   for (const reply of [

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests request bodies with wrappers, unknown fields and values of other types. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
@@ -20,7 +24,6 @@ function listLinks(world: World) {
 }
 
 test("fields are accepted inside a wrapper named after the resource", async () => {
-  await using world = await createWorld();
   const link = await make(world, "/links", { link: { path: "a", name: "One" } });
   expect(link).toMatchObject({ path: "a", name: "One" });
   const body = "{% store_buttons %}";
@@ -44,7 +47,6 @@ test("fields are accepted inside a wrapper named after the resource", async () =
 });
 
 test("creating an app or project without the required wrapper returns 400", async () => {
-  await using world = await createWorld();
   for (const [path, name, fields, key] of [
     ["/ios_apps", "ios_app", ios, world.key],
     ["/android_apps", "android_app", android, world.key],
@@ -57,7 +59,6 @@ test("creating an app or project without the required wrapper returns 400", asyn
 });
 
 test("fields outside the wrapper are ignored and listed in the Warning header", async () => {
-  await using world = await createWorld();
   const body = { link: { name: "Inside" }, name: "Outside", colour: "red" };
   const reply = await world.call("POST", "/links", { body });
   expect([reply.status, reply.body.name]).toEqual([201, "Inside"]);
@@ -66,7 +67,6 @@ test("fields outside the wrapper are ignored and listed in the Warning header", 
 });
 
 test("POST with an empty body creates a link, and PATCH with one changes nothing", async () => {
-  await using world = await createWorld();
   for (const body of [{}, { link: {} }]) {
     const link = await make(world, "/links", body);
     const reply = await world.call("PATCH", `/links/${link.id}`, { body });
@@ -109,7 +109,6 @@ const unknown = [
 test.each(unknown)(
   "POST %s with only unknown fields returns 422: %j",
   async (path, body, error) => {
-    await using world = await createWorld();
     const reply = await world.call("POST", path, { body });
     expect([reply.status, reply.body]).toEqual([422, { error }]);
     expect(await listLinks(world)).toEqual([]);
@@ -117,7 +116,6 @@ test.each(unknown)(
 );
 
 test("an update with only unknown fields returns 422 and changes nothing", async () => {
-  await using world = await createWorld();
   const link = await make(world, "/links", { name: "One" });
   const body = { nmae: "Two" };
   for (const method of ["PATCH", "PUT"]) {
@@ -129,7 +127,6 @@ test("an update with only unknown fields returns 422 and changes nothing", async
 });
 
 test("a body with 60,000 unknown fields returns a short error message", async () => {
-  await using world = await createWorld();
   const names = Array.from({ length: 60_000 }, (_, index) => [`n${index}${"x".repeat(5)}`, 1]);
   const reply = await world.call("POST", "/links", { body: Object.fromEntries(names) });
   expect(reply.status).toBe(422);
@@ -137,7 +134,6 @@ test("a body with 60,000 unknown fields returns a short error message", async ()
 });
 
 test("the Warning header lists unknown fields and suggests known fields with similar names", async () => {
-  await using world = await createWorld();
   const body = {
     name: "A",
     titel: "B",
@@ -154,7 +150,6 @@ test("the Warning header lists unknown fields and suggests known fields with sim
 });
 
 test("sending a link or app back unmodified succeeds with a warning about read-only fields", async () => {
-  await using world = await createWorld();
   const app = await make(world, "/ios_apps", { ios_app: ios });
   const link = await make(world, "/links", { path: "a", ios_app_id: app.id });
   const ignored = '299 waypost "Ignored fields: id, shortened_path, clicks."';
@@ -176,7 +171,6 @@ test("sending a link or app back unmodified succeeds with a warning about read-o
 });
 
 test("the Warning header is well-formed whatever the field names contain", async () => {
-  await using world = await createWorld();
   for (const name of [
     'a"b\\',
     "c\r\nset-cookie: x=y",
@@ -201,7 +195,6 @@ const formTypes = ["application/x-www-form-urlencoded", "Multipart/Form-Data; bo
 test.each(formTypes)(
   "a form body of type %s returns a 400 that shows the JSON to send",
   async (type) => {
-    await using world = await createWorld();
     for (const [method, path, example, key] of [
       ["POST", "/links", '{"name":"…"}', world.key],
       ["PUT", `/links/${unknownId}`, '{"name":"…"}', world.key],
@@ -221,7 +214,6 @@ test.each(formTypes)(
 );
 
 test("text fields accept numbers and booleans, and boolean fields accept strings", async () => {
-  await using world = await createWorld();
   for (const [flag, wanted] of [
     ["true", true],
     ["True", true],
@@ -276,7 +268,6 @@ for (const [field, list, app] of [
   const label = field === "ios_app" ? "Ios app" : "Android app";
 
   test(`${member} sets and clears a link's app`, async () => {
-    await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
     const link = await make(world, "/links", { path: "a", [member]: id });
     expect(link[member]).toBe(id);
@@ -300,7 +291,6 @@ for (const [field, list, app] of [
   });
 
   test(`${member} rejects unknown IDs with the same error message as ${field}`, async () => {
-    await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await make(world, list, { [field]: app });
     const error = field === "ios_app" ? messages.ios_app_not_found : messages.android_app_not_found;
@@ -317,7 +307,6 @@ for (const [field, list, app] of [
   });
 
   test(`${member} and ${field} can be sent together only if they identify the same app`, async () => {
-    await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;
     for (const [one, other] of [

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the rate limits. Each key may send 600 requests a minute for each kind of request. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const refusal = { error: "Rate limit exceeded. Too many requests." };
@@ -63,7 +67,6 @@ async function spend(world: World, calls: readonly Call[], times: number, key = 
 
 for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   test(`the rate limit for ${row} allows 600 requests and affects no other endpoints`, async () => {
-    await using world = await createWorld();
     expect(await spend(world, calls, 600)).toEqual({ passed: 600, refused: 0 });
     for (const next of calls) {
       const reply = await call(world, next);
@@ -82,14 +85,12 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
 }
 
 test("reading, deleting links and resolving short links have no rate limit", async () => {
-  await using world = await createWorld();
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
   }
 });
 
 test("the 600th write within a minute is saved, and the 601st is not", async () => {
-  await using world = await createWorld();
   const write = (path: string) => world.call("POST", "/links", { body: { path } });
   await spend(world, [["POST", "/links"]], 599);
   expect((await write("last")).status).toBe(201);
@@ -98,7 +99,6 @@ test("the 600th write within a minute is saved, and the 601st is not", async () 
 });
 
 test("a rate limit's window starts with the first request and ends a minute later", async () => {
-  await using world = await createWorld();
   const calls = rows["link writes"];
   world.advance(12_345);
   await spend(world, calls, 1);
@@ -130,7 +130,6 @@ test("a key that reached its rate limit stays limited after thousands of other k
 });
 
 test("each key of a project has its own rate limit", async () => {
-  await using world = await createWorld();
   const calls = rows["iOS app writes"];
   const other = await world.addKey();
   await spend(world, calls, 601);
@@ -138,13 +137,11 @@ test("each key of a project has its own rate limit", async () => {
 });
 
 test("a master key may send more than 600 project requests per minute", async () => {
-  await using world = await createWorld();
   const calls: readonly Call[] = [["PATCH", `/projects/${unknownId}`]];
   expect((await spend(world, calls, 650, world.master)).refused).toBe(0);
 });
 
 test("exactly 600 of 650 concurrent requests are accepted", async () => {
-  await using world = await createWorld();
   const replies = await Promise.all(
     Array.from({ length: 650 }, () => call(world, ["POST", "/links"])),
   );
@@ -152,7 +149,6 @@ test("exactly 600 of 650 concurrent requests are accepted", async () => {
 });
 
 test("a request denied for its plan, scope or role does not count toward the rate limit", async () => {
-  await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [
     [await world.addKey({ project: free }), "/short_links"],

@@ -2,8 +2,12 @@ import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { createBudgets } from "../../src/service/budgets.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the limit of 1,200 requests without a key a minute for each IP address. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const body = JSON.stringify({ url: linkOrigin.replace("{subdomain}", "default") + "/spring" });
 
@@ -24,7 +28,6 @@ async function spend(world: World, times: number, address?: string): Promise<rea
 }
 
 test("each IP address can resolve 1,200 short links per minute", async () => {
-  await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "spring" } });
   expect(await spend(world, 1200, "203.0.113.9")).toEqual([200]);
   const late = await ask(world, "203.0.113.9");
@@ -41,7 +44,6 @@ test("each IP address can resolve 1,200 short links per minute", async () => {
 });
 
 test("IP addresses in the same IPv6 network share one rate limit", async () => {
-  await using world = await createWorld();
   await spend(world, 600, "2001:db8::1");
   await spend(world, 600, "2001:db8::2");
   expect(await resolve(world, "2001:db8::3")).toBe(429);
@@ -49,12 +51,10 @@ test("IP addresses in the same IPv6 network share one rate limit", async () => {
 });
 
 test("calls made within the process have no IP address and no rate limit", async () => {
-  await using world = await createWorld();
   expect(await spend(world, 1300)).toEqual([404]);
 });
 
 test("requests with a key do not count toward their IP address's rate limit", async () => {
-  await using world = await createWorld();
   const url = `${origin}${apiPrefix}/links`;
   const headers = { authorization: `Token ${world.key}` };
   for (let turn = 0; turn < 1210; turn += 1) {

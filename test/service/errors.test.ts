@@ -6,8 +6,12 @@ import { messages } from "../../src/contract/messages.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, origin, type Given, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the body and headers of each error status, and the order of the checks. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const mebibyte = 1024 * 1024;
@@ -62,24 +66,15 @@ const wrongTypes = [
   "text/json; application/json",
 ];
 
-test.each(wrongTypes)(
-  "every endpoint that takes a body returns 400 for the content type %s",
-  async (type) => {
-    await using world = await createWorld();
-    for (const [method, path, key] of listWrites(world)) {
-      const given = { key, body: {}, headers: { "content-type": type } };
-      const reply = await world.call(method, path, given);
-      expect([path, reply.status, reply.body]).toEqual([
-        path,
-        400,
-        { error: messages.content_type },
-      ]);
-    }
-  },
-);
+test.each(wrongTypes)("every endpoint with a body returns 400 for the type %s", async (type) => {
+  for (const [method, path, key] of listWrites(world)) {
+    const given = { key, body: {}, headers: { "content-type": type } };
+    const reply = await world.call(method, path, given);
+    expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
+  }
+});
 
 test("every endpoint that takes a body returns 400 if both body and content type are missing", async () => {
-  await using world = await createWorld();
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
     expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
@@ -89,14 +84,12 @@ test("every endpoint that takes a body returns 400 if both body and content type
 test.each(["application/json; charset=utf-8", "Application/JSON", "application/json;x=y"])(
   "the content type %s is accepted as JSON",
   async (type) => {
-    await using world = await createWorld();
     const given = { body: {}, headers: { "content-type": type } };
     expect((await world.call("POST", "/links", given)).status).toBe(201);
   },
 );
 
 test.each(["GET", "DELETE"])("%s requests may have any content type", async (method) => {
-  await using world = await createWorld();
   const reply = await world.call(method, `/links/${unknownId}`, {
     headers: { "content-type": "text/plain" },
   });
@@ -119,7 +112,6 @@ const notJson = [
 test.each(notJson)(
   "every endpoint that takes a body returns 400 for the body %j",
   async (body, error) => {
-    await using world = await createWorld();
     for (const [method, path, key] of listWrites(world)) {
       const headers = { "content-type": "application/json" };
       const reply = await world.call(method, path, { key, body, headers });
@@ -129,14 +121,12 @@ test.each(notJson)(
 );
 
 test("a body that is not valid UTF-8 returns 400", async () => {
-  await using world = await createWorld();
   const bytes = Buffer.concat([Buffer.from('{"name": "'), Buffer.of(0xff), Buffer.from('"}')]);
   const response = await world.fetch(post(world, bytes));
   expect([response.status, await response.json()]).toEqual([400, { error: messages.body_invalid }]);
 });
 
 test("an unknown endpoint returns a JSON 404 with or without a key", async () => {
-  await using world = await createWorld();
   for (const key of [world.key, null]) {
     for (const [method, path] of [
       ["GET", "/nothing"],
@@ -171,7 +161,6 @@ function fill(bytes: number, letter = "x"): string {
 }
 
 test("a body of 1 MiB is accepted, and one byte more returns 413", async () => {
-  await using world = await createWorld();
   const headers = { "content-type": "application/json" };
   const largest = await world.call("POST", "/links", { body: fill(mebibyte), headers });
   expect(largest.status).toBe(201);
@@ -185,7 +174,6 @@ test("a body of 1 MiB is accepted, and one byte more returns 413", async () => {
 });
 
 test("the size of a body passed as a string is measured in bytes, not characters", async () => {
-  await using world = await createWorld();
   const headers = { authorization: `Token ${world.key}`, "content-type": "application/json" };
   const url = `${origin}${apiPrefix}/links`;
   for (const [bytes, status] of [
@@ -202,7 +190,6 @@ test("the size of a body passed as a string is measured in bytes, not characters
 });
 
 test("the size of a body is measured as it arrives, whatever its Content-Length", async () => {
-  await using world = await createWorld();
   let pulled = 0;
   const endless = stream(100_000, () => (pulled += 1));
   const lying = stream(17);
@@ -221,7 +208,6 @@ test("the size of a body is measured as it arrives, whatever its Content-Length"
 });
 
 test("a URL longer than 16 KiB returns 414", async () => {
-  await using world = await createWorld();
   const reply = await world.call("GET", "/links", { query: `q[name_eq]=${"x".repeat(16_384)}` });
   expect([reply.status, reply.body]).toEqual([414, { error: messages.address_too_long }]);
   const start = `${origin}${apiPrefix}/links?q[name_eq]=`.length;
@@ -236,7 +222,6 @@ test("a URL longer than 16 KiB returns 414", async () => {
 });
 
 test("the body of a request is never read if its key is rejected", async () => {
-  await using world = await createWorld();
   const free = await world.addProject({ plan: "free" });
   const suspended = await world.addProject({ suspended: true });
   for (const [key, path] of [
@@ -258,7 +243,6 @@ test("the body of a request is never read if its key is rejected", async () => {
 });
 
 test("when several errors apply, the check that runs first decides the response", async () => {
-  await using world = await createWorld();
   const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
   const free = await world.addKey({ project: await world.addProject({ plan: "free" }) });
   const shower = await world.addKey({ role: "viewer", scopes: ["links.show"] });
@@ -327,7 +311,6 @@ test.skipIf(isOnPostgres)(
 );
 
 test("a request returns 503 if its body does not arrive within ten seconds", async () => {
-  await using world = await createWorld();
   const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
   let isAnswered = false;
   const answering = world.fetch(post(world, never)).finally(() => (isAnswered = true));
@@ -396,7 +379,6 @@ test("any input returns a JSON response with a single message, never a 5xx", asy
 });
 
 test("every response forbids caching", async () => {
-  await using world = await createWorld();
   const link = (await world.call("POST", "/links", { body: {} })).body;
   for (const reply of [
     await world.call("GET", `/links/${link.id}`),

@@ -1,13 +1,16 @@
 import { expect, test } from "vitest";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the limit of fingerprints, and warnings about fingerprints that Android ignores. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] };
 
 test("an Android app can have at most 100 fingerprints", async () => {
-  await using world = await createWorld();
   const body = { android_app: { ...androidApp, fingerprints: Array(100).fill(sha256) } };
   const made = await world.call("POST", "/android_apps", { body });
   expect([made.status, made.body.fingerprints]).toEqual([201, body.android_app.fingerprints]);
@@ -24,7 +27,6 @@ const oneIgnored =
   '299 waypost "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs)."';
 
 test("fingerprints that are not SHA-256 are accepted with a warning", async () => {
-  await using world = await createWorld();
   const send = async (method: string, path: string, body: object) => {
     const reply = await world.call(method, path, { body });
     expect(reply.status, reply.text).toBeLessThan(300);
@@ -43,7 +45,6 @@ test("fingerprints that are not SHA-256 are accepted with a warning", async () =
 });
 
 test("writing a link warns about fingerprints only when it creates the app", async () => {
-  await using world = await createWorld();
   for (const warning of [allIgnored, null]) {
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });
     expect([reply.status, reply.headers.get("warning")]).toEqual([201, warning]);
@@ -51,7 +52,6 @@ test("writing a link warns about fingerprints only when it creates the app", asy
 });
 
 test("a malformed Team ID is accepted with a warning", async () => {
-  await using world = await createWorld();
   const warning =
     '299 waypost "The Team ID is not ten capital letters and digits, so iOS will not open ' +
     'the app."';

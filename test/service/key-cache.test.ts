@@ -5,12 +5,15 @@ import { createKeyCache } from "../../src/service/keys.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests how long the key cache may still accept a revoked key. */
 
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
+
 describe("a key that was just used", () => {
   test("is rejected immediately when the same process revokes it", async () => {
-    await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
     await world.store.write(async (db) => deleteKey(db, await findViewer(db)));
@@ -18,7 +21,6 @@ describe("a key that was just used", () => {
   });
 
   test("is rejected within a second when another process revokes it", async () => {
-    await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     expect((await world.call("GET", "/links", { key })).status).toBe(200);
     await revokeInOtherProcess(world);
@@ -27,7 +29,6 @@ describe("a key that was just used", () => {
   });
 
   test("is still accepted after an hour without writes", async () => {
-    await using world = await createWorld();
     for (const pause of [0, 100, 1000, 3_600_000]) {
       world.advance(pause);
       expect((await world.call("GET", "/links")).status).toBe(200);
@@ -37,7 +38,6 @@ describe("a key that was just used", () => {
 
 describe("a temporary token for a key", () => {
   test("has the key's permissions in this process until the key is revoked", async () => {
-    await using world = await createWorld();
     await world.addKey({ role: "viewer" });
     const id = await findViewer(world.store.db);
     const keyCache = createKeyCache(world.store, world.clock);
@@ -52,7 +52,6 @@ describe("a temporary token for a key", () => {
 
 describe("a key lookup", () => {
   test("does not cache a key that is revoked while the lookup runs", async () => {
-    await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const [read, answer] = [createGate(), createGate()];
     // Delay the store's first result until the key is revoked.
@@ -72,7 +71,6 @@ describe("a key lookup", () => {
   });
 
   test("reads the store once for many concurrent requests, even during writes", async () => {
-    await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const answer = createGate();
     const { keyCache, count } = watchLookUps(world, () => answer.opened);
@@ -92,7 +90,6 @@ describe("a key lookup", () => {
   });
 
   test("is retried by the next request after a store error", async () => {
-    await using world = await createWorld();
     const key = await world.addKey({ role: "viewer" });
     const hung = createGate();
     const { keyCache, count } = watchLookUps(world, async () => {
@@ -109,7 +106,6 @@ describe("a key lookup", () => {
   });
 
   test("reads each key only once and caches up to 1,000 keys", async () => {
-    await using world = await createWorld();
     const keys: string[] = [];
     for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());
     const { keyCache, count } = watchLookUps(world, () => Promise.resolve());

@@ -6,8 +6,12 @@ import { messages } from "../../src/contract/messages.ts";
 import { answerOverHttp } from "../../src/service/http.ts";
 import { issueClientKey } from "../../src/service/keys.ts";
 import { serveApi, createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests how much the API reads from clients without a valid secret key. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const mostBytes = 64 * 1024;
 const resolvePath = "/short_links/resolve";
@@ -72,7 +76,6 @@ function waitForAnswers(
 }
 
 test("a request body sent without a secret key is limited to 64 KB", async () => {
-  await using world = await createWorld();
   const { begin } = await serve(world);
   const maker = { clock: world.clock, random: { bytes: randomBytes } };
   const wanted = { project_id: world.project.id };
@@ -101,7 +104,6 @@ test("a request body sent without a secret key is limited to 64 KB", async () =>
 });
 
 test("the API holds at most 32 incomplete bodies of requests without a secret key", async () => {
-  await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(40);
   const refused = await waitForAnswers(slow, 8);
@@ -119,7 +121,6 @@ test("the API holds at most 32 incomplete bodies of requests without a secret ke
 });
 
 test("an incomplete body older than two seconds is dropped to make room for a new one", async () => {
-  await using world = await createWorld();
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();
@@ -134,7 +135,6 @@ test("an incomplete body older than two seconds is dropped to make room for a ne
 });
 
 test("32 incomplete bodies from one IP address do not block another IP address", async () => {
-  await using world = await createWorld();
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(32);
   const ended = waitForAnswers(slow, 1);

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests selecting, creating and removing the apps of a link. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
@@ -67,7 +71,6 @@ for (const [name, platform] of platforms) {
   const { field, column, identifier, app, onTheFly } = platform;
 
   test(`${name} selects an app by its ID or its ${identifier}`, async () => {
-    await using world = await createWorld();
     const { id } = await register(world, platform);
     const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
     for (const [method, path, rest] of listWays(kept.id)) {
@@ -81,7 +84,6 @@ for (const [name, platform] of platforms) {
   });
 
   test(`${name} requires either id or ${identifier}`, async () => {
-    await using world = await createWorld();
     const { id } = await register(world, platform);
     const body = { path: "kept", [field]: { id } };
     const kept = (await world.call("POST", "/links", { body })).body;
@@ -96,7 +98,6 @@ for (const [name, platform] of platforms) {
   });
 
   test(`${name} rejects another project's ID with the error message for an unknown ID`, async () => {
-    await using world = await createWorld();
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await register(world, platform);
     for (const foreign of [unknownId, id]) {
@@ -107,7 +108,6 @@ for (const [name, platform] of platforms) {
   });
 
   test(`${name} creates the app only once, whichever endpoint writes the link`, async () => {
-    await using world = await createWorld();
     const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
     for (const [method, path, rest] of listWays(kept.id)) {
       const reply = await world.call(method, path, { body: { ...rest, [field]: onTheFly } });
@@ -120,7 +120,6 @@ for (const [name, platform] of platforms) {
   test.each(["POST", "PATCH", "PUT"])(
     `${name} creates no app if the %s of the link fails`,
     async (method) => {
-      await using world = await createWorld();
       await world.call("POST", "/links", { body: { path: "taken" } });
       const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
       const path = method === "POST" ? "/links" : `/links/${kept.id}`;
@@ -142,7 +141,6 @@ for (const [name, platform] of platforms) {
   );
 
   test(`${name} rejects the same fields as the endpoint that registers apps`, async () => {
-    await using world = await createWorld();
     const alone = { [identifier]: "com.example.alone" };
     for (const [given, error] of [
       [alone, platform.incomplete],
@@ -156,7 +154,6 @@ for (const [name, platform] of platforms) {
   });
 
   test(`${name} is removed by null and stays unchanged if it is omitted`, async () => {
-    await using world = await createWorld();
     const { id } = await register(world, platform);
     const link = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;
     const renamed = await world.call("PATCH", `/links/${link.id}`, { body: { name: "new" } });
@@ -167,7 +164,6 @@ for (const [name, platform] of platforms) {
   });
 
   test(`deleting an ${name} removes it from its links without deleting them`, async () => {
-    await using world = await createWorld();
     const { id } = await register(world, platform);
     const fly = { [field]: onTheFly };
     const gone = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;
@@ -185,7 +181,6 @@ for (const [name, platform] of platforms) {
 }
 
 test("a link can be created together with a new iOS app and a new Android app", async () => {
-  await using world = await createWorld();
   const body = { ios_app: ios.onTheFly, android_app: android.onTheFly };
   const link = (await world.call("POST", "/links", { body })).body;
   expect([await listApps(world, ios), await listApps(world, android)]).toMatchObject([

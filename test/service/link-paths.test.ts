@@ -3,8 +3,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createService } from "../support/api-description.ts";
 import { createWorld, readLinkOrigin, origin, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the stored form of paths, and the namespace of paths and shortened paths. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const generated = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
 
@@ -37,7 +41,6 @@ const normalForms = [
 ] as const;
 
 test("a link's path is stored in normalized form", async () => {
-  await using world = await createWorld();
   for (const [given, kept] of normalForms) {
     const { status, body: link } = await writePath(world, given);
     expect([given, status, link.path]).toEqual([given, 201, kept]);
@@ -88,7 +91,6 @@ const refusals = [
 ] as const;
 
 test("every endpoint that writes a link rejects an invalid path", async () => {
-  await using world = await createWorld();
   const { id } = (await writePath(world, "here")).body;
   for (const [path, error] of refusals) {
     for (const [method, target] of [
@@ -106,7 +108,6 @@ test("every endpoint that writes a link rejects an invalid path", async () => {
 });
 
 test("a link created with an empty path gets a generated one", async () => {
-  await using world = await createWorld();
   for (const path of [undefined, null, "", "/", "  ", "//", "%2F", "///"]) {
     const { status, body } = await writePath(world, path);
     expect([path, status, body.path]).toEqual([path, 201, expect.stringMatching(generated)]);
@@ -114,7 +115,6 @@ test("a link created with an empty path gets a generated one", async () => {
 });
 
 test("200 generated paths are unique and contain no ambiguous characters", async () => {
-  await using world = await createWorld();
   const paths = new Set<string>();
   for (let made = 0; made < 200; made += 1) paths.add((await writePath(world, "")).body.path);
   expect(paths.size).toBe(200);
@@ -122,7 +122,6 @@ test("200 generated paths are unique and contain no ambiguous characters", async
 });
 
 test("a generated path that is in use is replaced, after several attempts by a longer one", async () => {
-  await using world = await createWorld();
   let stuck = 0;
   const bytes = (count: number) => {
     // Only generated paths use eight or nine bytes. IDs must stay different.
@@ -154,7 +153,6 @@ test("a generated path that is in use is replaced, after several attempts by a l
 });
 
 test("PATCH rejects an empty path", async () => {
-  await using world = await createWorld();
   const link = (await writePath(world, "here")).body;
   for (const path of ["", "  ", "/", null]) {
     const reply = await world.call("PATCH", `/links/${link.id}`, { body: { path } });
@@ -163,7 +161,6 @@ test("PATCH rejects an empty path", async () => {
 });
 
 test("changing a link's path makes the old path available again", async () => {
-  await using world = await createWorld();
   const link = (await writePath(world, "old")).body;
   const moved = await world.call("PATCH", `/links/${link.id}`, { body: { path: "new" } });
   expect(moved.body).toEqual({ ...link, path: "new" });
@@ -172,7 +169,6 @@ test("changing a link's path makes the old path available again", async () => {
 });
 
 test("a path cannot be the same as another link's shortened path", async () => {
-  await using world = await createWorld();
   const body = { path: "a", options: { shorten: true } };
   const link = (await world.call("POST", "/links", { body })).body;
   const other = (await writePath(world, "b")).body;
@@ -195,7 +191,6 @@ test("a path cannot be the same as another link's shortened path", async () => {
 });
 
 test("every endpoint treats paths that differ only in case as different links", async () => {
-  await using world = await createWorld();
   const lower = (await writePath(world, "straße/é")).body;
   const upper = (await writePath(world, "Straße/É")).body;
   for (const link of [lower, upper]) {
@@ -213,7 +208,6 @@ test("every endpoint treats paths that differ only in case as different links", 
 });
 
 test("trailing slashes in a path are ignored", async () => {
-  await using world = await createWorld();
   const shoe = (await writePath(world, "shoe")).body;
   const hat = { path: "hat", options: { shorten: true } };
   const { shortened_path } = (await world.call("POST", "/links", { body: hat })).body;

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests creating, reading, changing and deleting links. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const unknownId = "0190a000-0000-7000-8000-000000000000";
@@ -29,7 +33,6 @@ async function makeLink(world: World, fields: object = {}) {
 }
 
 test("POST /links stores every field exactly as sent", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, everyPlainField);
   expect(link).toMatchObject({
     ...everyPlainField,
@@ -42,7 +45,6 @@ test("POST /links stores every field exactly as sent", async () => {
 });
 
 test("POST /links without fields creates a link with a generated path and default values", async () => {
-  await using world = await createWorld();
   const { id, path, ...rest } = await makeLink(world);
   expect(id).toMatch(uuid);
   expect(path).toMatch(/^\w+$/);
@@ -67,7 +69,6 @@ test("POST /links without fields creates a link with a generated path and defaul
 });
 
 test("a created link can be read by its ID and appears in the list", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, everyPlainField);
   const shown = await world.call("GET", `/links/${link.id}`);
   expect(shown.status).toBe(200);
@@ -93,18 +94,19 @@ test.each(["GET", "PATCH", "PUT", "DELETE"])(
   },
 );
 
-test.each(["PATCH", "PUT"])("%s changes only the link fields that are sent", async (method) => {
-  await using world = await createWorld();
-  const link = await makeLink(world, everyPlainField);
-  const changes = { name: "Summer sale", enable_forced_redirect: false };
-  const reply = await world.call(method, `/links/${link.id}`, { body: changes });
-  expect(reply.status).toBe(200);
-  expect(reply.body).toEqual({ ...link, ...changes });
-  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
-});
+test.each(["PATCH", "PUT"])(
+  "%s changes only those fields of a link that are sent",
+  async (method) => {
+    const link = await makeLink(world, everyPlainField);
+    const changes = { name: "Summer sale", enable_forced_redirect: false };
+    const reply = await world.call(method, `/links/${link.id}`, { body: changes });
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({ ...link, ...changes });
+    expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
+  },
+);
 
 test.each([null, ""])("sending %j clears a text field of a link", async (empty) => {
-  await using world = await createWorld();
   const { path, enable_forced_redirect, ios_deferred_deep_linking_enabled, ...texts } =
     everyPlainField;
   const flags = { path, enable_forced_redirect, ios_deferred_deep_linking_enabled };
@@ -116,7 +118,6 @@ test.each([null, ""])("sending %j clears a text field of a link", async (empty) 
 });
 
 test("sending a link back unmodified changes nothing", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { ...everyPlainField, options: { shorten: true } });
   for (const method of ["PATCH", "PUT"]) {
     const reply = await world.call(method, `/links/${link.id}`, { body: link });
@@ -127,7 +128,6 @@ test("sending a link back unmodified changes nothing", async () => {
 });
 
 test("read-only and unknown link fields are ignored when other fields are sent", async () => {
-  await using world = await createWorld();
   const foreign = {
     id: unknownId,
     clicks: 99,
@@ -144,7 +144,6 @@ test("read-only and unknown link fields are ignored when other fields are sent",
 });
 
 test("a deleted link is not returned, listed or resolved, and its paths can be reused", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { path: "short-lived", options: { shorten: true } });
   const reply = await world.call("DELETE", `/links/${link.id}`);
   expect([reply.status, reply.text]).toEqual([204, ""]);
@@ -161,7 +160,6 @@ test("a deleted link is not returned, listed or resolved, and its paths can be r
 });
 
 test("upsert creates a link, or updates the link that already has that path", async () => {
-  await using world = await createWorld();
   const first = await world.call("POST", "/links/upsert", { body: { path: "a", name: "One" } });
   expect([first.status, first.body.name]).toEqual([201, "One"]);
   const again = { path: "/a", url: "https://example.com/" };
@@ -174,7 +172,6 @@ test("upsert creates a link, or updates the link that already has that path", as
 test.each([{}, { path: null }, { path: "" }, { path: "  " }, { path: "/" }])(
   "upsert without a path returns 400: %j",
   async (body) => {
-    await using world = await createWorld();
     const reply = await world.call("POST", "/links/upsert", { body });
     expect(reply.status).toBe(400);
     expect(reply.body).toEqual({ error: "Required parameter is missing: path." });
@@ -182,7 +179,6 @@ test.each([{}, { path: null }, { path: "" }, { path: "  " }, { path: "/" }])(
 );
 
 test("four concurrent upserts of the same path create a single link", async () => {
-  await using world = await createWorld();
   const names = ["one", "two", "three", "four"];
   const replies = await Promise.all(
     names.map((name) => world.call("POST", "/links/upsert", { body: { path: "a", name } })),
@@ -194,7 +190,6 @@ test("four concurrent upserts of the same path create a single link", async () =
 });
 
 test("only one of two concurrent requests can create a link with the same path", async () => {
-  await using world = await createWorld();
   const body = { path: "a" };
   const replies = await Promise.all([1, 2].map(() => world.call("POST", "/links", { body })));
   expect(replies.map((reply) => reply.status).toSorted((a, b) => a - b)).toEqual([201, 422]);
@@ -203,7 +198,6 @@ test("only one of two concurrent requests can create a link with the same path",
 });
 
 test("options.shorten adds a shortened path only when a link is created", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { path: "a", options: { shorten: true, other: 1 } });
   expect(link.shortened_path).toMatch(/^\w+$/);
   expect(link.shortened_path).not.toBe("a");
@@ -233,7 +227,6 @@ const tokenRefusals = [
 test.each(tokenRefusals)(
   "provider and campaign tokens must be sent together: %j",
   async (fields, message) => {
-    await using world = await createWorld();
     const both = { path: "a", provider_token: "1", campaign_token: "2" };
     const link = await makeLink(world, both);
     for (const [method, path] of [
@@ -265,13 +258,11 @@ const wrongTypes = [
 ] as const;
 
 test.each(wrongTypes)("a type error in a link field returns 422: %j", async (fields, message) => {
-  await using world = await createWorld();
   const reply = await world.call("POST", "/links", { body: fields });
   expect([reply.status, reply.body]).toEqual([422, { error: message }]);
 });
 
 test("a single error message lists every problem of a link", async () => {
-  await using world = await createWorld();
   await makeLink(world, { path: "taken" });
   const body = { path: "taken", url: "javascript:alert(1)", provider_token: "1" };
   const reply = await world.call("POST", "/links", { body });
@@ -284,7 +275,6 @@ test("a single error message lists every problem of a link", async () => {
 });
 
 test("text in any writing system is returned unchanged", async () => {
-  await using world = await createWorld();
   const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
   const link = await makeLink(world, { name, social_title: name, social_description: name });
   expect(link).toMatchObject({ name, social_title: name, social_description: name });
@@ -294,7 +284,6 @@ test("text in any writing system is returned unchanged", async () => {
 test.each(["name", "social_title", "social_description", "referrer"])(
   "a %s that contains a NUL or an unpaired surrogate returns 422",
   async (field) => {
-    await using world = await createWorld();
     for (const text of ["a\0b", "half \ud83c"]) {
       const reply = await world.call("POST", "/links", { body: { [field]: text } });
       expect(reply.status).toBe(422);
@@ -304,7 +293,6 @@ test.each(["name", "social_title", "social_description", "referrer"])(
 );
 
 test("a link's name can have at most 500 characters", async () => {
-  await using world = await createWorld();
   await makeLink(world, { name: "n".repeat(500) });
   const reply = await world.call("POST", "/links", { body: { name: "n".repeat(501) } });
   expect(reply.status).toBe(422);
@@ -312,7 +300,6 @@ test("a link's name can have at most 500 characters", async () => {
 });
 
 test("a link's ID can be sent in upper case", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { path: "spring" });
   const path = `/links/${link.id.toUpperCase()}`;
   expect((await world.call("GET", path)).body).toEqual(link);

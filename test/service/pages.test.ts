@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the pages of a list and the numbers in `meta`. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 type List = {
   readonly name: string;
@@ -51,7 +55,6 @@ async function fill(world: World, list: List, count: number) {
 
 for (const list of lists) {
   test(`GET /${list.name} returns 20 items and a meta object by default`, async () => {
-    await using world = await createWorld();
     await fill(world, list, 45);
     const { status, body, items, meta } = await read(world, list);
     expect(status).toBe(200);
@@ -61,7 +64,6 @@ for (const list of lists) {
   });
 
   test(`GET /${list.name} returns a correct meta object for each page and limit`, async () => {
-    await using world = await createWorld();
     await fill(world, list, 45);
     const all = { limit: 20, count: 45, last: 3 };
     const cases = [
@@ -91,7 +93,6 @@ for (const list of lists) {
   });
 
   test(`GET /${list.name} returns each item on exactly one page`, async () => {
-    await using world = await createWorld();
     await fill(world, list, 23);
     const whole = (await read(world, list, "limit=100")).items;
     expect(new Set(whole.map((item: { id: string }) => item.id)).size).toBe(23);
@@ -106,7 +107,6 @@ for (const list of lists) {
   });
 
   test(`GET /${list.name} returns 400 if page or limit is not a positive integer`, async () => {
-    await using world = await createWorld();
     const wrong = ["0", "00", "-1", "1.5", "1e2", "0x1", "abc", "1a", "", "%20", "%2B1", "%D9%A1"];
     for (const parameter of ["page", "limit"]) {
       for (const value of wrong) {
@@ -118,7 +118,6 @@ for (const list of lists) {
   });
 
   test(`GET /${list.name} treats a limit above 100 as 100`, async () => {
-    await using world = await createWorld();
     await fill(world, list, 102);
     for (const limit of ["100", "101", "5000", `1${"0".repeat(30)}`]) {
       const { status, items, meta } = await read(world, list, `limit=${limit}`);
@@ -128,7 +127,6 @@ for (const list of lists) {
   });
 
   test(`GET /${list.name} returns an empty page for a 31-digit page number`, async () => {
-    await using world = await createWorld();
     await fill(world, list, 3);
     const { status, items, meta } = await read(world, list, `page=1${"0".repeat(30)}`);
     expect([status, items]).toEqual([200, []]);
@@ -140,7 +138,6 @@ for (const list of lists) {
 test.each(lists.filter(({ name }) => name !== "projects"))(
   "GET /$name returns one empty page if there are no items",
   async (list) => {
-    await using world = await createWorld();
     const empty = { limit: 20, count: 0, last: 1, from: 0, to: 0 };
     const first = await read(world, list);
     expect([first.status, first.body]).toEqual([
@@ -154,7 +151,6 @@ test.each(lists.filter(({ name }) => name !== "projects"))(
 );
 
 test("meta.count counts only the links that match the filters", async () => {
-  await using world = await createWorld();
   await fill(world, { name: "links", add: nameByTurns }, 12);
   const { items, meta } = await read(world, { name: "links" }, "q[name_eq]=One&limit=3&page=2");
   expect(items.map((item: { name: string }) => item.name)).toEqual(["One"]);
@@ -186,7 +182,6 @@ function compareBy(field: "path" | "name" | "created_at") {
 }
 
 test("links deep in a list of 1,250 are sorted correctly in both directions", async () => {
-  await using world = await createWorld();
   const count = 1250;
   const rows: Row[] = [];
   for (let index = 0; index < count; index += 1) {

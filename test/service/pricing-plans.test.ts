@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the link limit of the free plan, and the fields and endpoints of the Pro plan. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 async function addFreeKey(world: World, max_links = 1000) {
   const project = await world.addProject({ plan: "free", max_links });
@@ -10,7 +14,6 @@ async function addFreeKey(world: World, max_links = 1000) {
 }
 
 test("the free plan rejects new links above its limit until a link is deleted", async () => {
-  await using world = await createWorld();
   const { key } = await addFreeKey(world, 2);
   const create = (path: string) => world.call("POST", "/links", { key, body: { path } });
   const upsert = (path: string) => world.call("POST", "/links/upsert", { key, body: { path } });
@@ -30,7 +33,6 @@ test("the free plan rejects new links above its limit until a link is deleted", 
 });
 
 test("concurrent requests cannot exceed the free plan's link limit", async () => {
-  await using world = await createWorld();
   const { key } = await addFreeKey(world, 3);
   const given = { key, body: {} };
   const replies = await Promise.all(
@@ -42,7 +44,6 @@ test("concurrent requests cannot exceed the free plan's link limit", async () =>
 });
 
 test("the Pro plan has no link limit", async () => {
-  await using world = await createWorld();
   const project = await world.addProject({ plan: "pro", max_links: 1 });
   const key = await world.addKey({ project });
   for (const path of ["a", "b"]) {
@@ -57,30 +58,25 @@ const proFields = [
   [{ provider_token: "1", campaign_token: "2" }, "provider_token, campaign_token"],
 ] as const;
 
-test.each(proFields)(
-  "%j requires the Pro plan in every endpoint that writes links",
-  async (fields, named) => {
-    await using world = await createWorld();
-    const { key } = await addFreeKey(world);
-    const link = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
-    for (const [method, path, rest] of [
-      ["POST", "/links", {}],
-      ["POST", "/links/upsert", { path: "new" }],
-      ["POST", "/links/upsert", { path: "a" }],
-      ["PATCH", `/links/${link.id}`, {}],
-      ["PUT", `/links/${link.id}`, {}],
-    ] as const) {
-      const reply = await world.call(method, path, { key, body: { ...rest, ...fields } });
-      const wanted = [method, 401, { error: messages.pro_fields(named) }];
-      expect([method, reply.status, reply.body]).toEqual(wanted);
-    }
-    expect((await world.call("GET", "/links", { key })).body.links).toEqual([link]);
-    expect((await world.call("POST", "/links", { body: fields })).status).toBe(201);
-  },
-);
+test.each(proFields)("%j requires the Pro plan in every write of a link", async (fields, named) => {
+  const { key } = await addFreeKey(world);
+  const link = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
+  for (const [method, path, rest] of [
+    ["POST", "/links", {}],
+    ["POST", "/links/upsert", { path: "new" }],
+    ["POST", "/links/upsert", { path: "a" }],
+    ["PATCH", `/links/${link.id}`, {}],
+    ["PUT", `/links/${link.id}`, {}],
+  ] as const) {
+    const reply = await world.call(method, path, { key, body: { ...rest, ...fields } });
+    const wanted = [method, 401, { error: messages.pro_fields(named) }];
+    expect([method, reply.status, reply.body]).toEqual(wanted);
+  }
+  expect((await world.call("GET", "/links", { key })).body.links).toEqual([link]);
+  expect((await world.call("POST", "/links", { body: fields })).status).toBe(201);
+});
 
 test("a free project can send empty Pro fields and send a link back unmodified", async () => {
-  await using world = await createWorld();
   const { key } = await addFreeKey(world);
   const empty = {
     referrer: "",
@@ -96,7 +92,6 @@ test("a free project can send empty Pro fields and send a link back unmodified",
 });
 
 test("shortening a link requires the Pro plan, but resolving one does not", async () => {
-  await using world = await createWorld();
   const { key, project } = await addFreeKey(world);
   const url = `http://${project.subdomain}.localhost:8787/a`;
   await world.call("POST", "/links", { key, body: { path: "a" } });

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { createWorld, type Given, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests projects, which only a master key may manage. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
@@ -16,7 +20,6 @@ async function makeProject(world: World, project: object) {
 }
 
 test("a project can be created, read, listed, updated and deleted", async () => {
-  await using world = await createWorld();
   const fields = { name: "Shop", subdomain: "shop", custom_domain: "go.example.com" };
   const made = await makeProject(world, fields);
   expect(made).toEqual({
@@ -41,7 +44,6 @@ test("a project can be created, read, listed, updated and deleted", async () => 
 });
 
 test("custom_domain is null by default and is removed by null or an empty string", async () => {
-  await using world = await createWorld();
   const made = await makeProject(world, { name: "Shop", subdomain: "shop" });
   expect(made.custom_domain).toBeNull();
   for (const [given, kept] of [
@@ -57,7 +59,6 @@ test("custom_domain is null by default and is removed by null or an empty string
 });
 
 test("links_count does not include a project's deleted links", async () => {
-  await using world = await createWorld();
   const other = await world.addProject();
   const key = await world.addKey({ project: other });
   const first = await world.call("POST", "/links", { body: {} });
@@ -81,7 +82,6 @@ test("links_count does not include a project's deleted links", async () => {
 test.each(["GET", "PATCH", "DELETE"])(
   "%s /projects/:id returns 404 for an unknown project",
   async (method) => {
-    await using world = await createWorld();
     for (const id of [unknownId, "default", "1"]) {
       const body = method === "PATCH" ? { project: { name: "new" } } : undefined;
       const reply = await asMaster(world, method, `/projects/${id}`, { body });
@@ -91,7 +91,6 @@ test.each(["GET", "PATCH", "DELETE"])(
 );
 
 test("read-only fields and operator settings cannot be set through the API", async () => {
-  await using world = await createWorld();
   const foreign = {
     id: unknownId,
     custom_domain_verified: true,
@@ -112,7 +111,6 @@ test("read-only fields and operator settings cannot be set through the API", asy
 });
 
 test("creating or updating a project without the wrapper object returns 400", async () => {
-  await using world = await createWorld();
   const bodies = [{}, { name: "Shop", subdomain: "shop" }, { project: null }, { project: [] }];
   for (const body of bodies) {
     for (const [method, path] of [
@@ -150,7 +148,6 @@ const refusals = [
 ] as const;
 
 test("a project cannot be created or updated with invalid fields", async () => {
-  await using world = await createWorld();
   await world.addProject({ custom_domain: "taken.example.com" });
   const given = { name: "Shop", subdomain: "shop" };
   const made = await makeProject(world, given);
@@ -168,13 +165,11 @@ test("a project cannot be created or updated with invalid fields", async () => {
 });
 
 test("a subdomain is stored in lower case", async () => {
-  await using world = await createWorld();
   const made = await makeProject(world, { name: "Shop", subdomain: "Shop-1" });
   expect(made.subdomain).toBe("shop-1");
 });
 
 test("a changed custom domain becomes unverified unless only its case changes", async () => {
-  await using world = await createWorld();
   const settings = { custom_domain: "go.example.com", custom_domain_verified: true };
   const { id } = await world.addProject(settings);
   const write = async (project: object) =>
@@ -185,7 +180,6 @@ test("a changed custom domain becomes unverified unless only its case changes", 
 });
 
 test("deleting a project deletes its keys, links and apps and makes its names available again", async () => {
-  await using world = await createWorld();
   const names = { subdomain: "shop", custom_domain: "go.example.com" };
   const made = await makeProject(world, { name: "Shop", ...names });
   const key = await world.addKey({ project: made });

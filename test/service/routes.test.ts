@@ -1,14 +1,17 @@
 import { expect, test } from "vitest";
 import { listMethods } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests the paths and methods of the API, and other spellings of paths. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 test.each(["/", ".json", ".json/"])("an API path can end with %j", async (end) => {
-  await using world = await createWorld();
   const link = (await world.call("POST", `/links${end}`, { body: { path: "a" } })).body;
   const url = "http://default.localhost:8787/a";
   for (const [method, path, body, status] of [
@@ -29,7 +32,6 @@ test.each(["/", ".json", ".json/"])("an API path can end with %j", async (end) =
 });
 
 test("PUT works like PATCH", async () => {
-  await using world = await createWorld();
   const project = await world.addProject();
   const body = { project: { name: "Renamed" } };
   const put = await world.call("PUT", `/projects/${project.id}`, { key: world.master, body });
@@ -70,7 +72,6 @@ test.each(wrongMethods)("%s %s returns 405 and lists the allowed methods", async
 });
 
 test("OPTIONS returns the allowed methods of every path without a key", async () => {
-  await using world = await createWorld();
   for (const entry of listEndpoints()) {
     const path = entry.path.replace(":id", unknownId);
     const reply = await world.call("OPTIONS", path, { key: null });
@@ -81,7 +82,6 @@ test("OPTIONS returns the allowed methods of every path without a key", async ()
 });
 
 test("HEAD returns the same status and headers as GET, without a body", async () => {
-  await using world = await createWorld();
   const { id } = (await world.call("POST", "/links", { body: {} })).body;
   for (const [path, key] of [
     ["/links", world.key],

@@ -5,8 +5,12 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { createBudgets, createWindowReport } from "../../src/service/budgets.ts";
 import { createService } from "../support/api-description.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests rate limits that processes share by storing their counts in the database. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 /** Starts a service with its own rate limits, like a second process. */
 function startProcess(world: World, store = world.store): AnswerApi {
@@ -55,7 +59,6 @@ function refuseWrite(): Promise<never> {
 }
 
 test("three processes together accept only slightly more than the limit of 600 requests", async () => {
-  await using world = await createWorld();
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 600, asked)).toBe(600);
@@ -67,7 +70,6 @@ test("three processes together accept only slightly more than the limit of 600 r
 });
 
 test("a process counts the requests that another process accepted", async () => {
-  await using world = await createWorld();
   const asked = { key: world.key };
   const [one, other] = [startProcess(world), startProcess(world)];
   const all = await Promise.all(Array.from({ length: 700 }, () => ask(one, asked)));
@@ -82,7 +84,6 @@ test("a process counts the requests that another process accepted", async () => 
 });
 
 test("processes share an IP address's rate limit without storing the IP address", async () => {
-  await using world = await createWorld();
   const asked = { path: "/short_links/resolve", address: "203.0.113.9" };
   const processes = [startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 1200, asked)).toBe(1200);
@@ -94,7 +95,6 @@ test("processes share an IP address's rate limit without storing the IP address"
 });
 
 test("a request count is stored only once per twentieth of the rate limit", async () => {
-  await using world = await createWorld();
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
   expect(world.store.countWrites()).toBe(before);
@@ -104,7 +104,6 @@ test("a request count is stored only once per twentieth of the rate limit", asyn
 });
 
 test("expired request counts are deleted even if the clock was set back", async () => {
-  await using world = await createWorld();
   // The longest window is an hour.
   const ahead = world.clock.now() + 2 * 60 * 60_000;
   const left = { name: "a", process: "b", spent: 600, ends_at: ahead };
@@ -117,7 +116,6 @@ test("expired request counts are deleted even if the clock was set back", async 
 });
 
 test("a process still limits requests if it cannot store its request counts", async () => {
-  await using world = await createWorld();
   let tries = 0;
   const write = () => {
     tries += 1;
@@ -132,7 +130,6 @@ test("a process still limits requests if it cannot store its request counts", as
 });
 
 test("request counts from before the clock was set back do not count in a new window", async () => {
-  await using world = await createWorld();
   const asked = { key: world.key };
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
   const { store, now } = world;
@@ -143,7 +140,6 @@ test("request counts from before the clock was set back do not count in a new wi
 });
 
 test("refunding counted requests during a write causes no further writes", async () => {
-  await using world = await createWorld();
   let writes = 0;
   const write: World["store"]["write"] = (work) => {
     writes += 1;

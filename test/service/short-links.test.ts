@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests shortening addresses and resolving short links. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const host = "http://default.localhost:8787";
 const code = /^[2-9a-kmnp-zA-HJ-NP-Z]{8}$/;
@@ -20,7 +24,6 @@ async function makeLink(world: World, fields: object) {
 }
 
 test("POST /short_links with the URL of a link adds a shortened path to that link", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { path: "spring/sale", name: "Spring" });
   const reply = await shorten(world, { url: `${host}/spring/sale/#top` });
   expect(reply.status).toBe(201);
@@ -30,7 +33,6 @@ test("POST /short_links with the URL of a link adds a shortened path to that lin
 });
 
 test("shortening a link again returns its existing shortened path", async () => {
-  await using world = await createWorld();
   await makeLink(world, { path: "a" });
   const first = (await shorten(world, { url: `${host}/a` })).body;
   for (const url of [`${host}/a`, `${host}/${first.shortened_path}`]) {
@@ -40,7 +42,6 @@ test("shortening a link again returns its existing shortened path", async () => 
 });
 
 test("shortening any other URL creates a new link with a shortened path", async () => {
-  await using world = await createWorld();
   const url = "https://example.com/page?a=b#c";
   const reply = await shorten(world, { url });
   expect(reply.status).toBe(201);
@@ -61,7 +62,6 @@ const prefixes = [
 test.each(prefixes)(
   "shortening a link with the prefix %j returns a path that starts with %j",
   async (prefix, begins) => {
-    await using world = await createWorld();
     await makeLink(world, { path: "a" });
     for (const url of [`${host}/a`, "https://example.com/"]) {
       const { status, body } = await shorten(world, { url, prefix });
@@ -73,7 +73,6 @@ test.each(prefixes)(
 );
 
 test("each prefix adds another short path to a link", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { path: "a" });
   const shortenTo = async (prefix?: string) => {
     const { status, body } = await shorten(world, { url: `${host}/a`, prefix });
@@ -123,7 +122,6 @@ const refusals = [
 test.each(refusals)(
   'POST /short_links returns its 422 messages under "errors": %j',
   async (body, errors) => {
-    await using world = await createWorld();
     const link = await makeLink(world, { path: "a" });
     const reply = await shorten(world, body);
     expect([reply.status, reply.body]).toEqual([422, { errors }]);
@@ -134,7 +132,6 @@ test.each(refusals)(
 test.each(["/short_links", "/short_links/resolve"])(
   "POST %s without a url returns 400",
   async (path) => {
-    await using world = await createWorld();
     for (const body of [{}, { url: null }, { url: "" }, { url: " " }, { prefix: "go-" }]) {
       const reply = await world.call("POST", path, { body });
       const wanted = [400, { error: "Required parameter is missing: url." }];
@@ -144,7 +141,6 @@ test.each(["/short_links", "/short_links/resolve"])(
 );
 
 test("a short URL in any spelling can be resolved to its link without a key", async () => {
-  await using world = await createWorld();
   const link = await makeLink(world, { path: "a/b", options: { shorten: true } });
   const short: string = link.shortened_path;
   for (const path of [
@@ -165,7 +161,6 @@ test("a short URL in any spelling can be resolved to its link without a key", as
 });
 
 test("a URL resolves only to links of the project that owns its host", async () => {
-  await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const link = await makeLink(world, { path: "Spring", options: { shorten: true } });
   const path: string = link.shortened_path;
@@ -185,7 +180,6 @@ test("a URL resolves only to links of the project that owns its host", async () 
 });
 
 test("a suspended project's links are not resolved", async () => {
-  await using world = await createWorld();
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
   await world.call("POST", "/links", { key, body: { path: "spring" } });
@@ -205,7 +199,6 @@ test("a suspended project's links are not resolved", async () => {
 test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
   'resolving %j returns a 422 under "error"',
   async (url) => {
-    await using world = await createWorld();
     const reply = await resolve(world, url);
     expect(reply.status).toBe(422);
     expect(Object.keys(reply.body)).toEqual(["error"]);
@@ -214,7 +207,6 @@ test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
 );
 
 test("links can be resolved on a custom domain once it is verified", async () => {
-  await using world = await createWorld();
   const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
   const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };
   const mine = await world.addKey({ project: await world.addProject(verified) });

@@ -1,8 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createWorld } from "../support/world.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests every field with an address for visitors, in every way to write a link. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 const fields = {
   url: "Url",
@@ -64,7 +68,6 @@ const hostile = [
 test.each(Object.entries(fields))(
   "%s rejects every dangerous or malformed URL",
   async (field, label) => {
-    await using world = await createWorld();
     const kept = { path: "kept", [field]: "https://example.com/kept" };
     const link = (await world.call("POST", "/links", { body: kept })).body;
     const ways = [
@@ -87,7 +90,6 @@ test.each(Object.entries(fields))(
 );
 
 test("POST /short_links rejects every dangerous or malformed URL", async () => {
-  await using world = await createWorld();
   for (const [url, fault] of hostile) {
     const { status, body } = await world.call("POST", "/short_links", { body: { url } });
     if (url.trim() === "") expect(status).toBe(400);
@@ -97,7 +99,6 @@ test("POST /short_links rejects every dangerous or malformed URL", async () => {
 });
 
 test("the 422 for a link lists all four URLs if each of them is invalid", async () => {
-  await using world = await createWorld();
   const body = Object.fromEntries(Object.keys(fields).map((field) => [field, "javascript:1"]));
   const reply = await world.call("POST", "/links", { body });
   const clauses = Object.values(fields).map((label) => `${label} ${notWeb}`);
@@ -119,7 +120,6 @@ const harmless = [
 ];
 
 test("a safe URL is stored unchanged", async () => {
-  await using world = await createWorld();
   for (const address of harmless) {
     const body = Object.fromEntries(Object.keys(fields).map((field) => [field, address]));
     const made = await world.call("POST", "/links", { body });
@@ -129,7 +129,6 @@ test("a safe URL is stored unchanged", async () => {
 });
 
 test("every accepted URL uses http or https and contains no user name or password", async () => {
-  await using world = await createWorld();
   const scheme = fc.constantFrom("http://", "https://", "HTTP:", "javascript:", "//", "\t", "");
   const rest = fc.string({ unit: "binary", maxLength: 12 });
   const address = fc.oneof(

@@ -10,8 +10,12 @@ import { createGate } from "../support/clock.ts";
 import { readProjectRows, addLink, addLinks, makeId } from "../support/rows.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests background tasks, which split long work into short transactions of any process. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 /** PostgreSQL builds its text indexes itself, without background tasks. */
 const onFile = test.skipIf(isOnPostgres);
@@ -20,7 +24,6 @@ const onFile = test.skipIf(isOnPostgres);
 const many = 2500;
 
 onFile("a task that fails is reported and retried later, and does not delay others", async () => {
-  await using world = await createWorld();
   const { store } = world;
   const broken = await world.addProject();
   const doomed = await world.addProject();
@@ -48,7 +51,6 @@ onFile("a task that fails is reported and retried later, and does not delay othe
 });
 
 test("polling for tasks reports an unreachable database only once", async () => {
-  await using world = await createWorld();
   const sql = await world.openSql();
   const away: KyselyPlugin = {
     transformQuery: () => {
@@ -66,7 +68,6 @@ test("polling for tasks reports an unreachable database only once", async () => 
 
 describe("deleting a project", () => {
   test("frees the project's name at once, and deletes its rows in batches", async () => {
-    await using world = await createWorld();
     const { store, master } = world;
     const doomed = await world.addProject({ subdomain: "doomed" });
     const key = await world.addKey({ project: doomed });
@@ -110,7 +111,6 @@ describe("deleting a project", () => {
   });
 
   test("deletes nothing of another project with the same paths", async () => {
-    await using world = await createWorld();
     const { store, project } = world;
     const doomed = await world.addProject();
     for (const { id } of [project, doomed]) {
@@ -126,7 +126,6 @@ describe("deleting a project", () => {
   });
 
   onFile("also deletes its search index, even an unfinished one", async () => {
-    await using world = await createWorld();
     const { store, project } = world;
     await fill(store, project.id, { count: 3 });
     await store.write((db) => createIndex({ db, projectId: project.id }));
@@ -138,7 +137,6 @@ describe("deleting a project", () => {
   });
 
   test("makes a waiting write of the project fail", async () => {
-    await using world = await createWorld();
     const { store, project } = world;
     const held = createGate();
     const deleting = store.write(async (db) => {
@@ -163,7 +161,6 @@ describe("deleting an app with more links than fit in one batch", () => {
     ["ios_app", "ios_app_bundle_id", iosBody],
     ["android_app", "android_app_package_name", androidBody],
   ])("removes the %s from all its links before the response", async (kind, field, body) => {
-    await using world = await createWorld();
     const { id } = (await world.call("POST", `/${kind}s`, { body })).body;
     await fill(world.store, world.project.id, { more: { [`${kind}_id`]: id } });
     const count = async (filter: string) =>
@@ -176,7 +173,6 @@ describe("deleting an app with more links than fit in one batch", () => {
   });
 
   test("responds after five seconds, and updates the remaining links later", async () => {
-    await using world = await createWorld();
     const { store, project } = world;
     await beginDetachIos(world);
     const [task] = await store.db.selectFrom("chores").selectAll().execute();
@@ -220,7 +216,6 @@ describe("a task of a killed process", () => {
   ];
 
   test.each(tasks)("is finished by another process: %s", async (_, begin, countLeft) => {
-    await using world = await createWorld();
     const { id } = world.project;
     await begin(world);
     expect(await countLeft(world.store, id)).toBe(many);
@@ -242,7 +237,6 @@ describe("a task of a killed process", () => {
   });
 
   test.each(tasks)("can be run by two processes at once: %s", async (_, begin, countLeft) => {
-    await using world = await createWorld();
     await begin(world);
     const other = await openAgain(world);
     await Promise.all([world.store.finishTasks(), other.finishTasks()]);
@@ -252,7 +246,6 @@ describe("a task of a killed process", () => {
   });
 
   test("is not removed when another task of its kind is done", async () => {
-    await using world = await createWorld();
     const { store, project } = world;
     const other = await world.addProject();
     for (const [{ id: projectId }, bundle_id] of [
@@ -282,7 +275,6 @@ describe("a task of a killed process", () => {
   });
 
   test("is found by a running server even if the process is killed later", async () => {
-    await using world = await createWorld();
     const { store, project } = world;
     await beginPurge(world);
     await using watcher = await watchTasks(world);

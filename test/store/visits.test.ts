@@ -6,8 +6,12 @@ import { openStore, type Store } from "../../src/store/store.ts";
 import { neverRing } from "../support/clock.ts";
 import { addLink, addLinks, addProject, now, noteClick } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Tests that every visit is counted exactly once. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
 
 function openCounting(store: Pick<Store, "write">) {
   return createClicks({ store, clock: { now: () => now }, setAlarm: neverRing, report });
@@ -69,7 +73,6 @@ async function makeLinks({ store }: World, count: number) {
 }
 
 test("a project's visit counters match the clicks of its links", async () => {
-  await using world = await createWorld();
   // Use more links than a transaction handles.
   const { store, projectId, ids } = await makeLinks(world, 2321);
   const clicks = openCounting(store);
@@ -81,7 +84,6 @@ test("a project's visit counters match the clicks of its links", async () => {
 });
 
 test("two processes that count at the same time count each visit only once", async () => {
-  await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 700);
   const other = await openStore(await world.openSql(), neverRing);
   const counting = [store, other].map(openCounting);
@@ -94,7 +96,6 @@ test("two processes that count at the same time count each visit only once", asy
 });
 
 test("a failed write of visits counts nothing, and its retry counts them once", async () => {
-  await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
   let fails = true;
   const clicks = createClicks({
@@ -119,7 +120,6 @@ test("a failed write of visits counts nothing, and its retry counts them once", 
 });
 
 test("at most 100 referrers of a link and 1,000 of a project are stored each day", async () => {
-  await using world = await createWorld();
   const { store, projectId } = await makeLinks(world, 1);
   const linkId = await store.write((db) => addLink({ db, projectId }, "flooded"));
   const clicks = openCounting(store);
@@ -160,7 +160,6 @@ test("the limits of referrers hold if 60 links get 200 each before they are stor
 });
 
 test("the visits of a deleted project are deleted", async () => {
-  await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 1200);
   const clicks = openCounting(store);
   noteMany(clicks, projectId, ids);
@@ -171,7 +170,6 @@ test("the visits of a deleted project are deleted", async () => {
 });
 
 test("visits that are counted after their project was deleted are not stored", async () => {
-  await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 300);
   const other = await makeLinks(world, 2);
   await store.write((db) => deleteProject(db, projectId));

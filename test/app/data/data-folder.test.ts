@@ -16,8 +16,12 @@ import {
   requireTrustedOwner,
 } from "../../../src/app/data/data-folder.ts";
 import { createFolder, run, runJson, type Folder } from "../../support/command.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** The data folder: its owner, and who else may read it. */
+
+let folder: Folder;
+openForEach(createFolder, (opened) => (folder = opened));
 
 const openModes = [0o750, 0o710, 0o740, 0o705, 0o755, 0o777].map((mode) => mode.toString(8));
 const ours = ["waypost.db", "state.db", "owner.key", "http.token"];
@@ -31,7 +35,6 @@ function makeFolder({ path }: Folder, mode: string, names: readonly string[] = [
 }
 
 test("a missing data folder and its parents are created with mode 700", async () => {
-  await using folder = await createFolder();
   const inner = join(folder.path, "inner");
   prepareDataFolder(inner);
   expect([readMode(folder.path), readMode(inner)]).toEqual(["700", "700"]);
@@ -39,21 +42,18 @@ test("a missing data folder and its parents are created with mode 700", async ()
 
 describe.each(openModes)("a data folder with mode %s", (mode) => {
   test("gets mode 700 if it is empty", async () => {
-    await using folder = await createFolder();
     makeFolder(folder, mode);
     prepareDataFolder(folder.path);
     expect(readMode(folder.path)).toBe("700");
   });
 
   test.each(ours)("gets mode 700 if it contains Waypost's %s", async (name) => {
-    await using folder = await createFolder();
     makeFolder(folder, mode, ["notes.txt", name]);
     prepareDataFolder(folder.path);
     expect(readMode(folder.path)).toBe("700");
   });
 
   test("is refused and not changed if it contains only files of other programs", async () => {
-    await using folder = await createFolder();
     makeFolder(folder, mode, ["notes.txt"]);
     expect(() => prepareDataFolder(folder.path)).toThrow("other users can open the data folder");
     expect(readMode(folder.path)).toBe(mode);
@@ -61,14 +61,12 @@ describe.each(openModes)("a data folder with mode %s", (mode) => {
 });
 
 test("a data folder with mode 700 is accepted even if it contains other files", async () => {
-  await using folder = await createFolder();
   makeFolder(folder, "700", ["notes.txt"]);
   prepareDataFolder(folder.path);
   expect(readMode(folder.path)).toBe("700");
 });
 
 test("a data folder that another user owns is refused, unless root owns it", async () => {
-  await using folder = await createFolder();
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;
   const owner = me === 0 ? 4242 : me;
@@ -85,7 +83,6 @@ test("a data folder that another user owns is refused, unless root owns it", asy
 });
 
 test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder", async () => {
-  await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   chmodSync(join(folder.path, ".."), 0o755);
   for (const name of ["", ...readdirSync(folder.path)]) {
@@ -115,7 +112,6 @@ test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder
 });
 
 test("a token file is written once with mode 600, and later callers get its token", async () => {
-  await using folder = await createFolder();
   prepareDataFolder(folder.path);
   const path = join(folder.path, "owner.key");
   const [first, second] = ["a", "b"].map((letter) => `waypost_${letter.repeat(40)}`);
