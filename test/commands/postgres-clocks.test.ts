@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { setClockAhead } from "../support/clock.ts";
 import { createFolder, run, startServe, type Folder } from "../support/command.ts";
 import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** A machine's clock must agree with the database's, because leases depend on both. */
 
 let database: TestDatabase;
 let folder: Folder;
 
-beforeAll(async () => {
-  database = await takeDatabase();
-  folder = await createFolder();
-});
-afterAll(async () => {
-  await folder[Symbol.asyncDispose]();
-  await database.giveBack();
+openForAll(takeDatabase, async (opened, keep) => {
+  database = opened;
+  folder = keep(await createFolder());
 });
 
 const fault = /This machine's clock is (\d+\.\d) seconds (ahead of|behind) the database's/;

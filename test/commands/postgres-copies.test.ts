@@ -10,7 +10,7 @@ import {
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "./plant-embedded.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
-import { query, takeDatabase, takeEmptyDatabase } from "../support/postgres.ts";
+import { createDatabase, query, takeDatabase, takeEmptyDatabase } from "../support/postgres.ts";
 import { readDatabase, readFolder } from "./read-all-rows.ts";
 import { waitUntil } from "../support/clock.ts";
 
@@ -44,14 +44,6 @@ async function createSource(rows = 0): Promise<Folder> {
   expect(await run(["restore", file, "--data", source.path])).toMatchObject({ code: 0 });
   if (rows > 0) plantShortPaths(source.path, rows);
   return source;
-}
-
-/** Creates a separate database, as the triggers of a migration would break later tests. */
-async function createDatabase(): Promise<string> {
-  const database = await takeDatabase();
-  const url = await database.createOther();
-  await database.giveBack();
-  return url;
 }
 
 const describe = (url: string) => {
@@ -118,7 +110,7 @@ test("writes to a migrated database are refused, and the error shows the data's 
 });
 
 test("migrate refuses a target database that contains Waypost data", async () => {
-  const database = await takeDatabase();
+  await using database = await takeDatabase();
   const url = new URL(database.url);
   url.password = "so-secret";
   await using source = await createSource();
@@ -132,7 +124,6 @@ test("migrate refuses a target database that contains Waypost data", async () =>
       "Waypost data. Use an empty database.\n",
   );
   expect(await run(["keys", "list", "--data", source.path])).toMatchObject({ code: 0 });
-  await database.giveBack();
 });
 
 test("backup and restore refuse a PostgreSQL database and suggest an alternative", async () => {

@@ -16,7 +16,7 @@ function inDatabase(url: string): RegExp {
 /** First starts with one PostgreSQL database. */
 
 test("concurrent first starts create one key, and each of them prints its location", async () => {
-  const database = await takeDatabase();
+  await using database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
   await using three = await createFolder();
@@ -40,11 +40,10 @@ test("concurrent first starts create one key, and each of them prints its locati
   );
   expect(named).toHaveLength(2);
   for (const text of said) expect(text).toMatch(inDatabase(database.url));
-  await database.giveBack();
 });
 
 test("a first start with PostgreSQL reports that an existing waypost.db is not used", async () => {
-  const database = await takeEmptyDatabase();
+  await using database = await takeEmptyDatabase();
   await using folder = await createFolder();
   await using alone = await startServe(folder.path);
   await alone.stop();
@@ -60,11 +59,10 @@ test("a first start with PostgreSQL reports that an existing waypost.db is not u
     expect(serving.key).toBe(alone.key);
     expect((await serving.stop()).stderr).toContain(said);
   }
-  await database.giveBack();
 });
 
 test("doctor shows which machine has the owner's key of the database", async () => {
-  const database = await takeDatabase();
+  await using database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
@@ -101,5 +99,4 @@ test("doctor shows which machine has the owner's key of the database", async () 
   const lost = await run(["doctor", "--data", one.path], { env });
   expect(lost).toMatchObject({ code: 1 });
   expect(lost.stdout).toMatch(/^FAULT key +no key was found; create a key with .* keys create/m);
-  await database.giveBack();
 });

@@ -11,7 +11,7 @@ const locked =
   "Another database transaction has locked the data, so nothing was written. Try again later.";
 
 test("a write to locked data fails and reports the reason, and the next write succeeds", async () => {
-  const database = await takeDatabase();
+  await using database = await takeDatabase();
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
   await using serving = await startServe(folder.path, [], { env });
@@ -67,5 +67,4 @@ test("a write to locked data fails and reports the reason, and the next write su
   expect(await readClicks()).toBe(1);
   const { stderr } = await serving.stop();
   expect(stderr).not.toContain('"level":50');
-  await database.giveBack();
 });

@@ -12,7 +12,7 @@ import { waitUntil } from "../support/clock.ts";
 /** `waypost serve` with PostgreSQL, and while PostgreSQL is down. */
 
 test("serve is not ready while PostgreSQL is down, and its metrics include the connection pool", async () => {
-  const database = await takeDatabase();
+  await using database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();
   const env = { ...measured.env, WAYPOST_DATABASE_URL: proxy.url };
@@ -73,11 +73,10 @@ test("serve is not ready while PostgreSQL is down, and its metrics include the c
     { level: 40, reason: expect.stringContaining("cannot be reached") },
   ]);
   expect(stderr).not.toContain('"level":50');
-  await database.giveBack();
 });
 
 test("every interface reports that PostgreSQL is down and recovers without a restart", async () => {
-  const database = await takeDatabase();
+  await using database = await takeDatabase();
   await using proxy = await openPostgresProxy(database.url);
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: proxy.url };
@@ -142,7 +141,6 @@ test("every interface reports that PostgreSQL is down and recovers without a res
         : expect.stringMatching(/done|approval_required/),
     ]);
   }
-  await database.giveBack();
 });
 
 async function openPage(url: string): Promise<readonly [number, string]> {

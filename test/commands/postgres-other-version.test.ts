@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createFolder, createUsedFolder, run, startServe } from "../support/command.ts";
-import { query, takeDatabase } from "../support/postgres.ts";
+import { createDatabase, query } from "../support/postgres.ts";
 
 /** A database that another version of Waypost wrote is refused and not changed. */
 
@@ -23,8 +23,7 @@ const readTables = async (url: string) => {
 };
 
 test.each(shapes)("every command refuses a database after the change: %s", async (statements) => {
-  const database = await takeDatabase();
-  const url = await database.createOther();
+  const url = await createDatabase();
   const env = { WAYPOST_DATABASE_URL: url };
   await using folder = await createFolder();
   const serving = await startServe(folder.path, [], { env });
@@ -41,5 +40,4 @@ test.each(shapes)("every command refuses a database after the change: %s", async
     ]);
     expect(await readTables(url)).toEqual(before);
   }
-  await database.giveBack();
 });

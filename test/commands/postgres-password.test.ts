@@ -28,7 +28,7 @@ async function takeGuarded() {
 }
 
 test("the database password is read from the database URL file or from PGPASSWORD", async () => {
-  const database = await takeGuarded();
+  await using database = await takeGuarded();
   await using folder = await createFolder();
   const file = join(folder.path, "..", "database.url");
   await writeFile(file, `${database.withPassword}\n`);
@@ -45,7 +45,6 @@ test("the database password is read from the database URL file or from PGPASSWOR
   const hint = `env WAYPOST_DATABASE_URL_FILE=${file} node ${bundle} keys create --project default`;
   expect(said.join("")).toContain(hint);
   expect(said.join("")).not.toMatch(/Gr(ü|%C3%BC)n|p(@|%40)ss/);
-  await database.giveBack();
 });
 
 test("a missing database URL file is reported with its path", async () => {
@@ -60,17 +59,16 @@ test("a missing database URL file is reported with its path", async () => {
 });
 
 test("a database password in a flag is omitted from suggested commands", async () => {
-  const database = await takeGuarded();
+  await using database = await takeGuarded();
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--database-url", database.withPassword]);
   const { stderr } = await serving.stop();
   expect(stderr).toMatch(/keys create --project default --data \S+ --database-url URL\. /);
   expect(stderr).not.toMatch(/Gr(ü|%C3%BC)n|p(@|%40)ss/);
-  await database.giveBack();
 });
 
 test("a wrong or missing database password is reported in one line without being shown", async () => {
-  const database = await takeGuarded();
+  await using database = await takeGuarded();
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [
     [database.wrong, "password authentication failed"],
@@ -84,7 +82,6 @@ test("a wrong or missing database password is reported in one line without being
     expect(refused.stderr).not.toContain("wrong-one");
     expect(refused.stderr).toContain(message);
   }
-  await database.giveBack();
 });
 
 test("a database password in an invalid database URL or setting is never shown", async () => {

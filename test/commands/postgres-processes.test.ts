@@ -6,17 +6,9 @@ import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { createGate } from "../support/clock.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
-import { takeDatabase } from "../support/postgres.ts";
+import { createDatabase } from "../support/postgres.ts";
 
 /** `waypost migrate` refuses a database that another process uses. */
-
-/** With the triggers of a migration in it, no later test can use it. */
-async function createDatabase(): Promise<string> {
-  const database = await takeDatabase();
-  const url = await database.createOther();
-  await database.giveBack();
-  return url;
-}
 
 /** A pooler keeps a process's connections open for a while. */
 const testDirectly = test.skipIf(process.env["WAYPOST_TEST_POOLER"] !== undefined);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { createFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
-import { query, takeDatabase } from "../support/postgres.ts";
+import { createDatabase, query } from "../support/postgres.ts";
 
 /** A role with too few rights. The suggested SQL statement must fix it. */
 
@@ -22,9 +22,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 /** Creates a database and a role that may only log in. */
 async function takeRightless() {
-  const database = await takeDatabase();
-  const owner = await database.createOther();
-  await database.giveBack();
+  const owner = await createDatabase();
   const role = `waypost ${randomUUID()}`;
   const name = new URL(owner).pathname.slice(1);
   await query(owner, `create role "${role}" login`);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ownMachine } from "../support/certificates.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
-import { query, takeDatabase } from "../support/postgres.ts";
+import { createDatabase, query, takeDatabase } from "../support/postgres.ts";
 
 /** TLS connections to PostgreSQL. An operator's server or a pooler may not support them. */
 
@@ -19,11 +19,10 @@ async function writeRoot(folder: { readonly path: string }): Promise<string> {
 
 describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
   test("is used if the database URL specifies the root certificate", async () => {
-    const database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));
     // No other process has connected to it.
-    const address = await database.createOther();
+    const address = await createDatabase();
     for (const mode of ["verify-full", "require"]) {
       const url = `${address}?sslmode=${mode}&sslrootcert=${root}`;
       const env = { WAYPOST_DATABASE_URL: url };
@@ -38,11 +37,10 @@ describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
       expect(ways).toEqual([{ ssl: true }]);
       expect((await serving.stop()).stderr).not.toContain("WARNING");
     }
-    await database.giveBack();
   });
 
   test("is refused with advice if its certificate is not trusted", async () => {
-    const database = await takeDatabase();
+    await using database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));
     const other = new URL(database.url);
@@ -61,6 +59,5 @@ describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
       expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
       expect(refused.stderr).toMatch(words);
     }
-    await database.giveBack();
   });
 });

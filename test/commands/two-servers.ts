@@ -40,7 +40,7 @@ export async function startOnPostgres(
   return open({ ...one, key }, { ...other, key }, place, async () => {
     await Promise.all(folders.map((folder) => folder[Symbol.asyncDispose]()));
     await between?.[Symbol.asyncDispose]();
-    await database.giveBack();
+    await database[Symbol.asyncDispose]();
   });
 }
 

@@ -1,15 +1,22 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { isFull, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
 import { migrate } from "../../src/sql/migrate.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { ReadSignal, Sql } from "../../src/sql/sql.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
-import { markDatabase, query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import {
+  createDatabase,
+  markDatabase,
+  query,
+  takeDatabase,
+  type TestDatabase,
+} from "../support/postgres.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { createCaller, staying } from "../support/rows.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Tests guarantees of the PostgreSQL engine with a real server and broken connections. */
 
@@ -21,18 +28,14 @@ type Tables = { readonly things: { readonly id: string; readonly number: number 
 let database: TestDatabase;
 let proxy: PostgresProxy;
 let store: Sql<Tables>;
-const opened: Sql<Tables>[] = [];
+let open: (url: string) => Promise<Sql<Tables>>;
 
-async function open(url: string): Promise<Sql<Tables>> {
-  const one = await openPostgres<Tables>(url);
-  opened.push(one);
-  return one;
-}
-
-beforeAll(async () => {
-  database = await takeDatabase();
+openForAll(takeDatabase, async (opened, keep) => {
+  database = opened;
   await markDatabase(database.url);
-  proxy = await openPostgresProxy(database.url);
+  keep({ close: () => query(database.url, "drop table things") });
+  proxy = keep(await openPostgresProxy(database.url));
+  open = async (url) => keep(await openPostgres<Tables>(url));
   store = await open(proxy.url);
   await store.write((db) =>
     sql`create table things (id text primary key, number bigint not null)`.execute(db),
@@ -40,13 +43,6 @@ beforeAll(async () => {
 });
 
 afterEach(() => proxy.restore());
-
-afterAll(async () => {
-  for (const one of opened) await one.close();
-  await proxy[Symbol.asyncDispose]();
-  await query(database.url, "drop table things");
-  await database.giveBack();
-});
 
 const add = (by: Sql<Tables>, id: string, number = 0) =>
   by.write((db) => db.insertInto("things").values({ id, number }).execute());
@@ -368,7 +364,7 @@ describe("a long read on PostgreSQL", () => {
 
 describe("a PostgreSQL database", () => {
   test("is rejected and not changed if it contains tables of another program", async () => {
-    const url = await database.createOther();
+    const url = await createDatabase();
     await query(url, "create table migrations (name text)");
     const opening = openPostgres(url);
     await expect(opening).rejects.toBeInstanceOf(StoreUnusable);

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { listSlow } from "../../src/store/trigram-index.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { neverRing } from "../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openForAll } from "../support/open-for.ts";
 
 describe("the tables on PostgreSQL", () => {
   let database: TestDatabase;
   let store: Store;
 
-  beforeAll(async () => {
-    database = await takeDatabase();
-    store = await openStore(await database.open<Tables>(), neverRing);
-  });
-  afterAll(async () => {
-    await store.close();
-    await database.giveBack();
+  openForAll(takeDatabase, async (opened, keep) => {
+    database = opened;
+    store = keep(await openStore(await database.open<Tables>(), neverRing));
   });
 
   test("use indexes for every query if the extensions can be created", async () => {

@@ -20,10 +20,8 @@ export type TestDatabase = {
   readonly open: <Tables>() => Promise<Sql<Tables>>;
   /** Whether anything opened on it has a query running or waiting. */
   readonly isBusy: () => boolean;
-  /** Creates another database for this test, and returns its address. */
-  readonly createOther: () => Promise<string>;
   /** Empties it for another test. All its connections must be closed. */
-  readonly giveBack: () => Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 /** The variable with the server of this run. Without it, these tests are skipped. */
@@ -46,8 +44,7 @@ export async function takeDatabase(): Promise<TestDatabase> {
         const { open = 0, idle = 0, waiting = 0 } = measure() ?? {};
         return open - idle + waiting > 0;
       }),
-    createOther: createDatabase,
-    giveBack: async () => {
+    [Symbol.asyncDispose]: async () => {
       await empty(url);
       free.push(url);
     },
@@ -66,7 +63,8 @@ export async function takeEmptyDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-async function createDatabase(): Promise<string> {
+/** Creates a database that no other test uses, and returns its address. */
+export async function createDatabase(): Promise<string> {
   const server = new URL(process.env[serverVariable] ?? "");
   const name = `waypost_test_${randomUUID().replaceAll("-", "")}`;
   await query(server.href, `create database ${name}`);

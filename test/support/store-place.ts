@@ -54,7 +54,7 @@ export async function createPlace(): Promise<StorePlace> {
     openState: async (given) => openState(await openStateSql(), given),
     isBusy: () => isUnderWay() || database?.isBusy() === true,
     [Symbol.asyncDispose]: async () => {
-      await database?.giveBack();
+      await database?.[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openState } from "../../../src/state/state.ts";
 import type { StateTables } from "../../../src/state/tables.ts";
 import { openStore } from "../../../src/store/store.ts";
 import type { Tables } from "../../../src/store/tables.ts";
 import { createTestClock, neverRing } from "../../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /** The Citus script of docs/postgresql.md, compared with the tables of a database. */
 
@@ -16,14 +17,13 @@ const others = [...script.matchAll(/(?:reference_table|to_metadata)\('(\w+)'\)/g
 
 let database: TestDatabase;
 
-beforeAll(async () => {
-  database = await takeDatabase();
+openForAll(takeDatabase, async (opened) => {
+  database = opened;
   const clock = createTestClock();
   const random = { bytes: (count: number) => randomBytes(count) };
   await (await openStore(await database.open<Tables>(), neverRing)).close();
   await (await openState(await database.open<StateTables>(), { clock, random })).close();
 });
-afterAll(() => database.giveBack());
 
 test("every unique key of a Citus table contains the distribution column", async () => {
   const keys = await query(
