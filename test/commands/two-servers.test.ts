@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { startBalancer, stickToSessions, connectTo, makeKey, startTwo } from "./two-servers.ts";
+import { startBalancer, stickToSessions, connectTo, startTwo } from "./two-servers.ts";
 import { run } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage, post, withSession, handshake } from "../support/mcp-http.ts";
-import { isOnPostgres } from "../support/store-place.ts";
 import { waitUntil } from "../support/clock.ts";
 
 /**
@@ -15,22 +14,7 @@ import { waitUntil } from "../support/clock.ts";
 const spring = { path: "spring", url: "https://example.com/spring" };
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
-/** On PostgreSQL, postgres-switching.test.ts covers these cases. */
-const isCovered = isOnPostgres;
-
 describe("two servers with the same data", () => {
-  test.skipIf(isCovered)("serve a client that switches servers with every call", async () => {
-    await using two = await startTwo();
-    await using client = await two.connect();
-    expect((await client.callTool("create_link", spring)).isError).toBe(false);
-    for (let times = 0; times < 4; times += 1) {
-      const { structured } = await client.callTool("get_link", { id: "spring" });
-      expect(structured.link.url).toBe(spring.url);
-    }
-    const changes = await client.callTool("list_changes");
-    expect(changes.structured.changes).toHaveLength(1);
-  });
-
   test("add up the visits to both servers", async () => {
     await using two = await startTwo();
     await using client = await connectTo(two.one);
@@ -75,48 +59,6 @@ describe("two servers with the same data", () => {
     await Promise.all([modern.untilChanged(), earlier.untilChanged()]);
     expect(await modern.listNames()).not.toContain("save_template");
   });
-
-  test.skipIf(isCovered)("can undo a change that was made through the other server", async () => {
-    await using two = await startTwo();
-    await using here = await connectTo(two.one);
-    await using there = await connectTo(two.other);
-    await here.callTool("create_link", { ...spring, name: "before" });
-    await here.callTool("update_link", { id: "spring", name: "after" });
-    expect((await there.callTool("undo")).isError).toBe(false);
-    const { structured } = await here.callTool("get_link", { id: "spring" });
-    expect(structured.link.name).toBe("before");
-  });
-
-  test.skipIf(isCovered)(
-    "resume a killed server's job when apply_plan is called again",
-    async () => {
-      await using two = await startTwo();
-      const key = await makeKey(two, ["--project", "default"]);
-      await using here = await connectTo({ ...two.one, key });
-      const rows = Array.from({ length: 60 }, (_, row) => ({
-        path: `row-${row}`,
-        url: `https://example.com/${row}`,
-      }));
-      const planned = await here.callTool("plan_links", { operation: "upsert", rows });
-      const { id: plan_id } = planned.structured.plan;
-      const applying = here.callTool("apply_plan", { plan_id }).catch(() => undefined);
-      const { call } = two.other;
-      const asOwner = { key: two.one.key };
-      const count = async () => (await call("GET", "/links?limit=1", asOwner)).body.meta.count;
-      await waitUntil(async () => (await count()) > 2);
-      await two.one.stop("SIGKILL");
-      await applying;
-      expect(await count()).toBeLessThan(60);
-      await using there = await connectTo({ ...two.other, key });
-      const apply = async () => (await there.callTool("apply_plan", { plan_id })).structured.job;
-      // The call first waits for the lease of the killed process.
-      await waitUntil(async () => (await apply()).state === "done");
-      const counts = { done: 60, rejected: 0, unknown: 0, left: 0 };
-      expect(await apply()).toMatchObject({ plan_id, counts });
-      const { structured: listed } = await there.callTool("list_links", { limit: 100 });
-      expect(listed.links).toHaveLength(60);
-    },
-  );
 });
 
 describe("a session that uses an earlier MCP revision", () => {
