@@ -1,9 +1,44 @@
 import type { TestServer } from "../support/mcp-http.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
-import { openRemoteSeat } from "./remote-seat.ts";
 import { runTask, type Seat, type Spent } from "./run-task.ts";
-import { openStdioSeat } from "./stdio-seat.ts";
-import type { Line, Setting, Task } from "./task.ts";
+import type { Line, Setting, Task, Place } from "./task.ts";
+import { connectCommand } from "./command-client.ts";
+import { expect } from "vitest";
+
+/** A client of the built command, which uses a remote `serve` with a key of a new project. */
+async function openRemoteSeat(
+  { serving, addTenant }: TestServer,
+  line: Line,
+  setting: Setting,
+): Promise<Seat> {
+  const { key } = await addTenant({ scopes: setting.scopes ?? [] });
+  const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: key };
+  const api: Place["api"] = async (method, path, body) => {
+    const [place = "", query] = path.split("?");
+    return serving.call(method, place, { key, ...(body && { body }), ...(query && { query }) });
+  };
+  const plant: Place["plant"] = async ({
+    clicks: _clicks,
+    age: _age,
+    created_via: _via,
+    ...link
+  }) => {
+    const { status, body } = await api("POST", "/links", link);
+    expect([status, body]).toMatchObject([201, {}]);
+    return body.id;
+  };
+  return { ...(await connectCommand(line, setting, env)), place: { api, plant } };
+}
+
+/** A client that has started the built command on an empty folder, as on a user's first day. */
+async function openStdioSeat(line: Line, setting: Setting): Promise<Seat> {
+  const place = { api: refuse, plant: refuse };
+  return { ...(await connectCommand(line, setting, { WAYPOST_PORT: "0" })), place };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error("over stdio there is no API"));
+}
 
 /** A seat with the start state and setting of a task. */
 type UnchangedSeat = {

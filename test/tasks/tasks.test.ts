@@ -1,15 +1,81 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { openTestServer, type TestServer } from "../support/mcp-http.ts";
 import { openForAll } from "../support/open-for.ts";
-import { tasks } from "./all-tasks.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
 import { createSeats } from "./seats.ts";
-import { shorten, writeTable, type Done } from "./table.ts";
-import { lines } from "./task.ts";
+import { lines, type Task } from "./task.ts";
+import type { Spent } from "./run-task.ts";
+import { access } from "./access.ts";
+import { anything } from "./anything.ts";
+import { apps } from "./apps.ts";
+import { changing } from "./changing.ts";
+import { onRemoteServer } from "./on-remote-server.ts";
+import { firstDay } from "./first-day.ts";
+import { finding } from "./finding.ts";
+import { history } from "./history.ts";
+import { making } from "./making.ts";
+import { many } from "./many.ts";
+import { naming } from "./naming.ts";
+import { pages } from "./pages.ts";
+import { rules } from "./rules.ts";
+import { setup } from "./setup.ts";
 
 /**
  * What users ask for, and the number of calls it takes. Each task runs with both official clients.
  */
+
+const tasks: readonly Task[] = [
+  finding,
+  anything,
+  naming,
+  making,
+  changing,
+  many,
+  rules,
+  apps,
+  pages,
+  history,
+  access,
+  onRemoteServer,
+  setup,
+  firstDay,
+].flat();
+
+type Done = { readonly task: Task; readonly spent: Spent };
+
+const mostCharacters = 76;
+
+/** Writes a table of the calls and bytes of every task. */
+function writeTable(done: readonly Done[]): string {
+  const rows = done.map(({ task, spent }) => [
+    spent.calls,
+    task.least,
+    spent.written,
+    spent.read,
+    shorten(task.sentence),
+  ]);
+  const total = [0, 1, 2, 3].map((column) =>
+    rows.reduce((sum, row) => sum + Number(row[column]), 0),
+  );
+  const head = [
+    "CALLS",
+    "LEAST",
+    "WRITTEN",
+    "READ",
+    "SENTENCE (bytes written and read by the model)",
+  ];
+  const table = [head, ...rows, [...total, `${done.length} sentences`]];
+  return table.map((row) => row.map(align).join("  ") + "\n").join("");
+}
+
+function align(cell: string | number, column: number): string {
+  return column === 4 ? String(cell) : String(cell).padStart(7);
+}
+
+function shorten(sentence: string): string {
+  const line = sentence.replaceAll("\n", " ⏎ ");
+  return line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line;
+}
 
 /** The remote server of tasks that need one. */
 let testServer: TestServer;

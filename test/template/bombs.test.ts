@@ -2,9 +2,50 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compileTemplate, renderLinkPage, TemplateRefused } from "../../src/template/link-page.ts";
 import { sampleButtons, samples } from "../../src/template/sample-links.ts";
 import { starter } from "../../src/template/starter-template.ts";
-import { openStepCounter, type StepCounter } from "./count-steps.ts";
 import { bombs, type Bomb } from "./bombs.ts";
 import { lookOver } from "./look-over.ts";
+import { Session, type Profiler } from "node:inspector/promises";
+
+/**
+ * Counts executed JavaScript independently of the machine: V8 counts how often each function and
+ * block is entered, in our code and in packages.
+ */
+type StepCounter = {
+  readonly count: <Result>(work: () => Result | Promise<Result>) => Promise<Counted<Result>>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Counted<Result> = { readonly result: Result; readonly steps: number };
+
+async function openStepCounter(): Promise<StepCounter> {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  /** The steps since the last call. */
+  const take = async () => (await session.post("Profiler.takePreciseCoverage")).result;
+  return {
+    count: async (work) => {
+      await take();
+      const result = await work();
+      return { result, steps: sumSteps(await take()) };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await session.post("Profiler.stopPreciseCoverage");
+      session.disconnect();
+    },
+  };
+}
+
+function sumSteps(scripts: readonly Profiler.ScriptCoverage[]): number {
+  return scripts
+    .filter(({ url }) => !isRunner.test(url))
+    .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
+    .reduce((sum, { count }) => sum + count, 0);
+}
+
+/** The test runner's own code also runs. */
+const isRunner = /\/node_modules\/(?:@vitest|vitest|vite|tinyrainbow|chai|expect)|^node:/;
 
 /**
  * Other work waits for at most one piece of a check. The largest piece takes 4,900,000 steps, a

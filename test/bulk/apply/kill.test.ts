@@ -12,14 +12,65 @@ import type { Plan } from "../../../src/state/plans.ts";
 import { createFolder } from "../../support/command.ts";
 import { openTestServer, type TestServer } from "../../support/mcp-http.ts";
 import { buildProgram, type Program } from "../program.ts";
-import { openWriteLog, type WriteLog } from "./write-log.ts";
 import { createChance, type Chance } from "../simulator/chance.ts";
 import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
+import { openDatabase } from "../../../src/sql/engine.ts";
+import { retryWhileBusy } from "../../../src/sql/faults.ts";
 
 /**
  * Kills jobs with kill -9 at many random moments: real processes on real files, without the pauses
  * of a rate limit. The service's database counts the writes to each link.
  */
+
+/**
+ * A log of all writes to links, one line each. Triggers write it in the same transaction, even if
+ * the caller is killed.
+ */
+type WriteLog = {
+  /** Returns new lines such as "create a", "update b" and "delete c", in order. */
+  readonly take: () => Promise<readonly string[]>;
+  /** The number of lines that were not returned yet. */
+  readonly count: () => Promise<number>;
+  readonly close: () => void;
+};
+
+const acts = [
+  { act: "create", event: "insert", row: "new" },
+  { act: "update", event: "update", row: "new" },
+  { act: "delete", event: "delete", row: "old" },
+] as const;
+
+async function openWriteLog(file: string): Promise<WriteLog> {
+  const database = openDatabase(file);
+  await perform(() => database.exec("create table if not exists test_writes (line text not null)"));
+  for (const { act, event, row } of acts) {
+    const body = `insert into test_writes values ('${act} ' || ${row}.path);`;
+    const trigger = `trigger if not exists test_${act} after ${event} on links`;
+    await perform(() => database.exec(`create ${trigger} begin ${body} end`));
+  }
+  return {
+    take: async () => {
+      // One transaction, so that no line is deleted before it is returned.
+      const rows = await perform(() => {
+        return database.prepare(takeLines).all() as readonly { rowid: number; line: string }[];
+      });
+      return rows.toSorted((one, other) => one.rowid - other.rowid).map(({ line }) => line);
+    },
+    count: async () => {
+      const rows = await perform(() => database.prepare(countLines).all());
+      return (rows as readonly { count: number }[])[0]?.count ?? 0;
+    },
+    close: () => database.close(),
+  };
+}
+
+const takeLines = "delete from test_writes returning rowid, line";
+const countLines = "select count(*) as count from test_writes";
+
+/** Retries work while another process has the file locked. */
+function perform<Result>(work: () => Result): Promise<Result> {
+  return retryWhileBusy(work);
+}
 
 const seed = Number(process.env["KILL_SEED"] ?? randomInt(1_000_000));
 const killsEach = 12;

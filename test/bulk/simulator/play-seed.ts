@@ -3,7 +3,6 @@ import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
-import { checkBudget, checkTruth } from "./check-end.ts";
 import { checkJob, type Judged } from "./check-job.ts";
 import { checkRestored, checkUndoPlan, type Undone } from "./check-undo.ts";
 import type { Figures } from "./figures.ts";
@@ -12,8 +11,10 @@ import { meddle, plantLinks, spendBudget } from "./others.ts";
 import { readPlanned, type Planned } from "./planned.ts";
 import { playJob, type Played } from "./play-job.ts";
 import { openStage, type Stage } from "./stage.ts";
-import type { Apps } from "./truth.ts";
+import { type Apps, isSameLink } from "./truth.ts";
 import { draftWish, foreseePlan, toPlanWanted, type Wish } from "./wanted.ts";
+import { budgets } from "../../../src/contract/limits.ts";
+import type { Link } from "../../../src/contract/links.ts";
 
 /** Plays one seed: a project, a plan, its job with all faults, and often its undo. */
 
@@ -160,3 +161,23 @@ async function listApps({ time, askAsOther }: Stage): Promise<Apps> {
 }
 
 type Named = { readonly id: string; readonly bundle_id?: string; readonly package_name?: string };
+
+/** Checks that the service contains exactly the writes that were seen. */
+async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise<void> {
+  const { body } = await time.drive(askAsOther("GET", "/links?limit=100"));
+  // The lists of the service have this shape.
+  const { links } = body as { readonly links: readonly Link[] };
+  const isComplete = links.length === Math.min(100, truth.links.size);
+  const isSame = links.every((link) => isSameLink(link, truth.links.get(link.id)));
+  if (!isComplete || !isSame) complain("the service contains data that was not seen to be written");
+}
+
+/** Checks that no minute has more writes than the budget allows. */
+function checkBudget({ door, complain }: Stage): void {
+  const { limit, window_ms } = budgets.link_writes;
+  const over = door.counted.findIndex((at, index) => {
+    const earlier = door.counted[index - limit];
+    return earlier !== undefined && at - earlier < window_ms;
+  });
+  if (over >= 0) complain(`more than ${limit} writes came within a minute`);
+}
