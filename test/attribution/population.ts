@@ -1,5 +1,6 @@
 import type { CandidateVisit, SeenPhone } from "../../src/attribution/compare-phones.ts";
 import { joinMarks, readFingerprint, readRequest } from "../../src/attribution/marks.ts";
+import { createChance, type Chance } from "../support/chance.ts";
 
 /**
  * Simulated phones, by a seed. Each address has 1 to 50 phones of 20 models, which install the app
@@ -23,7 +24,7 @@ export type Population = {
   readonly installs: readonly MadeInstall[];
 };
 
-type Chance = () => number;
+type Share = Chance["share"];
 
 type Phone = {
   readonly id: number;
@@ -83,7 +84,7 @@ export type Made = {
 
 export function makePopulation(made: Made): Population {
   const { seed, count, spell_ms, idle, most = 50 } = made;
-  const chance = createChance(seed);
+  const { share: chance } = createChance(seed, "population");
   const visits: MadeVisit[] = [];
   const installs: MadeInstall[] = [];
   let id = 0;
@@ -123,7 +124,7 @@ export function hasClearVisit({ phone, linkId }: MadeInstall, here: readonly Mad
 
 type House = { readonly house: number; readonly most: number };
 
-function makeHouse({ house, most }: House, chance: Chance, count: () => number): readonly Phone[] {
+function makeHouse({ house, most }: House, chance: Share, count: () => number): readonly Phone[] {
   const [zone, ...languages] = pick(places, chance);
   const size = 1 + Math.floor(chance() * most);
   return Array.from({ length: size }, () => ({
@@ -178,18 +179,7 @@ function writeAgent({ version, isSafari }: Phone): string {
   );
 }
 
-function pick<One>(list: readonly One[], chance: Chance): One {
+function pick<One>(list: readonly One[], chance: Share): One {
   // Every place below the length has an item.
   return list[Math.floor(chance() * list.length)] as One;
-}
-
-/** Mulberry32: the same numbers for the same seed on every machine. */
-function createChance(seed: number): Chance {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,4 +1,4 @@
-import { createChance, type Chance } from "../bulk/simulator/chance.ts";
+import { createChance, type Chance } from "../support/chance.ts";
 
 /** `SOAK=SEED` lets each fault last minutes instead of seconds, with the choices of that seed. */
 const { SOAK: seed } = process.env;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
@@ -6,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import { addBenchProject, type BenchProject } from "../bench/data/bench-project.ts";
 import { makeFolder } from "../bench/leftovers.ts";
 import { serve, type Server, type Starting } from "../bench/servers/http-server.ts";
-import { query, type PostgresServer } from "../support/postgres.ts";
+import { createDatabase, type PostgresServer } from "../support/postgres.ts";
 
 /** A separate store, with servers of the built command. */
 export type Site = {
@@ -65,15 +64,6 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
     findDamage: () => (databaseUrl === undefined ? findDamage(join(path, "waypost.db")) : []),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   };
-}
-
-/** The database disappears with its server, which belongs to the soak test. */
-async function createDatabase(server: string): Promise<string> {
-  const name = `soak_${randomUUID().replaceAll("-", "")}`;
-  await query(server, `create database ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return url.href;
 }
 
 function findDamage(file: string): readonly string[] {

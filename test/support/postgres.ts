@@ -64,8 +64,8 @@ export async function takeEmptyDatabase(): Promise<TestDatabase> {
 }
 
 /** Creates a database that no other test uses, and returns its address. */
-export async function createDatabase(): Promise<string> {
-  const server = new URL(process.env[serverVariable] ?? "");
+export async function createDatabase(url = process.env[serverVariable] ?? ""): Promise<string> {
+  const server = new URL(url);
   const name = `waypost_test_${randomUUID().replaceAll("-", "")}`;
   await query(server.href, `create database ${name}`);
   server.pathname = `/${name}`;

@@ -12,7 +12,7 @@ import type { Plan } from "../../../src/state/plans.ts";
 import { createFolder } from "../../support/command.ts";
 import { openTestServer, type TestServer } from "../../support/mcp-http.ts";
 import { buildProgram, type Program } from "../program.ts";
-import { createChance, type Chance } from "../simulator/chance.ts";
+import { createChance, type Chance } from "../../support/chance.ts";
 import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
 import { retryWhileBusy } from "../../../src/sql/faults.ts";

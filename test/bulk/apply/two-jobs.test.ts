@@ -7,7 +7,7 @@ import type { State } from "../../../src/state/state.ts";
 import { sendByFetch } from "../../support/stage.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
-import { createChance } from "../simulator/chance.ts";
+import { createChance } from "../../support/chance.ts";
 import { startInstance, type Instance } from "../simulator/instance.ts";
 import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
 import { waitForEnd } from "../wait-for-end.ts";

@@ -3,7 +3,7 @@ import type { ApiRequest } from "../../../src/contract/api-message.ts";
 import { links, type Link } from "../../../src/contract/links.ts";
 import type { Fault } from "../../support/hostile.ts";
 import type { World } from "../../support/world.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../support/chance.ts";
 import {
   misdeedsSeen,
   noConnection,

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../src/contract/clock.ts";
 import type { State } from "../../../src/state/state.ts";
 import { createWorld, type World } from "../../support/world.ts";
-import { createChance } from "./chance.ts";
+import { createChance } from "../../support/chance.ts";
 
 /** The service that many seeds share, as starting it is slow. Each seed has its own project. */
 export type Service = {

@@ -1,6 +1,6 @@
 import { apiPrefix } from "../../../src/contract/index.ts";
 import { origin } from "../../support/world.ts";
-import { createChance, type Chance } from "./chance.ts";
+import { createChance, type Chance } from "../../support/chance.ts";
 import { createDoor, type Door } from "./door.ts";
 import type { Figures } from "./figures.ts";
 import type { Service } from "./shared-service.ts";

@@ -1,7 +1,7 @@
 import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import type { Link, LinkFields } from "../../../src/contract/links.ts";
 import type { PlanAction } from "../../../src/state/plans.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../support/chance.ts";
 import { missingId } from "./stage.ts";
 import { isAsPlanned, type Apps, type Truth } from "./truth.ts";
 

@@ -4,6 +4,7 @@ import {
   type AssistantClient,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
+import { createChance, type Chance } from "../../support/chance.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { isOnPostgres } from "../../support/store-place.ts";
 
@@ -223,7 +224,7 @@ describe.each(scenes)("the action to %s", (_, setUp, count) => {
       // Start each seed with a full limit of overwrites.
       for (const clock of [assistant, assistant.world]) clock.advance(10 * 60_000);
       const scene = await setUp(seed);
-      const { acts, edits } = await play(scene, createDice(seed));
+      const { acts, edits } = await play(scene, createChance(seed, "interleavings"));
       done += acts;
       changed += edits;
     }
@@ -234,7 +235,7 @@ describe.each(scenes)("the action to %s", (_, setUp, count) => {
 });
 
 /** Runs rounds of simultaneous steps until the action succeeds or the rounds end. */
-async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: number }> {
+async function play(scene: Scene, chance: Chance): Promise<{ acts: number; edits: number }> {
   const approved: string[] = [];
   let shown = readApprovalPage(await scene.call());
   let lastBefore = "first";
@@ -245,19 +246,19 @@ async function play(scene: Scene, dice: Dice): Promise<{ acts: number; edits: nu
     if (await scene.edit(mark)) lastBefore = mark;
   };
   for (let round = 0; round < 6 && acts === 0; round += 1) {
-    const steps = dice.shuffle(
-      ["approve", "approve", "edit", "act", "act"].filter(() => dice.roll(2) > 0),
+    const steps = chance.shuffle(
+      ["approve", "approve", "edit", "act", "act"].filter(() => chance.isLikely(0.5)),
     );
     await Promise.all(
       steps.map(async (step, index) => {
-        await pass(dice.roll(12));
+        await pass(chance.between(0, 11));
         if (step === "approve" && shown !== undefined) {
           const { preview } = shown;
           const { html } = await assistant.press(shown.url, "approve");
           if (html.includes("Approved")) approved.push(preview);
         } else if (step === "edit") {
-          const mark = `mark-${round}-${index}-${dice.roll(1000)}`;
-          const moment = ([undefined, "approved", "write"] as const)[dice.roll(3)];
+          const mark = `mark-${round}-${index}-${chance.between(0, 999)}`;
+          const moment = chance.pick([undefined, "approved", "write"]);
           if (moment === undefined) await edit(mark);
           else assistant.interrupt(moment, () => edit(mark));
         } else if (step === "act") {
@@ -316,18 +317,4 @@ function readApprovalPage({ error }: Structured): ApprovalPage | undefined {
 /** Waits for this number of turns of the event loop. */
 async function pass(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-type Dice = {
-  readonly roll: (sides: number) => number;
-  readonly shuffle: <Item>(items: readonly Item[]) => Item[];
-};
-
-function createDice(seed: number): Dice {
-  let state = seed * 2_654_435_769 + 1;
-  const roll = (sides: number) => {
-    state = Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e37_79b9;
-    return ((state ^ (state >>> 13)) >>> 0) % sides;
-  };
-  return { roll, shuffle: (items) => items.toSorted(() => roll(3) - 1) };
 }

@@ -1,19 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
+import { createChance } from "../../../support/chance.ts";
 
 /** Undoes random writes one by one. Each undo must restore the state before its write. */
 
 type Args = Record<string, unknown>;
 type Json = Record<string, unknown>;
-
-/** Creates a generator that returns the same random numbers for the same seed. */
-function createDraw(seed: number) {
-  let state = seed;
-  return (most: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return (state >> 8) % most;
-  };
-}
 
 const fingerprint = "AB:CD";
 const page = (text: string) => `<p>${text}</p>\n{% store_buttons %}\n`;
@@ -119,7 +111,8 @@ describe.each([
 ])("$where,", ({ isRemote }) => {
   test.each([1, 2, 3])("random changes can be undone one by one (seed %i)", async (seed) => {
     await using assistant = await createAssistantWorld({ mode: "full", isRemote });
-    const draw = createDraw(seed * 7919);
+    const { between } = createChance(seed, "undo everything");
+    const draw = (most: number) => between(0, most - 1);
     const before: { readonly all: Json; readonly act: string }[] = [];
     while (before.length < mostActs) {
       const act = await drawAct(draw, assistant);

@@ -1,5 +1,8 @@
-/** Repeatable random choices: all of them follow from one seed. */
+/** Use this for random choices that repeat: all of them follow from one seed. */
+
 export type Chance = {
+  /** A number from 0 to 1, exclusive. */
+  readonly share: () => number;
   /** A whole number from `low` to `high`, inclusive. */
   readonly between: (low: number, high: number) => number;
   readonly pick: <const Item>(items: readonly [Item, ...Item[]]) => Item;
@@ -16,6 +19,7 @@ export function createChance(seed: number, name: string): Chance {
   const draw = startStream(seed, name);
   const between = (low: number, high: number) => low + Math.floor(draw() * (high - low + 1));
   return {
+    share: draw,
     between,
     pick: (items) => items[between(0, items.length - 1)] ?? items[0],
     isLikely: (share) => draw() < share,
