@@ -6,6 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import {
+  expectRefused,
   begin,
   createFolder,
   createServed,
@@ -135,34 +136,31 @@ describe("backup", () => {
   });
 
   test("refuses a file in a missing or unwritable folder", async () => {
-    const missing = await backUp(beside("none/b.waypost"));
-    expect(missing).toMatchObject({ code: 2, stdout: "" });
-    expect(missing.stderr).toContain(": its folder does not exist");
-    const closed = await backUp("/proc/b.waypost");
-    expect(closed).toMatchObject({ code: 2, stdout: "" });
-    expect(closed.stderr).toMatch(/cannot write to "[^"]+": its folder does not exist|permission/);
+    expectRefused(await backUp(beside("none/b.waypost")), ": its folder does not exist");
+    expectRefused(
+      await backUp("/proc/b.waypost"),
+      /cannot write to "[^"]+": its folder does not exist|permission/,
+    );
   });
 
   test("refuses a data folder that is empty or from another version", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
-    expect(none).toMatchObject({ code: 2, stdout: "" });
-    expect(none.stderr).toContain("has no Waypost data");
+    expectRefused(none, "has no Waypost data");
     expect(existsSync(empty.path)).toBe(false);
     await plantEmbedded(empty.path, []);
     const database = openDatabase(join(empty.path, "waypost.db"));
     database.exec("insert into waypost_migrations (name) values ('999-later')");
     database.close();
-    const other = await run(["backup", beside("none.waypost"), "--data", empty.path]);
-    expect(other).toMatchObject({ code: 2, stdout: "" });
-    expect(other.stderr).toContain("because another version wrote it");
+    expectRefused(
+      await run(["backup", beside("none.waypost"), "--data", empty.path]),
+      "because another version wrote it",
+    );
     expect(existsSync(beside("none.waypost"))).toBe(false);
   });
 
   test.each([[[]], [["one", "two"]]])("refuses the arguments %j", async (words) => {
-    const refused = await run(["backup", ...words, "--data", folder.path]);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("use backup FILE");
+    expectRefused(await run(["backup", ...words, "--data", folder.path]), "use backup FILE");
   });
 });
 

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
+  expectRefused,
   createServed,
   createFolder,
   run,
@@ -145,8 +146,7 @@ describe("export filters", () => {
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });
-    expect(finished).toMatchObject({ code: 2, stdout: "" });
-    expect(finished.stderr).toMatch(/^waypost: --filter [^\n]+\n$/);
+    expectRefused(finished, /^waypost: --filter [^\n]+\n$/);
     expect(finished.stderr).toContain(message);
   });
 
@@ -162,9 +162,10 @@ describe("an export file", () => {
     await writeFile(file, "mine");
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
-    const refused = await run(["export", "--output", file, "--data", folder.path], { env });
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("pass --force to overwrite it");
+    expectRefused(
+      await run(["export", "--output", file, "--data", folder.path], { env }),
+      "pass --force to overwrite it",
+    );
     expect(await readFile(file, "utf8")).toBe("mine");
     const forced = await exportLinks("--output", file, "--force", "--json");
     expect(JSON.parse(forced.stdout)).toEqual({ export: { file, count: total, format: "csv" } });
@@ -186,9 +187,8 @@ describe("an export file", () => {
   test("is not created if the server rejects the request", async () => {
     const file = join(files, "never.csv");
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: "no-key" };
-    const refused = await run(["export", "--output", file, "--data", folder.path], { env });
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(
+    expectRefused(
+      await run(["export", "--output", file, "--data", folder.path], { env }),
       /^waypost: The server at \S+ answered: "API key is invalid\."; set another key [^\n]*\n$/,
     );
     expect((await readdir(files)).filter((name) => name.startsWith("never"))).toEqual([]);
@@ -198,9 +198,7 @@ describe("an export file", () => {
     ["in a missing folder", "nowhere/links.csv", 'links.csv": its folder does not exist'],
     ["that is a folder", ".", "is not a regular file"],
   ])("%s is refused, and the reason is shown", async (_, name, message) => {
-    const refused = await exportLinks("--output", join(files, name), "--force");
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain(message);
+    expectRefused(await exportLinks("--output", join(files, name), "--force"), message);
   });
 
   test("never replaces a socket", async () => {
@@ -258,17 +256,13 @@ test.each([
   [["--json"], "use --format json"],
   [["links.csv"], 'export does not take "links.csv"'],
 ])("waypost export %j is refused with a one-line error", async (words, message) => {
-  const refused = await exportLinks(...words);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
-  expect(refused.stderr).toContain(message);
+  expectRefused(await exportLinks(...words), message);
 });
 
 test("an export from a folder without data is refused and creates nothing", async () => {
   await using nothing = await createFolder();
   const refused: Finished = await run(["export", "--data", nothing.path]);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("choose another with --data");
+  expectRefused(refused, "choose another with --data");
   await expect(stat(nothing.path)).rejects.toThrow("ENOENT");
 });
 

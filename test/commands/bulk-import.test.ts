@@ -3,7 +3,14 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { begin, createUsedFolder, run, startServe, type Folder } from "../support/command.ts";
+import {
+  expectRefused,
+  begin,
+  createUsedFolder,
+  run,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
 import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "./plant-embedded.ts";
 
@@ -204,8 +211,7 @@ describe("an import file", () => {
     ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
   ])("is refused before any data is opened: %s", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
-    expect(finished).toMatchObject({ code: 2, stdout: "" });
-    expect(finished.stderr).toMatch(/^waypost: [^\n]+; nothing was changed\n$|save it as UTF-8\n$/);
+    expectRefused(finished, /^waypost: [^\n]+; nothing was changed\n$|save it as UTF-8\n$/);
     expect(finished.stderr).toContain(message);
   });
 
@@ -230,10 +236,7 @@ describe("an import file", () => {
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
   ])("is refused with a one-line error by waypost import %j", async (words, message) => {
-    const finished = await run(["import", ...words, "--yes", ...data()]);
-    expect(finished).toMatchObject({ code: 2, stdout: "" });
-    expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
-    expect(finished.stderr).toContain(message);
+    expectRefused(await run(["import", ...words, "--yes", ...data()]), message);
   });
 });
 
@@ -260,9 +263,7 @@ describe("an import to a remote server", () => {
   ])("fails with the settings %j and names the setting to check", async (more, message) => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", ...more };
     const input = "path,url\na,https://x.example/\n";
-    const refused = await run(["import", "-", "--yes", ...data()], { env, input });
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(message);
+    expectRefused(await run(["import", "-", "--yes", ...data()], { env, input }), message);
   });
 });
 

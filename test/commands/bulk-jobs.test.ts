@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { lease_ms } from "../../src/state/job-runs.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { setClockAhead, createGate, type Gate } from "../support/clock.ts";
-import { begin, createUsedFolder, run, type Folder } from "../support/command.ts";
+import { expectRefused, begin, createUsedFolder, run, type Folder } from "../support/command.ts";
 import { openHostile, type Fault, type Hostile } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "./plant-embedded.ts";
@@ -179,9 +179,7 @@ describe("a job", () => {
     expect(finished.stderr).toContain('answered: "Account is suspended."');
     const [, id = ""] = /\nRun waypost jobs resume (\S+) to resume it/.exec(finished.stderr) ?? [];
     expect((await command("jobs", "show", id)).stderr).toContain("Account is suspended.");
-    const refused = await command("jobs", "resume", id);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain('answered: "Account is suspended."');
+    expectRefused(await command("jobs", "resume", id), 'answered: "Account is suspended."');
     await suspend(false);
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
     expect(await countNamed("new")).toBe(few);
@@ -193,9 +191,7 @@ describe("a job", () => {
     await writeLinks("new", total);
     const running = await importTo("11 of 101", asksFrom(11));
     const { id } = await findNewest();
-    const undone = await command("jobs", "undo", id, "--yes");
-    expect(undone).toMatchObject({ code: 2, stdout: "" });
-    expect(undone.stderr).toContain(`waypost jobs cancel ${id}`);
+    expectRefused(await command("jobs", "undo", id, "--yes"), `waypost jobs cancel ${id}`);
     const cancelled = await command("jobs", "cancel", id);
     expect(cancelled).toMatchObject({ code: 0 });
     expect(cancelled.stdout).toMatch(/ is cancelled: /);
@@ -276,10 +272,7 @@ describe("a folder without jobs", () => {
     [["resume", none, "--mode", "read-only"], "jobs resume changes links"],
     [["undo", none, "--mode", "read-only"], "jobs undo changes links"],
   ])("waypost jobs %j is refused with a one-line error", async (words, message) => {
-    const finished = await jobs(...words);
-    expect(finished).toMatchObject({ code: 2, stdout: "" });
-    expect(finished.stderr).toMatch(/^waypost: [^\n]+\n$/);
-    expect(finished.stderr).toContain(message);
+    expectRefused(await jobs(...words), message);
   });
 });
 

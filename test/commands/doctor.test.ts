@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
+  expectRefused,
   createFolder,
   run,
   runProcess,
@@ -155,9 +156,10 @@ test("doctor reports a key file that cannot be read", async () => {
 
 test("doctor refuses a remote server without TLS, or only warns if it is allowed", async () => {
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
-  const refused = await run(["doctor", "--data", folder.path], { env });
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(/^waypost: --base-url .*WAYPOST_ALLOW_HTTP=1.*\n$/);
+  expectRefused(
+    await run(["doctor", "--data", folder.path], { env }),
+    /^waypost: --base-url .*WAYPOST_ALLOW_HTTP=1.*\n$/,
+  );
   const allowed = { ...env, WAYPOST_ALLOW_HTTP: "1" };
   const { stdout } = await run(["doctor", "--data", folder.path], { env: allowed });
   expect(stdout).toMatch(

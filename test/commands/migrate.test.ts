@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
+  expectRefused,
   begin,
   createFolder,
   runProcess as run,
@@ -90,9 +91,10 @@ test("migrate accepts the path of waypost.db instead of its folder", async () =>
 test("migrate refuses a folder that is in use by a process", async () => {
   await using other = await createFolder();
   await using serving = await startServe(source);
-  const refused = await move(`sqlite:${other.path}`);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("another process uses the data; stop every waypost");
+  expectRefused(
+    await move(`sqlite:${other.path}`),
+    "another process uses the data; stop every waypost",
+  );
   expect(existsSync(other.path)).toBe(false);
   await serving.stop();
   expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
@@ -133,9 +135,7 @@ test("migrate completes a copy whose source was not yet marked as moved", async 
 });
 
 async function expectRefusal(to: string, name: string): Promise<void> {
-  const refused = await move(`sqlite:${to}`);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain(`"${to}" is not empty: it contains "${name}"`);
+  expectRefused(await move(`sqlite:${to}`), `"${to}" is not empty: it contains "${name}"`);
   expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 }
 
@@ -154,9 +154,7 @@ describe("migrate to a target that is not empty", () => {
 });
 
 test("migrate refuses a target that is not writable", async () => {
-  const refused = await move("sqlite:/proc/none");
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(/the data folder \/proc\/none: /);
+  expectRefused(await move("sqlite:/proc/none"), /the data folder \/proc\/none: /);
   expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 });
 
@@ -168,10 +166,7 @@ test.each([
   [["--to", "mysql://x/y"], "use migrate --to sqlite:FOLDER"],
   [["more", "--to", "sqlite:x"], 'migrate does not take "more"'],
 ])("waypost migrate %j is refused with a one-line error", async (words, message) => {
-  const refused = await run(["migrate", ...words, "--data", source]);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
-  expect(refused.stderr).toContain(message);
+  expectRefused(await run(["migrate", ...words, "--data", source]), message);
 });
 
 const start = (to: string) => begin(["migrate", "--to", `sqlite:${to}`, "--data", source]);

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import {
+  expectRefused,
   begin,
   createFolder,
   runProcess as run,
@@ -103,9 +104,10 @@ test("writes to a migrated database are refused, and the error shows the data's 
   }
   expect(await query(url, "select name from projects")).toHaveLength(1);
   for (const command of [["serve", "--port", "0"], ["keys", "list"], words.slice(0, 3)]) {
-    const refused = await run([...command, "--data", own.path], { env });
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain(`This data was moved to ${to} by \`waypost migrate\``);
+    expectRefused(
+      await run([...command, "--data", own.path], { env }),
+      `This data was moved to ${to} by \`waypost migrate\``,
+    );
   }
 });
 
@@ -132,14 +134,10 @@ test("backup and restore refuse a PostgreSQL database and suggest an alternative
   const env = { WAYPOST_DATABASE_URL: url.href };
   await using own = await createFolder();
   const backup = await run(["backup", beside("no"), "--data", own.path], { env });
-  expect(backup).toMatchObject({ code: 2, stdout: "" });
-  expect(backup.stderr).toContain(`the data is in the database ${describe(url.href)};`);
+  expectRefused(backup, `the data is in the database ${describe(url.href)};`);
   expect(backup.stderr).toContain("use pg_dump, and copy owner.key");
   const restore = await run(["restore", file, "--data", own.path], { env });
-  expect(restore).toMatchObject({ code: 2, stdout: "" });
-  expect(restore.stderr).toMatch(
-    /restore a database with pg_restore, or restore .* waypost migrate/,
-  );
+  expectRefused(restore, /restore a database with pg_restore, or restore .* waypost migrate/);
   expect(backup.stderr + restore.stderr).not.toContain("so-secret");
 });
 
@@ -167,9 +165,7 @@ test("a migration that lost the response to COMMIT can be completed with the sam
   const before = await readFolder(source.path);
   const words = ["migrate", "--to", proxy.url, "--data", source.path];
   proxy.cutAtCommit("answered");
-  const lost = await run(words);
-  expect(lost).toMatchObject({ code: 2, stdout: "" });
-  expect(lost.stderr).toContain("may or may not be complete; run the same command again");
+  expectRefused(await run(words), "may or may not be complete; run the same command again");
   expect(await run(words)).toMatchObject({ code: 0 });
   expect(await readDatabase(url)).toEqual(before);
   expect((await run(["keys", "list", "--data", source.path])).stderr).toContain("was moved to");
@@ -235,9 +231,8 @@ test("migrate reports that the source could not be marked as moved", async () =>
   await using target = await createFolder();
   const to = `sqlite:${target.path}`;
   const words = ["migrate", "--to", to, "--data", own.path];
-  const failed = await run(words, { env });
-  expect(failed).toMatchObject({ code: 2, stdout: "" });
-  expect(failed.stderr).toContain(
+  expectRefused(
+    await run(words, { env }),
     `everything was copied to ${to}, but the old data was not marked`,
   );
   await release();

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bundle, createFolder, run, startServe } from "../support/command.ts";
+import { expectRefused, bundle, createFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase, askedForPassword } from "../support/postgres.ts";
 
 /** PostgreSQL with a password, which no output may contain. */
@@ -77,8 +77,7 @@ test("a wrong or missing database password is reported in one line without being
   for (const [url, message] of refusals) {
     const env = { WAYPOST_DATABASE_URL: url, PGPASSWORD: "" };
     const refused = await run(["keys", "list", "--data", folder.path], { env });
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
+    expectRefused(refused, /^waypost: [^\n]+\n$/);
     expect(refused.stderr).not.toContain("wrong-one");
     expect(refused.stderr).toContain(message);
   }

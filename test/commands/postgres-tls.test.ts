@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ownMachine } from "../support/certificates.ts";
-import { createFolder, run, startServe } from "../support/command.ts";
+import { expectRefused, createFolder, run, startServe } from "../support/command.ts";
 import { createDatabase, query, takeDatabase } from "../support/postgres.ts";
 
 /** TLS connections to PostgreSQL. An operator's server or a pooler may not support them. */
@@ -54,10 +54,7 @@ describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
     ];
     for (const [url, words] of refusals) {
       const env = { WAYPOST_DATABASE_URL: url };
-      const refused = await run(["keys", "list", "--data", folder.path], { env });
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
-      expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
-      expect(refused.stderr).toMatch(words);
+      expectRefused(await run(["keys", "list", "--data", folder.path], { env }), words);
     }
   });
 });

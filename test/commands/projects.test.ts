@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  expectRefused,
   createServed,
   run,
   runJson,
@@ -241,9 +242,6 @@ describe.concurrent("waypost projects", () => {
     [["update", "default", "--role", "owner"], "unknown flag --role"],
     [["delete", "default"], "use projects create"],
   ])("refuses %j with a one-line error and exit code 2", async (words, message) => {
-    const { code, stdout, stderr } = await run(inFolder(...words));
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
-    expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
+    expectRefused(await run(inFolder(...words)), message);
   });
 });

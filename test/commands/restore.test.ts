@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { begin, createFolder, run, type Folder } from "../support/command.ts";
+import { expectRefused, begin, createFolder, run, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "./plant-embedded.ts";
 import { readFolder } from "./read-all-rows.ts";
@@ -31,10 +31,7 @@ const restore = (from: string, data: string) => run(["restore", from, "--data", 
 /** Checks that the file is refused in one line and no folder is created. */
 async function expectRefusal(from: string, message: string | RegExp): Promise<void> {
   await using other = await createFolder();
-  const refused = await restore(from, other.path);
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
-  expect(refused.stderr).toMatch(message);
+  expectRefused(await restore(from, other.path), message);
   expect(existsSync(other.path)).toBe(false);
 }
 
@@ -161,9 +158,7 @@ describe("restore into a folder that is not empty", () => {
       await using other = await createFolder();
       await mkdir(other.path, { mode: 0o700 });
       await writeFile(join(other.path, name), "mine\n");
-      const refused = await restore(file, other.path);
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
-      expect(refused.stderr).toContain(`it contains "${name}"`);
+      expectRefused(await restore(file, other.path), `it contains "${name}"`);
       expect(await readdir(other.path)).toEqual([name]);
     },
   );
@@ -204,9 +199,10 @@ describe("a restore of a large backup", () => {
       ["backup", beside("no")],
     ];
     for (const words of commands) {
-      const refused = await run([...words, "--data", other.path]);
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
-      expect(refused.stderr).toMatch(/is incomplete: .* run the same command again/);
+      expectRefused(
+        await run([...words, "--data", other.path]),
+        /is incomplete: .* run the same command again/,
+      );
     }
     const doctor = await run(["doctor", "--data", other.path]);
     expect(doctor).toMatchObject({ code: 1 });
@@ -234,8 +230,7 @@ describe("a restore of a large backup", () => {
     const going = await start(other.path);
     const second = await restore(file, other.path);
     expect(await going.finished).toMatchObject({ code: 0 });
-    expect(second).toMatchObject({ code: 2, stdout: "" });
-    expect(second.stderr).toMatch(/another process is copying to|is not empty/);
+    expectRefused(second, /another process is copying to|is not empty/);
   });
 
   test("leaves no files after Ctrl-C", async () => {
@@ -261,17 +256,16 @@ describe("a restore of a large backup", () => {
     const made = `mount -t tmpfs -o size=4m,mode=0700 none ${other.path} && "$@"; code=$?`;
     const listed = `ls ${other.path} >&2; exit $code`;
     const under = ["unshare", "-m", "sh", "-c", `${made}; ${listed}`, "sh"];
-    const full = await run(["restore", large, "--data", other.path], { under });
-    expect(full).toMatchObject({ code: 2, stdout: "" });
-    expect(full.stderr).toMatch(/: its disk is full; free some space\n$/);
+    expectRefused(
+      await run(["restore", large, "--data", other.path], { under }),
+      /: its disk is full; free some space\n$/,
+    );
   });
 });
 
 test.each([[[]], [["one", "two"]]])(
   "waypost restore %j is refused because exactly one file is required",
   async (words) => {
-    const refused = await run(["restore", ...words, "--data", folder.path]);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("use restore FILE");
+    expectRefused(await run(["restore", ...words, "--data", folder.path]), "use restore FILE");
   },
 );

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
+  expectRefused,
   createFolder,
   createServed,
   run,
@@ -68,9 +69,10 @@ test("an unknown name in --tools is refused with a suggestion", async () => {
 test("an unknown name in --tools stops serve before it creates a folder", async () => {
   await using folder = await createFolder();
   const data = ["--data", folder.path, "--port", "0"];
-  const finished = await runHere(["serve", ...data, "--tools", "list_link"]);
-  expect(finished).toMatchObject({ code: 2, stdout: "" });
-  expect(finished.stderr).toContain("did you mean list_links");
+  expectRefused(
+    await runHere(["serve", ...data, "--tools", "list_link"]),
+    "did you mean list_links",
+  );
   expect(existsSync(folder.path)).toBe(false);
 });
 
@@ -145,9 +147,8 @@ describe("with a running server", () => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };
       return run(["tools", "--probe", "off", "--data", elsewhere.path], { env });
     };
-    const refused = await list("waypost_0000000000000000000000000000000000000000");
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(
+    expectRefused(
+      await list("waypost_0000000000000000000000000000000000000000"),
       /answered: "API key is invalid\."; set another key \(WAYPOST_API_KEY\)\n$/,
     );
     const { token } = await runJson(["keys", "create", "--master", "--data", folder.path]);

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import {
+  expectRefused,
   createServed,
   createFolder,
   run,
@@ -162,9 +163,7 @@ test("waypost serve prints a one-time URL to a terminal, but not to a pipe", asy
 });
 
 test("waypost console does not print a one-time URL outside a terminal", async () => {
-  const finished = await run(["console", "--data", folder.path]);
-  expect(finished).toMatchObject({ code: 2, stdout: "" });
-  expect(finished.stderr).toContain("only to a terminal");
+  expectRefused(await run(["console", "--data", folder.path]), "only to a terminal");
 });
 
 test("an IP address gets 429 after twenty wrong keys, but the right key still works", async () => {

@@ -274,6 +274,13 @@ export type Finished = {
   readonly stderr: string;
 };
 
+/** Expects exit code 2, and on stderr one line with this message. */
+export function expectRefused({ code, stdout, stderr }: Finished, message: string | RegExp): void {
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
+  expect(stderr).toMatch(message);
+}
+
 export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));

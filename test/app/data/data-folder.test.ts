@@ -15,7 +15,7 @@ import {
   prepareDataFolder,
   requireTrustedOwner,
 } from "../../../src/app/data/data-folder.ts";
-import { createFolder, run, runJson, type Folder } from "../../support/command.ts";
+import { expectRefused, createFolder, run, runJson, type Folder } from "../../support/command.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** The data folder: its owner, and who else may read it. */
@@ -90,9 +90,7 @@ test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder
     chmodSync(join(folder.path, name), 0o777);
   }
   const files = readdirSync(folder.path);
-  const asRoot = await run(["keys", "create", "--data", folder.path]);
-  expect(asRoot).toMatchObject({ code: 2, stdout: "" });
-  expect(asRoot.stderr).toContain("sudo -u '#4242'");
+  expectRefused(await run(["keys", "create", "--data", folder.path]), "sudo -u '#4242'");
   expect(readdirSync(folder.path)).toEqual(files);
   const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
   const remote = ["stdio", "--base-url", "http://127.0.0.1:1"];
