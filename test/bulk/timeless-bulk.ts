@@ -29,15 +29,13 @@ export type TimelessBulk = {
 };
 
 type Wanted = {
-  /** Shares this world, like another process. */
-  readonly beside?: World;
   readonly clock?: Clock;
   /** Wraps the owner's calls. By default they go to the service unchanged. */
   readonly intercept?: (call: Client["call"]) => Client["call"];
 };
 
 export async function openBulk(wanted: Wanted = {}): Promise<TimelessBulk> {
-  const world = wanted.beside ?? (await createWorld());
+  const world = await createWorld();
   const { clock = world.clock, intercept = (call) => call } = wanted;
   const time = createVirtualTime(() => undefined, world.isBusy);
   const reported: unknown[] = [];
@@ -75,7 +73,7 @@ export async function openBulk(wanted: Wanted = {}): Promise<TimelessBulk> {
     [Symbol.asyncDispose]: async () => {
       await time.drive(bulk.close());
       await state.close();
-      if (wanted.beside === undefined) await world[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, Input } from "../../src/contract/endpoint.ts";
 import { apiPrefix, contract } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { Problem } from "../../src/contract/problem.ts";
 import { quoteAnswer, readAnswer } from "../../src/contract/server-answer.ts";
+import { openForAll } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
 
@@ -18,19 +19,16 @@ type Sent = {
   readonly authorization: string | null;
 };
 
-const { links, linkStats, shortLinks, iosApps, projects } = contract;
+const { links, shortLinks, iosApps, projects } = contract;
 
 let world: World;
 let client: Client;
-let master: Client;
 const sent: Sent[] = [];
 
-beforeAll(async () => {
-  world = await createWorld();
-  client = createTraveller({ world, fetch: record }).client;
-  master = createTraveller({ world, fetch: record, key: world.master }).client;
+openForAll(createWorld, (opened) => {
+  world = opened;
+  ({ client } = createTraveller({ world, fetch: record }));
 });
-afterAll(() => world[Symbol.asyncDispose]());
 
 async function record(request: Request): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);
@@ -46,8 +44,8 @@ async function record(request: Request): Promise<Response> {
 }
 
 /** Calls an endpoint, and returns the request together with the output. */
-async function call<E extends Endpoint>(endpoint: E, input: Input<E>, by = client) {
-  const output = await by.call(endpoint, input);
+async function call<E extends Endpoint>(endpoint: E, input: Input<E>) {
+  const output = await client.call(endpoint, input);
   const last = sent.at(-1);
   if (last === undefined) throw new Error("nothing was sent");
   return { output, ...last };
@@ -80,10 +78,6 @@ describe("the client's requests for links", () => {
     expect(listed.output.meta).toMatchObject({ count: 2, limit: 2 });
   });
 
-  test("have no query when all links are listed", async () => {
-    expect((await call(links.index, {})).query).toEqual([]);
-  });
-
   test("use the API key to shorten a URL, and no key to resolve it", async () => {
     const shortened = await call(shortLinks.create, { url: "https://example.com/x", prefix: "s-" });
     expect(shortened).toMatchObject({ method: "POST", path: "/short_links" });
@@ -96,37 +90,6 @@ describe("the client's requests for links", () => {
     expect(resolved.authorization).toBeNull();
     expect(resolved.output.id).toBe(shortened.output.id);
   });
-});
-
-describe("the client's requests for apps", () => {
-  test("wrap the fields of an iOS app and contain its ID in the path", async () => {
-    const fields = { bundle_id: "com.example.ios", team_id: "TEAM000001" };
-    const created = await call(iosApps.create, fields);
-    expect(created).toMatchObject({ method: "POST", path: "/ios_apps" });
-    expect(created.body).toEqual({ ios_app: fields });
-    const { id = "" } = created.output;
-    const updated = await call(iosApps.update, { id, name: "iOS" });
-    expect(updated).toMatchObject({ method: "PATCH", path: `/ios_apps/${id}` });
-    expect(updated.body).toEqual({ ios_app: { name: "iOS" } });
-  });
-});
-
-test("the client's requests for projects use the master key", async () => {
-  const fields = { name: "Second", subdomain: "second" };
-  const created = await call(projects.create, fields, master);
-  expect(created).toMatchObject({ method: "POST", path: "/projects", body: { project: fields } });
-  expect(created.authorization).toBe(`Token ${world.master}`);
-});
-
-test("the client's requests for link_stats send everything in the query", async () => {
-  const asked = await call(linkStats.show, { from: "2026-01-01", to: "2026-01-31", by: "week" });
-  expect(asked).toMatchObject({ method: "GET", path: "/link_stats", body: undefined });
-  expect(asked.query).toEqual([
-    ["from", "2026-01-01"],
-    ["to", "2026-01-31"],
-    ["by", "week"],
-  ]);
-  expect(asked.output.stats).toMatchObject({ by: "week", total: { clicks: 0 } });
 });
 
 describe("a rejected client call", () => {

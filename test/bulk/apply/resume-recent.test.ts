@@ -167,17 +167,6 @@ test("a new process does not take over a job that another process is running", a
   expect(await find(job)).toMatchObject({ state: "running", counts: { left: 3 } });
 });
 
-test("a job is interrupted when its process stops, and the next process resumes it", async () => {
-  const plan = await planThree();
-  const leaving = await openBulk({ beside: world });
-  leaving.bulk.stop();
-  const job = await leaving.bulk.apply(plan, { ...leaving.owner, key_id: keyId });
-  await leaving[Symbol.asyncDispose]();
-  expect(await find(job)).toMatchObject({ state: "interrupted", isHeld: false });
-  resume();
-  expect(await lookUntil(job, isDone)).toMatchObject({ counts: { done: 3 } });
-});
-
 test("a job interrupted by an outage waits for apply_plan", async () => {
   const plan = await planThree();
   const overloaded = new CallFailure("overloaded", "It is overloaded.", {

@@ -145,28 +145,6 @@ describe("an approval to change many existing links", () => {
   });
 });
 
-describe("an export", () => {
-  test.each(["csv", "json"])(
-    "as %s can be imported again without changing anything",
-    async (format) => {
-      const names = ["=1+1", "'quoted", 'a "b", c', "line\nbreak", "ümlaut", "+49"];
-      for (const [index, name] of names.entries()) {
-        await assistant.plant("link", { path: `p${index}`, name, url: "https://x.example/?a=1,2" });
-      }
-      const { export: file } = await call("export_links", { format });
-      expect(file).toMatchObject({ count: 6, pages: 1, format });
-      const { contents } = await assistant.readResource(file.uri);
-      const [{ text = "" } = {}] = contents;
-      const source = format === "csv" ? { csv: text } : { rows: JSON.parse(text) };
-      const { plan } = await call("plan_links", { operation: "upsert", ...source });
-      const none = { create: 0, update: 0, delete: 0, conflict: 0, invalid: 0 };
-      expect(plan.counts).toEqual({ ...none, unchanged: 6 });
-      const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
-      await expect(stranger.readResource(file.uri)).rejects.toThrow(/resource does not exist/);
-    },
-  );
-});
-
 async function deleteByPlan(paths: readonly string[]): Promise<string> {
   const rows = paths.map((path) => ({ path }));
   const { plan } = await call("plan_links", { operation: "delete", rows });
