@@ -71,32 +71,11 @@ describe("a bulk job", () => {
     const { unknown, left } = job.counts;
     // The number of rows that ran at the same time may vary.
     expect([unknown > 0, unknown <= 8, unknown + left]).toEqual([true, true, 13]);
-    expect(timeless.reported).toHaveLength(1);
+    expect(timeless.reported.splice(0)).toHaveLength(1);
     interfere = () => {};
     const ended = await timeless.untilRest(bulk.apply(plan, owner));
     expect(ended).toMatchObject({ id: job.id, state: "done", counts: { done: 20, left: 0 } });
     expect(await countLinks()).toBe(20);
-  });
-
-  test("starts no more rows after it is cancelled, and can be resumed", async () => {
-    const plan = await planUpserts(40);
-    let job = await bulk.apply(plan, owner);
-    let calls = 0;
-    interfere = (tool) => {
-      if (tool === "upsert_link" && (calls += 1) === 5) void bulk.cancel(job);
-    };
-    job = await timeless.untilRest(job);
-    expect(job.state).toBe("cancelled");
-    expect(job.counts.left).toBeGreaterThan(0);
-    expect(job.counts.done + job.counts.left).toBe(40);
-    expect(await countLinks()).toBe(job.counts.done);
-    interfere = () => {};
-    // Resuming needs the knowledge that the job was cancelled.
-    expect((await bulk.apply(plan, owner)).state).toBe("cancelled");
-    expect(await timeless.untilRest(bulk.apply(plan, owner, job))).toMatchObject({
-      state: "done",
-      counts: { done: 40 },
-    });
   });
 
   test("stays cancelled after it is resumed and cancelled again", async () => {

@@ -22,7 +22,7 @@ export type TimelessBulk = {
   readonly state: State;
   readonly time: VirtualTime;
   /** Unexpected errors that were reported. */
-  readonly reported: readonly unknown[];
+  readonly reported: unknown[];
   /** Resolves with the job once it has stopped. */
   readonly untilRest: (applied: Job | Promise<Job>) => Promise<Job>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
