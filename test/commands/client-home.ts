@@ -1,26 +1,15 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
-import { afterEach, beforeEach } from "vitest";
 import { bundle, runHere } from "../support/command.ts";
+import { createEmptyFolder } from "../support/folders.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** Gives each test an empty home folder for the settings files of MCP clients. */
 export function useHome() {
   let home = "";
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), "waypost-connect-"));
-  });
-  afterEach(() => rmSync(home, { recursive: true }));
+  openForEach(createEmptyFolder, ({ path }) => (home = path));
   return {
     home: () => home,
     run: (words: readonly string[], typed?: Iterable<string>) =>

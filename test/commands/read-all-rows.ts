@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { knownDatabases } from "../../src/copies/data-files.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { memoryFolder } from "../support/folders.ts";
+import { createEmptyFolder } from "../support/folders.ts";
 import { query } from "../support/postgres.ts";
 
 /** Reads all rows that `waypost migrate` copies, by table, without columns it leaves out. */
@@ -14,19 +14,18 @@ type Read = (table: string) => Promise<readonly object[]>;
 /** Reads copies of the files, as a connection of this process may stay open for a while. */
 export async function readFolder(data: string): Promise<AllRows> {
   const all: Record<string, readonly string[]> = {};
-  const copies = await mkdtemp(join(memoryFolder, "waypost-rows-"));
+  await using copies = await createEmptyFolder();
   for (const known of knownDatabases) {
     for (const file of [known.file, `${known.file}-wal`]) {
-      if (existsSync(join(data, file))) await copyFile(join(data, file), join(copies, file));
+      if (existsSync(join(data, file))) await copyFile(join(data, file), join(copies.path, file));
     }
-    if (!existsSync(join(copies, known.file))) continue;
-    const database = openDatabase(join(copies, known.file));
+    if (!existsSync(join(copies.path, known.file))) continue;
+    const database = openDatabase(join(copies.path, known.file));
     const read: Read = async (table) =>
       database.prepare(`select * from ${table}`).all() as readonly object[];
     Object.assign(all, await readTables(known, read));
     database.close();
   }
-  await rm(copies, { recursive: true });
   return all;
 }
 

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openLastingTab, saveShot, sizes } from "../support/browser.ts";
+import { createEmptyFolder } from "../support/folders.ts";
+import { openForAll } from "../support/open-for.ts";
 import { visitAt } from "../support/link-host.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
@@ -12,20 +11,14 @@ import { openTerminal, type Terminal } from "./terminal.ts";
  * destination, a QR code, a page, an import and an undone deletion.
  */
 
-let folder: string;
 let terminal: Terminal;
 let page: Page;
 let port: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waypost-first-day-"));
-  terminal = openTerminal(`serve --data ${folder} --port 0`);
+openForAll(createEmptyFolder, async ({ path }, keep) => {
+  terminal = keep(openTerminal(`serve --data ${path} --port 0`));
   page = await openLastingTab({ viewport: sizes.phone, hasTouch: true, isMobile: true });
-});
-afterAll(async () => {
-  await page.context().close();
-  await terminal[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
+  keep(page.context());
 });
 
 const press = (role: "button" | "link", name: string | RegExp) =>

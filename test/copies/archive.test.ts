@@ -3,17 +3,15 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { extractArchive, writeArchive } from "../../src/copies/archive.ts";
 import { CopyFault } from "../../src/copies/copy-fault.ts";
 import { readHeader, writeHeader } from "../../src/copies/ustar.ts";
-import { memoryFolder } from "../support/folders.ts";
+import { createEmptyFolder } from "../support/folders.ts";
+import { openForEach } from "../support/open-for.ts";
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(memoryFolder, "waypost-archive-"));
-});
-afterEach(() => rm(folder, { recursive: true }));
+openForEach(createEmptyFolder, ({ path }) => (folder = path));
 
 const { signal } = new AbortController();
 const largest = new Map([

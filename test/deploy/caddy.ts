@@ -1,18 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createEmptyFolder } from "../support/folders.ts";
 import { findFreePort } from "../support/ports.ts";
 import { waitUntil } from "../support/clock.ts";
 import { makeHeaders, noCertificate, type Answer, type Proxy, type Sent } from "./proxy.ts";
 
 /** The installed Caddy with deploy/Caddyfile, on other ports and with its own certificates. */
 export async function startCaddy(upstream: number): Promise<Proxy> {
-  const folder = await mkdtemp(join(tmpdir(), "waypost-caddy-"));
+  const folder = await createEmptyFolder();
   const [http, https] = [await findFreePort(), await findFreePort()];
   const options = [
     "admin off",
@@ -21,14 +21,14 @@ export async function startCaddy(upstream: number): Promise<Proxy> {
     "default_bind 127.0.0.1",
     `http_port ${http}`,
     `https_port ${https}`,
-    `storage file_system ${folder}/storage`,
+    `storage file_system ${folder.path}/storage`,
   ];
-  const file = join(folder, "Caddyfile");
+  const file = join(folder.path, "Caddyfile");
   const text = readFileSync("deploy/Caddyfile", "utf8");
   await writeFile(file, text.replace(/^\{\n/m, `{\n\t${options.join("\n\t")}\n`));
   const env = {
     PATH: process.env["PATH"],
-    HOME: folder,
+    HOME: folder.path,
     WAYPOST_UPSTREAM: `127.0.0.1:${upstream}`,
   };
   const words = ["run", "--adapter", "caddyfile", "--config", file];
@@ -43,7 +43,7 @@ export async function startCaddy(upstream: number): Promise<Proxy> {
     [Symbol.asyncDispose]: async () => {
       caddy.kill("SIGTERM");
       await ended;
-      await rm(folder, { recursive: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

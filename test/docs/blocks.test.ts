@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -8,6 +7,7 @@ import { commands } from "../../src/commands/run-command.ts";
 import { listOptions, readOperands } from "../../src/commands/terminal/command.ts";
 import { settingFlags } from "../../src/config.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
+import { createEmptyFolder } from "../support/folders.ts";
 import { lookOver } from "../template/look-over.ts";
 import { blocks, type Block } from "./pages.ts";
 
@@ -44,7 +44,8 @@ describe("the curl commands of a page", () => {
 
   test.each([...paths])("work in order on a new server: %s", async (path) => {
     await using folder = await createFolder();
-    const cwd = await mkdtemp(join(tmpdir(), "waypost-docs-"));
+    await using shellFolder = await createEmptyFolder();
+    const cwd = shellFolder.path;
     const token = join(cwd, "metrics.token");
     await writeFile(token, "a-token-for-the-metrics-of-this-test");
     const env = { WAYPOST_METRICS_TOKEN_FILE: token };
@@ -62,7 +63,6 @@ describe("the curl commands of a page", () => {
     const strict = 'set -euo pipefail\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
     const shell = ["-c", strict + script.join("\n")];
     const { status, stderr } = spawnSync("bash", shell, { cwd, encoding: "utf8" });
-    await rm(cwd, { recursive: true });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 });
@@ -103,12 +103,11 @@ function checkCommand(text: string): void {
 }
 
 async function importRows({ code }: Block): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "waypost-docs-"));
-  const file = join(folder, "links.csv");
+  await using folder = await createEmptyFolder();
+  const file = join(folder.path, "links.csv");
   await writeFile(file, code);
-  const words = ["import", file, "--yes", "--data", join(folder, "data")];
+  const words = ["import", file, "--yes", "--data", join(folder.path, "data")];
   expect(await run(words)).toMatchObject({ code: 0 });
-  await rm(folder, { recursive: true });
 }
 
 function checkXml({ code }: Block): void {

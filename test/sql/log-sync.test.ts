@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { DiskFailed } from "../../src/sql/faults.ts";
 import { openLogSync, type LogSync } from "../../src/sql/sqlite.ts";
-import { memoryFolder } from "../support/folders.ts";
+import { createEmptyFolder } from "../support/folders.ts";
 
 /** Tests syncing the log to disk, and writes after a failed sync. */
 
@@ -39,13 +39,13 @@ test("all syncs and writes after a failed sync fail", async () => {
 });
 
 async function openLog(make: (path: string) => void): Promise<LogSync> {
-  const folder = mkdtempSync(join(memoryFolder, "waypost-log-"));
-  const path = join(folder, "waypost.db");
+  const folder = await createEmptyFolder();
+  const path = join(folder.path, "waypost.db");
   make(`${path}-wal`);
   const log = await openLogSync(path);
   onTestFinished(async () => {
     await log.close();
-    rmSync(folder, { recursive: true });
+    await folder[Symbol.asyncDispose]();
   });
   return log;
 }

@@ -1,12 +1,13 @@
-import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { sql, type Kysely } from "kysely";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { countForEver } from "../support/store-place.ts";
-import { memoryFolder } from "../support/folders.ts";
+import { createEmptyFolder } from "../support/folders.ts";
+import { openForEach } from "../support/open-for.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
 /** Tests long reads in a separate thread: their queue, their end and their view of the data. */
@@ -16,15 +17,11 @@ type Tables = { readonly notes: { readonly text: string } };
 let folder: string;
 let file: string;
 let store: Sql<Tables>;
-beforeEach(async () => {
-  folder = mkdtempSync(join(memoryFolder, "waypost-long-reads-"));
+openForEach(createEmptyFolder, async ({ path }, keep) => {
+  folder = path;
   file = join(folder, "notes.db");
-  store = await open();
+  store = keep(await open());
   await store.write((db) => sql`create table notes (text text)`.execute(db));
-});
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 const open = () => openSqlite<Tables>(file, { applicationId: 1 });

@@ -11,17 +11,18 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { StoreUnusable } from "../../src/sql/faults.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { neverRing, waitUntil } from "../support/clock.ts";
+import { createEmptyFolder } from "../support/folders.ts";
+import { openForEach } from "../support/open-for.ts";
 import { addLink, addProject, createCaller } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -32,11 +33,10 @@ const applicationId = 0x57415950;
 let folder: string;
 let path: string;
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "waypost-sqlite-"));
+openForEach(createEmptyFolder, (opened) => {
+  folder = opened.path;
   path = join(folder, "waypost.db");
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type Case = readonly [what: string, message: string, prepare: () => void | Promise<void>];
 

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openStateFile, type State } from "../../src/state/state.ts";
-import { memoryFolder } from "../support/folders.ts";
+import { createEmptyFolder } from "../support/folders.ts";
+import { openForEach } from "../support/open-for.ts";
 import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
 /** Tests the state database: its permissions, its secrets and several processes. */
@@ -11,17 +12,8 @@ import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 const onFile = test.skipIf(isOnPostgres);
 const at = openStateForEach();
 
-let folder: string;
 let path: string;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(memoryFolder, "waypost-state-"));
-  path = join(folder, "state.db");
-});
-
-afterEach(async () => {
-  await rm(folder, { recursive: true });
-});
+openForEach(createEmptyFolder, (folder) => (path = join(folder.path, "state.db")));
 
 function open(): Promise<State> {
   return openStateFile(path, {

@@ -1,14 +1,14 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { createCall, type Call } from "./world.ts";
 import { fetchDescribed } from "./api-description.ts";
-import { memoryFolder } from "./folders.ts";
+import { createEmptyFolder } from "./folders.ts";
 import { runCommand } from "../../src/commands/run-command.ts";
 
 /**
@@ -155,12 +155,9 @@ export async function startServes(data: string, count: number): Promise<readonly
 }
 
 /** A temporary folder. `path` is in it and does not exist yet, as on a first start. */
-export async function createFolder(parent = memoryFolder): Promise<Folder> {
-  const outer = await mkdtemp(join(parent, "waypost-command-"));
-  return {
-    path: join(outer, "data"),
-    [Symbol.asyncDispose]: () => rm(outer, { recursive: true, force: true }),
-  };
+export async function createFolder(parent?: string): Promise<Folder> {
+  const outer = await createEmptyFolder(parent);
+  return { ...outer, path: join(outer.path, "data") };
 }
 
 /**

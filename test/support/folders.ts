@@ -1,4 +1,5 @@
 import { accessSync, constants, statfsSync, readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -20,6 +21,12 @@ function hasRoom(folder: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Creates an empty folder, which is removed with its content. */
+export async function createEmptyFolder(parent = memoryFolder) {
+  const path = await mkdtemp(join(parent, "waypost-test-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 /** All files below a folder, except installed packages. */

@@ -1,5 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { InMemoryTransport, type Client as ClientV2 } from "@modelcontextprotocol/client";
@@ -22,7 +21,7 @@ import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { AccessStorage } from "../../src/mcp/access/remote-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
-import { memoryFolder } from "./folders.ts";
+import { createEmptyFolder } from "./folders.ts";
 import { createV1, createV2, type ToolResult } from "./mcp-clients.ts";
 import { noPublicFiles, presentClient, type Era } from "./assistant-world.ts";
 import type { World } from "./world.ts";
@@ -125,14 +124,12 @@ export async function openStage(staging: Staging): Promise<Stage> {
   };
   let changes = 0;
   let opening: Promise<State> | undefined;
-  const folder = join(memoryFolder, `waypost-stage-${randomUUID()}`);
+  const folder = await createEmptyFolder();
   const openTheState = () => {
-    opening ??= mkdir(folder).then(() =>
-      openStateFile(join(folder, "state.db"), {
-        clock,
-        random: { bytes: (count) => randomBytes(count) },
-      }),
-    );
+    opening ??= openStateFile(join(folder.path, "state.db"), {
+      clock,
+      random: { bytes: (count) => randomBytes(count) },
+    });
     return opening;
   };
   const toolbox = createToolbox({ mode, selection });
@@ -222,7 +219,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
       await client.close();
       await handle.close();
       await (await opening)?.close();
-      await rm(folder, { recursive: true, force: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

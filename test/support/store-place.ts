@@ -1,4 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClockAndRandom } from "../../src/contract/clock.ts";
 import type { Sql } from "../../src/sql/sql.ts";
@@ -6,7 +5,7 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { memoryFolder } from "./folders.ts";
+import { createEmptyFolder } from "./folders.ts";
 import { takeDatabase } from "./postgres.ts";
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach } from "vitest";
@@ -38,7 +37,8 @@ export type StorePlace = {
 export const isOnPostgres = process.env["WAYPOST_TEST_ENGINE"] === "postgres";
 
 export async function createPlace(): Promise<StorePlace> {
-  const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
+  const place = await createEmptyFolder();
+  const folder = place.path;
   const file = join(folder, "waypost.db");
   const stateFile = join(folder, "state.db");
   const database = isOnPostgres ? await takeDatabase() : undefined;
@@ -55,7 +55,7 @@ export async function createPlace(): Promise<StorePlace> {
     isBusy: () => isUnderWay() || database?.isBusy() === true,
     [Symbol.asyncDispose]: async () => {
       await database?.[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
+      await place[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,11 +1,12 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCall, type Call } from "../support/world.ts";
 import { checkText, fetchDescribed } from "../support/api-description.ts";
 import { visitAt } from "../support/link-host.ts";
-import { runProcess, startServe, type Folder } from "../support/command.ts";
+import { runProcess, startServe } from "../support/command.ts";
+import { createEmptyFolder } from "../support/folders.ts";
 import { findFreePort } from "../support/ports.ts";
 
 /**
@@ -98,7 +99,7 @@ const links: readonly ExampleLink[] = [
 ];
 
 export async function openExampleShop(): Promise<ExampleShop> {
-  const folder = await createHome();
+  const folder = await createEmptyFolder(tmpdir());
   const clock = await createClock(join(folder.path, "clock"));
   await clock.set(today - weeks * 7 * day_ms);
   const port = await findFreePort();
@@ -136,11 +137,6 @@ export async function openExampleShop(): Promise<ExampleShop> {
       await folder[Symbol.asyncDispose]();
     },
   };
-}
-
-async function createHome(): Promise<Folder> {
-  const path = await mkdtemp(join(tmpdir(), "waypost-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 type MovedClock = {

@@ -1,24 +1,17 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { checkPin, openPin } from "../../../src/app/data/pin-file.ts";
 import { UsageFault } from "../../../src/config.ts";
-import { memoryFolder } from "../../support/folders.ts";
+import { createEmptyFolder } from "../../support/folders.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** The file of the operator's PIN. test/mcp/approval/pin.test.ts tests pages that ask for it. */
 
 describe("the PIN file", () => {
-  let folder: string;
   let path: string;
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(memoryFolder, "waypost-pin-"));
-    path = join(folder, "pin");
-  });
-
-  afterEach(async () => {
-    await rm(folder, { recursive: true });
-  });
+  openForEach(createEmptyFolder, (folder) => (path = join(folder.path, "pin")));
 
   test("contains only a hash after the first start, and later starts accept the hash", async () => {
     await writeFile(path, "correct horse\n");
@@ -40,7 +33,7 @@ describe("the PIN file", () => {
   });
 
   test("has a different hash for each operator, even if they chose the same PIN", async () => {
-    const other = join(folder, "other");
+    const other = `${path}-other`;
     for (const file of [path, other]) {
       await writeFile(file, "123456");
       await openPin(file);

@@ -1,16 +1,16 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { followCountryFile, openCountryFile } from "../../../src/app/http/country-file.ts";
 import { waitUntil } from "../../support/clock.ts";
+import { createEmptyFolder } from "../../support/folders.ts";
+import { openForAll } from "../../support/open-for.ts";
 import { writeCountries } from "../../support/write-countries.ts";
 
 /** Country files in MaxMind's format, read with the real library. */
 
 let folder: string;
-beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), "waypost-countries-"))));
-afterAll(() => rm(folder, { recursive: true }));
+openForAll(createEmptyFolder, ({ path }) => (folder = path));
 
 test.each([
   ["of MaxMind and DB-IP", { country: { iso_code: "GB" }, registered_country: { iso_code: "US" } }],

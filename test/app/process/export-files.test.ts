@@ -1,19 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { removeEndedFiles, saveExportFile } from "../../../src/app/process/export-files.ts";
-import { memoryFolder } from "../../support/folders.ts";
+import { createEmptyFolder } from "../../support/folders.ts";
+import { openForEach } from "../../support/open-for.ts";
 
 /** Export files for a client on the same machine. */
 
 let data: string;
-
-beforeEach(async () => {
-  data = await mkdtemp(join(memoryFolder, "waypost-exports-"));
-});
-
-afterEach(() => rm(data, { recursive: true }));
+openForEach(createEmptyFolder, ({ path }) => (data = path));
 
 async function* texts() {
   yield "path\n";

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createServed, type Serving } from "../../support/command.ts";
+import { createEmptyFolder } from "../../support/folders.ts";
 import { openForwarder } from "../../support/ports.ts";
 import { fetchNode } from "../../tools/fetch-node.js";
 
@@ -76,20 +76,16 @@ type Check = {
 };
 
 async function runSuite(url: string, revision: Revision): Promise<readonly Check[]> {
-  const folder = mkdtempSync(join(tmpdir(), "waypost-conformance-"));
-  try {
-    const words = ["server", "--url", url, "--requirements", revision, "-o", folder];
-    const child = spawn(findNode(), [suite, ...words], { stdio: ["ignore", "pipe", "pipe"] });
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-    await once(child, "close");
-    const scenarios = [...said.matchAll(/^=== Running scenario: (\S+) ===$/gm)];
-    if (scenarios.length === 0) throw new Error(`the suite did not run: ${said}`);
-    return scenarios.flatMap(([, scenario = ""]) => readChecks(folder, scenario));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await using folder = await createEmptyFolder();
+  const words = ["server", "--url", url, "--requirements", revision, "-o", folder.path];
+  const child = spawn(findNode(), [suite, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  await once(child, "close");
+  const scenarios = [...said.matchAll(/^=== Running scenario: (\S+) ===$/gm)];
+  if (scenarios.length === 0) throw new Error(`the suite did not run: ${said}`);
+  return scenarios.flatMap(([, scenario = ""]) => readChecks(folder.path, scenario));
 }
 
 const require = createRequire(import.meta.url);

@@ -2,8 +2,6 @@ import { createMCPClient, ElicitationRequestSchema } from "@ai-sdk/mcp";
 import { Experimental_StdioMCPTransport as StdioTransport } from "@ai-sdk/mcp/mcp-stdio";
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -15,6 +13,7 @@ import {
   record,
   type Connecting,
 } from "../../support/mcp-clients.ts";
+import { createEmptyFolder } from "../../support/folders.ts";
 import type { Seat } from "./mcp-flow.ts";
 
 /** Wraps other vendors' clients in the interface that the tests use for the official clients. */
@@ -93,20 +92,20 @@ export async function connectThroughBridge(
   given: Connecting & { readonly transport: "http" },
 ): Promise<Other> {
   const { url, token, elicit } = given;
-  const folder = await mkdtemp(join(tmpdir(), "waypost-bridge-"));
+  const folder = await createEmptyFolder();
   const client = await connectV1({
     transport: "stdio",
     program: bridge,
     words: [url, "--header", `Authorization: Bearer ${token}`, "--transport", "http-only"],
     // By default, mcp-remote writes to the home folder.
-    env: { MCP_REMOTE_CONFIG_DIR: folder },
+    env: { MCP_REMOTE_CONFIG_DIR: folder.path },
     ...(elicit !== undefined && { elicit }),
   });
   return {
     ...client,
     [Symbol.asyncDispose]: async () => {
       await client.close();
-      await rm(folder, { recursive: true, force: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

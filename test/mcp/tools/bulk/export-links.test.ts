@@ -1,20 +1,15 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { readdir, readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
 import { saveExportFile } from "../../../../src/app/process/export-files.ts";
 import { link } from "../../../contract/sample-link.ts";
-import { memoryFolder } from "../../../support/folders.ts";
+import { createEmptyFolder } from "../../../support/folders.ts";
+import { openForEach } from "../../../support/open-for.ts";
 import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";
 
 /** For a client on the same machine, `export_links` also writes a file. */
 
 let data: string;
-
-beforeEach(async () => {
-  data = await mkdtemp(join(memoryFolder, "waypost-export-links-"));
-});
-
-afterEach(() => rm(data, { recursive: true }));
+openForEach(createEmptyFolder, ({ path }) => (data = path));
 
 const saveFile = (type: "csv" | "json", texts: AsyncIterable<string>) =>
   saveExportFile(data, type, texts);
