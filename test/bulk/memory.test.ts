@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openEmbedded } from "../../src/app/process/embedded.ts";
 import { openDataFile, type DataFile } from "../bench/data/data-file.ts";
 import { addBenchProject, type BenchProject } from "../bench/data/bench-project.ts";
 import { seedProject } from "../bench/data/seed.ts";
-import { createFolder, type Folder } from "../support/command.ts";
+import { createFolder } from "../support/command.ts";
 import { buildProgram, type Program } from "./program.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /**
  * Tests that a plan of many links needs no more memory than a small plan. The process has a heap
@@ -17,25 +18,18 @@ const heap_mb = 64;
 const links = 50_000;
 
 let program: Program;
-let folder: Folder;
 let file: DataFile;
 let empty: BenchProject;
 let full: BenchProject;
 
-beforeAll(async () => {
-  program = await buildProgram(new URL("plan-many.ts", import.meta.url));
-  folder = await createFolder();
+openForAll(createFolder, async (folder, keep) => {
+  program = keep(await buildProgram(new URL("plan-many.ts", import.meta.url)));
   const { store } = await openEmbedded({ data: folder.path });
   await store.close();
-  file = openDataFile(folder.path);
+  file = keep(openDataFile(folder.path));
   empty = await addBenchProject(file, "empty", 1);
   full = await addBenchProject(file, "full", 1);
   await seedProject(file, full, links);
-});
-afterAll(async () => {
-  await file[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-  await program[Symbol.asyncDispose]();
 });
 
 async function plan(key: string | undefined, words: readonly string[]) {

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
 import { pickShare } from "./pick-share.ts";
 import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /**
  * Tests every row of the retry table with a server that stops responding. The service counts its
@@ -32,8 +33,8 @@ let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project" | Delete
 /** The names of records that were deleted before the call. */
 type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
 
-beforeEach(async () => {
-  at = await createClientWithFaults();
+openForEach(createClientWithFaults, async (opened) => {
+  at = opened;
   const make = async (path: string, body: unknown, key = at.world.key): Promise<string> =>
     (await at.world.call("POST", path, { key, body })).body.id;
   const remove = async (path: string, body: unknown): Promise<string> => {
@@ -58,7 +59,6 @@ beforeEach(async () => {
     }),
   };
 });
-afterEach(() => at[Symbol.asyncDispose]());
 
 type Row = readonly [name: string, act: () => Promise<unknown>, done: object | null];
 

@@ -1,17 +1,18 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
 import { writeCountries } from "../support/write-countries.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** The country of a visitor by the operator's file, with and without a proxy. */
 
 let folder: Folder;
 let file: string;
 
-beforeAll(async () => {
-  folder = await createFolder();
+openForAll(createFolder, async (opened) => {
+  folder = opened;
   file = `${folder.path}.mmdb`;
   await writeCountries(file, {
     "203.0.113.0/24": { country: { iso_code: "GB" } },
@@ -19,7 +20,6 @@ beforeAll(async () => {
     "127.0.0.0/8": { country: { iso_code: "DE" } },
   });
 });
-afterAll(() => folder[Symbol.asyncDispose]());
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,17 +1,17 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createFolder, runProcess, type Folder } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Most tests run commands in the test process. Here each command is a real process. */
 
 let folder: Folder;
 
-beforeAll(async () => {
-  folder = await createFolder();
+openForAll(createFolder, async (opened) => {
+  folder = opened;
   const made = await runProcess(["keys", "create", "--data", folder.path]);
   expect(made).toMatchObject({ code: 0 });
 });
-afterAll(() => folder[Symbol.asyncDispose]());
 
 test.each([
   ["keys", "list"],

@@ -1,24 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { createFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
 import { createDatabase, query } from "../support/postgres.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** A role with too few rights. The suggested SQL statement must fix it. */
 
 let folder: Folder;
 
-beforeAll(async () => {
-  folder = await createFolder();
+openForAll(createFolder, async (opened) => {
+  folder = opened;
   const input = "path,name\none,One\n";
   const made = await runProcess(["import", "-", "--yes", "--data", folder.path], { input });
   expect(made).toMatchObject({ code: 0 });
 });
-
-afterAll(() => folder[Symbol.asyncDispose]());
 
 /** Creates a database and a role that may only log in. */
 async function takeRightless() {

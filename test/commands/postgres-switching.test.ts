@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { drawPng } from "../../src/qr/draw-qr.ts";
 import { callDone, callRefused, type Args } from "../support/mcp-clients.ts";
 import { browse } from "../support/console.ts";
@@ -9,6 +9,7 @@ import { openTransactionPooler, type TransactionPooler } from "../support/postgr
 import { connectTo, makeKey, startOnPostgres, type Two } from "./two-servers.ts";
 import { waitUntil } from "../support/clock.ts";
 import { untilSeen } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /**
  * A client sends each call to the other of two processes, and the user opens pages at the process
@@ -27,16 +28,13 @@ let master: Client;
 /** Every tool that succeeded through one of the two clients. */
 const done = new Set<string>();
 
-beforeAll(async () => {
-  two = await startOnPostgres(async (url) => (pooler = await openTransactionPooler(url)));
-  key = await makeKey(two, ["--project", "default"]);
-  const masterKey = await makeKey(two, ["--master"]);
-  [client, master] = await Promise.all([two.connect(key), two.connect(masterKey)]);
-});
+const open = () => startOnPostgres(async (url) => (pooler = await openTransactionPooler(url)));
 
-afterAll(async () => {
-  await Promise.all([client.close(), master.close()]);
-  await two[Symbol.asyncDispose]();
+openForAll(open, async (opened, keep) => {
+  two = opened;
+  key = await makeKey(two, ["--project", "default"]);
+  client = keep(await two.connect(key));
+  master = keep(await two.connect(await makeKey(two, ["--master"])));
 });
 
 /** Returns the same address at the other process. */

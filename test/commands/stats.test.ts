@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
 import { startDeployment } from "../support/remote.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** `waypost stats`, after real visits to a real server. */
 
 let folder: Folder;
 
-beforeAll(async () => {
-  folder = await createFolder();
+openForAll(createFolder, async (opened) => {
+  folder = opened;
   await using serving = await startServe(folder.path, [], {
     env: { WAYPOST_COUNTRY_HEADER: "CF-IPCountry" },
   });
@@ -26,7 +27,6 @@ beforeAll(async () => {
   expect((await visit("/autumn?wp=qr")).status).toBe(302);
   await serving.stop();
 });
-afterAll(() => folder[Symbol.asyncDispose]());
 
 const words = (...more: readonly string[]) => ["stats", "--data", folder.path, ...more];
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { explainVisits } from "../../src/visit/explain-link.ts";
 import type { Link } from "../../src/contract/links.ts";
 import { encodePath } from "../../src/contract/rules/link-path.ts";
@@ -9,6 +9,7 @@ import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost, type Visited } from "../support/link-host.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
+import { openForAll } from "../support/open-for.ts";
 
 /**
  * What `explainVisits` says is what happens: every row of the decision table is created through the
@@ -76,12 +77,11 @@ describe.each([
   { link_in_referrer: true, some: ofSetting },
 ])("with link_in_referrer $link_in_referrer", ({ link_in_referrer, some }) => {
   let host: LinkHost;
-  beforeAll(async () => {
-    host = await openLinkHost();
+  openForAll(openLinkHost, async (opened) => {
+    host = opened;
     const { id } = host.world.project;
     await host.world.store.write((db) => updateProject(db, id, { link_in_referrer }, 0));
   });
-  afterAll(() => host[Symbol.asyncDispose]());
 
   test.each(some)("a link with $title does what explainVisits says", async (row) => {
     const { link, apps } = await create(host, row);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { agents } from "../attribution/agents.ts";
 import { openTab } from "../support/browser.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
@@ -12,6 +12,7 @@ import {
   referrerReaders,
   type SdkRequest,
 } from "./recorded.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Requests of the public SDKs to four real servers with the same data. */
 
@@ -21,11 +22,11 @@ let client: string;
 
 const processes = 4;
 
-beforeAll(async () => {
-  folder = await createFolder();
+openForAll(createFolder, async (opened, keep) => {
+  folder = opened;
   const env = { WAYPOST_TRUSTED_PROXIES: "loopback" };
-  const first = await startServe(folder.path, [], { env });
-  const start = () => startServe(folder.path, [], { env });
+  const start = async () => keep(await startServe(folder.path, [], { env }));
+  const first = await start();
   servers = [first, ...(await Promise.all(Array.from({ length: processes - 1 }, start)))];
   const made = await run(["keys", "create", "--client", "--data", folder.path]);
   client = made.stdout.trim();
@@ -42,10 +43,6 @@ beforeAll(async () => {
     },
   };
   expect((await first.call("POST", "/links", { body })).status).toBe(201);
-});
-afterAll(async () => {
-  await Promise.all(servers.map(({ stop }) => stop("SIGKILL")));
-  await folder[Symbol.asyncDispose]();
 });
 
 const at = (index: number): Serving => servers[index % processes] as Serving;

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { plantLinks, type Seed } from "../support/planting.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /** Tests each filter and sort order with an example. */
 
@@ -21,11 +22,10 @@ describe("GET /links with filters", () => {
     { name: "T\u0308el", path: "capital" },
     { name: null, path: "nameless" },
   ];
-  beforeAll(async () => {
-    world = await createWorld();
+  openForAll(createWorld, async (opened) => {
+    world = opened;
     await plantLinks(world, garden);
   });
-  afterAll(() => world[Symbol.asyncDispose]());
 
   const all = garden.map(({ name }) => name);
   const named = all.filter((name) => name !== null);

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compileTemplate, renderLinkPage, TemplateRefused } from "../../src/template/link-page.ts";
 import { sampleButtons, samples } from "../../src/template/sample-links.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { bombs, type Bomb } from "./bombs.ts";
 import { lookOver } from "./look-over.ts";
 import { Session, type Profiler } from "node:inspector/promises";
+import { openForAll } from "../support/open-for.ts";
 
 /**
  * Counts executed JavaScript independently of the machine: V8 counts how often each function and
@@ -88,10 +89,7 @@ test("the template bombs in this test are at least 70 different templates of all
 
 describe("the template check", () => {
   let counter: StepCounter;
-  beforeAll(async () => {
-    counter = await openStepCounter();
-  });
-  afterAll(() => counter[Symbol.asyncDispose]());
+  openForAll(openStepCounter, (opened) => (counter = opened));
 
   test.each(bombs)(
     'splits the check of "$name" into pieces of few steps',

@@ -1,7 +1,7 @@
 import chromium from "@sparticuz/chromium";
 import { createServer, type RequestListener } from "node:http";
 import { chromium as launcher, type Browser, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   renderLinkPage,
   type CompiledTemplate,
@@ -15,6 +15,7 @@ import { hostileCss } from "./hostile-css.ts";
 import { hostileFields } from "./hostile-fields.ts";
 import { hostileLiquid } from "./hostile-liquid.ts";
 import { openServer } from "../support/ports.ts";
+import { openForAll } from "../support/open-for.ts";
 
 /**
  * Hostile templates in a real browser. Every host name resolves to a local server that records all
@@ -22,7 +23,6 @@ import { openServer } from "../support/ports.ts";
  * checked and without the headers that would block scripts.
  */
 
-let server: Awaited<ReturnType<typeof openServer>>;
 let browser: Browser;
 let origin = "";
 type ShownPage = Pick<LinkPage, "html" | "headers">;
@@ -32,29 +32,28 @@ const pages = new Map<string, ShownPage>();
 /** All other requests, to any host. */
 const strayed: string[] = [];
 
-beforeAll(async () => {
-  const answer: RequestListener = (request, response) => {
-    const isOurs = request.headers.host?.startsWith("links.example.com") === true;
-    const page = isOurs ? pages.get(request.url ?? "") : undefined;
-    if (page !== undefined) {
-      response.writeHead(200, page.headers).end(page.html);
-    } else {
-      strayed.push(`${request.headers.host}${request.url}`);
-      response.writeHead(404).end();
-    }
-  };
-  server = await openServer(createServer(answer));
-  const { port } = server;
-  origin = `http://links.example.com:${port}`;
-  browser = await launcher.launch({
-    executablePath: await chromium.executablePath(),
-    args: ["--no-sandbox", "--disable-gpu", `--host-resolver-rules=MAP *:* 127.0.0.1:${port}`],
-  });
-});
-afterAll(async () => {
-  await browser.close();
-  await server[Symbol.asyncDispose]();
-});
+const answer: RequestListener = (request, response) => {
+  const isOurs = request.headers.host?.startsWith("links.example.com") === true;
+  const page = isOurs ? pages.get(request.url ?? "") : undefined;
+  if (page !== undefined) {
+    response.writeHead(200, page.headers).end(page.html);
+  } else {
+    strayed.push(`${request.headers.host}${request.url}`);
+    response.writeHead(404).end();
+  }
+};
+
+openForAll(
+  () => openServer(createServer(answer)),
+  async ({ port }, keep) => {
+    origin = `http://links.example.com:${port}`;
+    const launched = await launcher.launch({
+      executablePath: await chromium.executablePath(),
+      args: ["--no-sandbox", "--disable-gpu", `--host-resolver-rules=MAP *:* 127.0.0.1:${port}`],
+    });
+    browser = keep(launched);
+  },
+);
 
 const nonce = "the-nonce";
 

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { PlanInput } from "../../../src/bulk/plan/make-plan.ts";
 import { links, type ReadLink } from "../../../src/contract/links.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
@@ -16,6 +16,7 @@ import { createChance, type Chance } from "../../support/chance.ts";
 import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
 import { retryWhileBusy } from "../../../src/sql/faults.ts";
+import { openForAll } from "../../support/open-for.ts";
 
 /**
  * Kills jobs with kill -9 at many random moments: real processes on real files, without the pauses
@@ -83,13 +84,9 @@ const rows = 150;
 let program: Program;
 let served: TestServer;
 
-beforeAll(async () => {
-  program = await buildProgram(new URL("../apply-plan.ts", import.meta.url));
-  served = await openTestServer();
-});
-afterAll(async () => {
-  await served[Symbol.asyncDispose]();
-  await program[Symbol.asyncDispose]();
+openForAll(openTestServer, async (opened, keep) => {
+  served = opened;
+  program = keep(await buildProgram(new URL("../apply-plan.ts", import.meta.url)));
 });
 
 test.concurrent.each(["embedded", "served"] as const)(

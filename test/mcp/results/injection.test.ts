@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 import {
@@ -318,15 +318,11 @@ describe("hostile text in stored records", () => {
 });
 
 describe("text in human languages", () => {
-  let world: World;
   let stage: Stage;
 
-  openForAll(createWorld, async (opened) => {
-    world = opened;
-    stage = await openOwner(world);
+  openForAll(createWorld, async (world, keep) => {
+    stage = keep(await openOwner(world));
   });
-
-  afterAll(() => stage[Symbol.asyncDispose]());
 
   const texts = [
     "👩‍👩‍👧 family, ❤️‍🔥 and 🏳️‍🌈, 👩🏽‍🚀, 1️⃣, ☀️",

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 import type { RawCall } from "../../../support/mcp-http.ts";
@@ -24,48 +24,48 @@ const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 type ListedJob = { readonly id: string; readonly state: string; readonly counts: { done: number } };
 
-async function readJob(on = assistant): Promise<ListedJob | undefined> {
-  return (await on.callTool("list_jobs")).structured.jobs[0];
+async function readJob(): Promise<ListedJob | undefined> {
+  return (await assistant.callTool("list_jobs")).structured.jobs[0];
 }
 
-const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
+const countDone = async () => (await readJob())?.counts.done ?? 0;
 
 /** Returns whether the job waits for its next row. Nothing else sleeps for this time. */
-const waitsForRow = (on: AssistantWorld) => on.clock.isAsleepFor(spacing_ms);
+const waitsForRow = () => assistant.clock.isAsleepFor(spacing_ms);
 
 /** Runs the job row by row until the call returns. */
-async function runToEnd<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
+async function runToEnd<Answer>(calling: Promise<Answer>): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
   while (!isAnswered) {
-    const done = await countDone(on);
-    await waitUntil(() => isAnswered || waitsForRow(on));
+    const done = await countDone();
+    await waitUntil(() => isAnswered || waitsForRow());
     if (isAnswered) break;
-    on.advance(spacing_ms);
-    await waitUntil(async () => isAnswered || (await countDone(on)) > done);
+    assistant.advance(spacing_ms);
+    await waitUntil(async () => isAnswered || (await countDone()) > done);
   }
   return answered;
 }
 
 /** Runs the job until this many rows are done. */
-async function runTo(rows: number, on = assistant): Promise<void> {
-  while ((await countDone(on)) < rows) {
-    const done = await countDone(on);
+async function runTo(rows: number): Promise<void> {
+  while ((await countDone()) < rows) {
+    const done = await countDone();
     if (done > 0) {
-      await waitUntil(() => waitsForRow(on));
-      on.advance(spacing_ms);
+      await waitUntil(waitsForRow);
+      assistant.advance(spacing_ms);
     }
-    await waitUntil(async () => (await countDone(on)) > done);
+    await waitUntil(async () => (await countDone()) > done);
   }
 }
 
 /** Waits for a call that cancels the job. The job checks for this before each row. */
-async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promise<Answer> {
+async function stop<Answer>(cancelling: Promise<Answer>): Promise<Answer> {
   let isAnswered = false;
   const answered = cancelling.finally(() => (isAnswered = true));
-  await waitUntil(async () => (await readJob(on))?.state === "cancelled");
+  await waitUntil(async () => (await readJob())?.state === "cancelled");
   await waitUntil(() => {
-    if (waitsForRow(on)) on.advance(spacing_ms);
+    if (waitsForRow()) assistant.advance(spacing_ms);
     return isAnswered;
   });
   return answered;
@@ -263,19 +263,15 @@ test("a plan expires after an hour unless it has been applied", async () => {
 });
 
 describe("an approval requested before a job was cancelled", () => {
-  let other: AssistantWorld;
   let plan_id: string;
 
   beforeEach(async () => {
-    other = await createAssistantWorld({ spacing_ms });
-    for (const row of rows) await other.plant("link", { ...row, name: "Old" });
-    const wanted = { operation: "upsert", rows };
-    plan_id = (await other.callTool("plan_links", wanted)).structured.plan.id;
+    for (const row of rows) await assistant.plant("link", { ...row, name: "Old" });
+    plan_id = (await plan()).id;
   });
-  afterEach(() => other[Symbol.asyncDispose]());
 
   const send = (answer: Pick<RawCall, "inputResponses" | "requestState"> = {}) =>
-    other.callRaw({ name: "apply_plan", arguments: { plan_id }, ...answer });
+    assistant.callRaw({ name: "apply_plan", arguments: { plan_id }, ...answer });
 
   /** Asks with the client's form, and returns the state that the answer must contain. */
   const ask = async () => (await send()).requestState;
@@ -286,10 +282,10 @@ describe("an approval requested before a job was cancelled", () => {
   /** Applies the plan until this many rows are done, then cancels the job. */
   async function applyUntil(done: number, requestState: string | undefined): Promise<void> {
     const applying = approve(requestState);
-    await runTo(done, other);
-    const job = await readJob(other);
-    const cancelling = other.callTool("cancel_job", { job_id: job?.id });
-    await stop(Promise.all([cancelling, applying]), other);
+    await runTo(done);
+    const job = await readJob();
+    const cancelling = call("cancel_job", { job_id: job?.id });
+    await stop(Promise.all([cancelling, applying]));
   }
 
   test("does not resume the job", async () => {
