@@ -20,12 +20,6 @@ const bin = (...words: readonly string[]) => ["bin", ...words, "--data", folder.
 
 const iosApp = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } };
 
-async function make(path: string, body: object) {
-  const reply = await serving.call("POST", path, { body });
-  expect(reply.status).toBe(201);
-  return reply.body;
-}
-
 async function remove(path: string): Promise<void> {
   expect((await serving.call("DELETE", path)).status).toBe(204);
   await untilSeen();
@@ -35,8 +29,8 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 describe("a deleted link or app", () => {
   test("is listed with its name and times, with control characters escaped", async () => {
-    const link = await make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
-    const app = await make("/ios_apps", iosApp);
+    const link = await serving.make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
+    const app = await serving.make("/ios_apps", iosApp);
     await remove(`/links/${link.id}`);
     await remove(`/ios_apps/${app.id}`);
     const listed = await runJson(bin("list"));
@@ -60,8 +54,10 @@ describe("a deleted link or app", () => {
   });
 
   test("can be restored by ID while the server is running", async () => {
-    const link = await make("/links", { path: "summer", name: "Newsletter" });
-    const app = await make("/ios_apps", { ios_app: { ...iosApp.ios_app, bundle_id: "com.two" } });
+    const link = await serving.make("/links", { path: "summer", name: "Newsletter" });
+    const app = await serving.make("/ios_apps", {
+      ios_app: { ...iosApp.ios_app, bundle_id: "com.two" },
+    });
     const path = `/links/${link.id}`;
     await serving.call("PATCH", path, { body: { ios_app: { id: app.id } } });
     await remove(`/ios_apps/${app.id}`);
@@ -87,9 +83,9 @@ describe("a deleted link or app", () => {
     ["taken", "Path has already been taken"],
     ["unknown", "; waypost bin list shows the IDs"],
   ])("is not restored if its path or ID is %s, and the reason is shown", async (why, said) => {
-    const { id } = await make("/links", { path: `path-${why}` });
+    const { id } = await serving.make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);
-    if (why === "taken") await make("/links", { path: `path-${why}` });
+    if (why === "taken") await serving.make("/links", { path: `path-${why}` });
     const wanted = why === "taken" ? id : "0190a000-0000-7000-8000-000000000000";
     const { code, stderr } = await run(bin("restore", wanted));
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
@@ -108,7 +104,7 @@ describe("waypost bin empty", () => {
   });
 
   test("reports how many links and apps were permanently deleted", async () => {
-    const link = await make("/links", { path: "lost" });
+    const link = await serving.make("/links", { path: "lost" });
     await remove(`/links/${link.id}`);
     const { meta } = await runJson(bin("list"));
     expect(await runJson(bin("empty", "--yes"))).toEqual({ emptied: meta.count });
@@ -120,7 +116,7 @@ describe("waypost bin empty", () => {
   test("does not delete the deleted links of other projects", async () => {
     const made = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await runJson([...made, "--data", folder.path]);
-    const { id } = await make("/links", { path: "kept" });
+    const { id } = await serving.make("/links", { path: "kept" });
     await remove(`/links/${id}`);
     expect((await run(bin("empty", "--yes"))).code).toBe(2);
     expect(await runJson(bin("empty", "--yes", "--project", "other"))).toEqual({ emptied: 0 });

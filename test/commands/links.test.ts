@@ -25,18 +25,12 @@ function visit({ places }: Serving, path: string, host?: string): Promise<Visite
   return visitAt(Number(port), path, { host: host ?? `default.localhost:${port}` });
 }
 
-async function addLink({ call }: Serving, path: string): Promise<string> {
-  const { status, body } = await call("POST", "/links", { body: { path, url } });
-  expect(status).toBe(201);
-  return body.id;
-}
-
 const readClicks = async ({ call }: Serving, id: string) =>
   (await call("GET", `/links/${id}`)).body.clicks;
 
 test("a link works from its creation to its deletion, and its visits are counted", async () => {
   await using serving = await startServe(folder.path);
-  const id = await addLink(serving, "spring");
+  const { id } = await serving.make("/links", { path: "spring", url });
   for (const _ of "123") expect((await visit(serving, "/spring")).headers.location).toBe(url);
   expect(await readClicks(serving, id)).toBe(3);
   expect((await visit(serving, "/.well-known/assetlinks.json")).text).toBe("[]");
@@ -47,7 +41,7 @@ test("a link works from its creation to its deletion, and its visits are counted
 
 test("the server's own host names serve no links, and link hosts serve no API", async () => {
   await using serving = await startServe(folder.path);
-  await addLink(serving, "healthz");
+  await serving.make("/links", { path: "healthz", url });
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   for (const name of ["localhost", "127.0.0.1", "[::1]", "10.0.0.7", "proxy.example"]) {
     const { status, text } = await visit(serving, "/healthz", name);
@@ -64,7 +58,7 @@ test("the server's own host names serve no links, and link hosts serve no API", 
 test("links open at the operator's link origin", async () => {
   const words = ["--link-origin", "https://{subdomain}.links.example"];
   await using serving = await startServe(folder.path, words);
-  await addLink(serving, "spring");
+  await serving.make("/links", { path: "spring", url });
   expect((await visit(serving, "/spring", "default.links.example")).headers.location).toBe(url);
   expect((await visit(serving, "/spring")).headers.location).toBeUndefined();
 });
@@ -92,7 +86,7 @@ test("the buttons on a link's page and in its preview open the second origin", a
 
 test("visits that are only in memory are saved when the process stops", async () => {
   const serving = await startServe(folder.path);
-  const id = await addLink(serving, "spring");
+  const { id } = await serving.make("/links", { path: "spring", url });
   for (const _ of "12345") await visit(serving, "/spring");
   expect(await serving.stop()).toMatchObject({ code: 0 });
   await using again = await startServe(folder.path);
@@ -101,7 +95,7 @@ test("visits that are only in memory are saved when the process stops", async ()
 
 test("killing a process loses no saved visits and counts none twice", async () => {
   const serving = await startServe(folder.path);
-  const id = await addLink(serving, "spring");
+  const { id } = await serving.make("/links", { path: "spring", url });
   for (const _ of "1234567890") await visit(serving, "/spring");
   expect(await readClicks(serving, id)).toBe(10);
   for (const _ of "12345") await visit(serving, "/spring");
@@ -117,7 +111,7 @@ test("killing a process loses no saved visits and counts none twice", async () =
 test("two processes that share a folder serve the same links and lose no visits", async () => {
   await using one = await startServe(folder.path);
   await using other = await startServe(folder.path);
-  const id = await addLink(one, "spring");
+  const { id } = await one.make("/links", { path: "spring", url });
   await untilSeen();
   const visits = Array.from({ length: 200 }, (_, turn) => visit(turn % 2 ? one : other, "/spring"));
   for (const { status } of await Promise.all(visits)) expect(status).toBe(302);

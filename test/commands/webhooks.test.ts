@@ -30,8 +30,6 @@ const webhooks = (...words: readonly string[]) => {
   return ["webhooks", ...words, "--data", folder.path, ...networks];
 };
 const list = async () => (await runJson(webhooks("list"))).webhooks;
-const createLink = async (path: string) =>
-  (await serving.call("POST", "/links", { body: { path } })).body;
 
 openForAll(
   () => createServed(words),
@@ -53,7 +51,7 @@ test("a webhook receives signed events, and its secret is shown only once", asyn
     events: ["link.created", "link.deleted"],
     secret: expect.stringMatching(/^whsec_/),
   });
-  const link = await createLink("told");
+  const link = await serving.make("/links", { path: "told" });
   await receiver.untilReceived(1);
   const [told] = receiver.received;
   expect(told?.body).toMatchObject({ type: "link.created", data: { link } });
@@ -75,7 +73,7 @@ test("a webhook receives signed events, and its secret is shown only once", asyn
 test("a killed process's webhook events are delivered by the next process", async () => {
   receiver.doing(hang);
   receiver.received.length = 0;
-  await createLink("kept");
+  await serving.make("/links", { path: "kept" });
   await receiver.untilReceived(1);
   const stderr = (await serving.stop("SIGKILL")).stderr;
   expect(stderr).not.toContain("whsec_");
@@ -96,7 +94,7 @@ test("a webhook event for a pending approval does not include the page's URL", a
   const { url } = receiver;
   const { id } = await runJson(webhooks("create", "--url", url, "--events", waitingEvents));
   receiver.received.length = 0;
-  await createLink("asked");
+  await serving.make("/links", { path: "asked" });
   const asked = await callTool(serving, "delete_link", { id: "asked" });
   const { url: page } = asked.error.approval;
   await waitUntil(() => receiver.told().includes("approval.waiting"));

@@ -14,12 +14,6 @@ const fingerprint = Array.from({ length: 32 }, () => "AB").join(":");
 
 openForAll(createServed, (opened) => ({ folder, serving } = opened));
 
-async function plant(kind: "ios_app" | "android_app", fields: object): Promise<string> {
-  const made = await serving.call("POST", `/${kind}s`, { body: { [kind]: fields } });
-  expect(made.status).toBe(201);
-  return made.body.id;
-}
-
 async function makeKey(...words: readonly string[]): Promise<string> {
   return (await runJson(["keys", "create", ...words, "--data", folder.path])).token;
 }
@@ -63,7 +57,7 @@ test("an app can be registered, changed and deleted with only the keyboard", asy
 });
 
 test("an app's page shows five of its links, and all of them on request", async () => {
-  const id = await plant("ios_app", ios);
+  const { id } = await serving.make("/ios_apps", { ios_app: ios });
   for (let week = 1; week <= 6; week += 1) {
     const body = { name: `Week ${week}`, ios_app: { id } };
     expect((await serving.call("POST", "/links", { body })).status).toBe(201);
@@ -95,7 +89,7 @@ test("the Android app form escapes rejected input and reads one fingerprint per 
 test("saving an unchanged form changes nothing", async () => {
   const lines = [fingerprint, fingerprint.replaceAll("A", "C")];
   const fields = { package_name: "com.example.lines", fingerprints: lines };
-  const id = await plant("android_app", fields);
+  const { id } = await serving.make("/android_apps", { android_app: fields });
   const social_description = "one\r\ntwo\n\n\nthree";
   const { body } = await serving.call("POST", "/links", { body: { social_description } });
   const { page } = await openConsole(serving);
@@ -112,7 +106,9 @@ test("saving an unchanged form changes nothing", async () => {
 });
 
 test("the role and scopes of a key limit the apps that the user sees and changes", async () => {
-  const id = await plant("ios_app", { ...ios, bundle_id: "com.example.kept" });
+  const { id } = await serving.make("/ios_apps", {
+    ios_app: { ...ios, bundle_id: "com.example.kept" },
+  });
   const viewer = await signInAt(serving, await makeKey("--role", "viewer"));
   const form_token = await readFormToken(viewer);
   const shown = await viewer.open(`/apps/ios/${id}`);
@@ -136,7 +132,9 @@ test("the console returns 404 for an app of another project", async () => {
   const words = ["--name", "Other", "--subdomain", "other", "--data", folder.path];
   const project = await runJson(["projects", "create", ...words]);
   const key = await runJson(["keys", "create", "--project", project.id, "--data", folder.path]);
-  const id = await plant("ios_app", { ...ios, bundle_id: "com.example.mine" });
+  const { id } = await serving.make("/ios_apps", {
+    ios_app: { ...ios, bundle_id: "com.example.mine" },
+  });
   const tab = await signInAt(serving, key.token);
   const form_token = await readFormToken(tab);
   for (const path of [`/apps/ios/${id}`, `/apps/ios/%E0%A4%A`, `/apps/android/${id}`]) {

@@ -81,24 +81,19 @@ export async function fillConsole({ serving, folder }: Served, tab: Browsing): P
 }
 
 async function plantResources(serving: Serving) {
-  const plant = async (path: string, body: object): Promise<string> => {
-    const made = await serving.call("POST", path, { body });
-    expect(made.status, JSON.stringify(made.body)).toBe(201);
-    return made.body.id;
-  };
   const fingerprints = [Array.from({ length: 32 }, () => "AB").join(":")];
   for (let turn = 0; turn < many; turn += 1) {
     const name = writeName();
     const package_name = `com.example.a${turn}.${scribble(200).replace(/\d/g, "x")}`;
-    await plant("/android_apps", { android_app: { name, package_name, fingerprints } });
+    await serving.make("/android_apps", { android_app: { name, package_name, fingerprints } });
     const path = `week-${turn}-${scribble(pathBytes - 10)}`;
-    await plant("/links", { path, name, url: writeAddress(500) });
+    await serving.make("/links", { path, name, url: writeAddress(500) });
     const { id } = (await callTool(serving, "create_link", { path: `gone-${turn}`, name })).link;
     expect((await serving.call("DELETE", `/links/${id}`)).status).toBe(204);
   }
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: writeName() };
-  const app = await plant("/ios_apps", { ios_app });
-  const link = await plant("/links", {
+  const { id: app } = await serving.make("/ios_apps", { ios_app });
+  const { id: link } = await serving.make("/links", {
     path: scribble(pathBytes),
     name: writeName(),
     url: writeAddress(),

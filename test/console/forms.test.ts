@@ -22,12 +22,6 @@ function open(path: string, viewport = desktop, key = serving.key) {
   return openConsole({ ...serving, key }, { viewport, path });
 }
 
-async function plant(path: string, body: object): Promise<string> {
-  const made = await serving.call("POST", path, { body });
-  expect(made.status).toBe(201);
-  return made.body.id;
-}
-
 async function findLinks(path: string): Promise<readonly unknown[]> {
   return (await serving.call("GET", `/links?q[path_eq]=${path}`)).body.links;
 }
@@ -64,7 +58,7 @@ describe("two input errors", () => {
       faults: { "#url": /http or https/, "#ios_fallback_url": /http or https/ },
     },
     "a link": {
-      path: async () => `/links/${await plant("/links", { path: "two-errors" })}`,
+      path: async () => `/links/${(await serving.make("/links", { path: "two-errors" })).id}`,
       typed: { "#url": "nowhere", "#social_image_url": "nothing" },
       button: "Save",
       faults: { "#url": /http or https/, "#social_image_url": /http or https/ },
@@ -199,8 +193,8 @@ test("creating a link without a destination needs a confirmation and keeps the i
   expect(complaints).toEqual([]);
 });
 test("changing the options of a preview does not count as an unsaved change", async () => {
-  await plant("/links", { path: "newest" });
-  const id = await plant("/links", { path: "previewed" });
+  await serving.make("/links", { path: "newest" });
+  const { id } = await serving.make("/links", { path: "previewed" });
   for (const path of ["/template", "/links/new", `/links/${id}`]) {
     const { page } = await open(path);
     const dialogs = watchDialogs(page);

@@ -17,15 +17,9 @@ openForAll(createServed, async (opened) => {
   const fingerprints = [Array.from({ length: 32 }, () => "AB").join(":")];
   for (let turn = 0; turn < apps; turn += 1) {
     const android_app = { package_name: `com.example.a${turn}`, fingerprints };
-    await make("/android_apps", { android_app });
+    await served.serving.make("/android_apps", { android_app });
   }
 });
-
-async function make(path: string, body: object): Promise<string> {
-  const made = await served.serving.call("POST", path, { body });
-  expect(made.status, JSON.stringify(made.body)).toBe(201);
-  return made.body.id;
-}
 
 const read = async (path: string) => (await served.serving.call("GET", path)).body;
 
@@ -59,7 +53,7 @@ test("an app that the link form does not list can be typed, and is then selected
 });
 
 test("an app that the form for several links does not list can be typed", async () => {
-  for (const path of ["one", "two"]) await make("/links", { path });
+  for (const path of ["one", "two"]) await served.serving.make("/links", { path });
   const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "choose" });
   for (const path of ["one", "two"]) form.append("path", path);
   form.set("choice", "ios_app:");
@@ -74,7 +68,7 @@ test("an app that the form for several links does not list can be typed", async 
 
 test("a link form detects that another user changed a long field", async () => {
   const url = `https://example.com/${scribble(8000)}`;
-  const id = await make("/links", { path: "long", url });
+  const { id } = await served.serving.make("/links", { path: "long", url });
   const { text } = await tab.open(`/links/${id}`);
   expect(text.split(url)).toHaveLength(2);
   const hidden = text.matchAll(/name="(was\.[^"]+)" value="([^"]*)"/g);
@@ -109,7 +103,8 @@ test("the page of a plan shortens long rows, and each row has a page in full", a
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };
   });
-  for (const { path } of rows.slice(0, 2)) await make("/links", { path, url: `${start}/old` });
+  for (const { path } of rows.slice(0, 2))
+    await served.serving.make("/links", { path, url: `${start}/old` });
   const planned = await callTool(served.serving, "plan_links", { operation: "upsert", rows });
   const { text } = await tab.open(`/plans/${planned.plan.id}`);
   expect(text).toContain("Links 1 to 25 of 60");
@@ -134,7 +129,7 @@ test("the page of a plan shortens long rows, and each row has a page in full", a
 
 test("the checkbox of a link with a long path contains the whole path", async () => {
   const path = `far/${scribble(1500)}`;
-  await make("/links", { path });
+  await served.serving.make("/links", { path });
   const { text } = await tab.open("/links");
   expect(text).toContain(`name="path" value="${path}"`);
 });

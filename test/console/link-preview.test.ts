@@ -25,12 +25,6 @@ beforeEach(async () => {
   framed = page.frameLocator(seen);
 });
 
-async function plant(body: object): Promise<string> {
-  const made = await serving.call("POST", "/links", { body });
-  expect(made.status).toBe(201);
-  return made.body.id;
-}
-
 const go = (id: string) => page.goto(`${serving.places.url}/links/${id}`);
 
 const told = (hasText: string) => page.locator("#findings", { hasText });
@@ -40,7 +34,7 @@ function readBackground(): Promise<string> {
 }
 
 test("a link's preview follows the chosen device, color scheme and saved changes", async () => {
-  const id = await plant({ path: "spring", social_title: "Spring" });
+  const { id } = await serving.make("/links", { path: "spring", social_title: "Spring" });
   await go(id);
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
   expect(await framed.locator("body").getAttribute("class")).toBe("ios");
@@ -58,7 +52,7 @@ test("a link's preview follows the chosen device, color scheme and saved changes
 });
 
 test("a link's preview shows unsaved input, and ignores invalid input", async () => {
-  const id = await plant({ path: "may", social_title: "May" });
+  const { id } = await serving.make("/links", { path: "may", social_title: "May" });
   await go(id);
   await framed.getByRole("heading", { name: "May" }).waitFor();
   await page.getByLabel("Social title").fill("Everything blooms");
@@ -87,7 +81,7 @@ test("the preview of a new link updates with the form and does not reserve the p
   await page.getByLabel("Social title").fill("<b>June</b>");
   await page.getByLabel("Path", { exact: true }).fill("june");
   await framed.getByRole("heading", { name: "<b>June</b>" }).waitFor();
-  await plant({ path: "june" });
+  await serving.make("/links", { path: "june" });
   await page.getByRole("button", { name: "Create link" }).click();
   await page.getByRole("button", { name: "Create it anyway" }).click();
   await page.getByText("has already been taken").first().waitFor();
@@ -99,7 +93,7 @@ test("the preview of a new link updates with the form and does not reserve the p
 });
 
 test("a preview of unsaved input needs a form token and the scope links.update", async () => {
-  const id = await plant({ path: "own", name: "Own" });
+  const { id } = await serving.make("/links", { path: "own", name: "Own" });
   const sent = await signInAt(serving);
   const typed = { form_token: await readFormToken(sent), name: "Typed" };
   const draw = (fields: object, headers = {}) =>
@@ -123,7 +117,9 @@ test("a link's preview shows the live template, or the redirect that visitors ge
   await serving.call("POST", "/page_template/publish", { body: { body } });
   const draft = body.replace("Live", "Draft");
   await serving.call("PATCH", "/page_template", { body: { body: draft } });
-  await go(await plant({ path: "both", url, ios_app: { bundle_id: app.bundle_id } }));
+  await go(
+    (await serving.make("/links", { path: "both", url, ios_app: { bundle_id: app.bundle_id } })).id,
+  );
   await framed.getByRole("heading", { name: "Live both" }).waitFor();
   await page.getByLabel("Computer").check();
   const told = page.locator(".device:visible");
@@ -133,7 +129,7 @@ test("a link's preview shows the live template, or the redirect that visitors ge
 });
 
 test("a link's QR code can be saved as SVG or PNG with the URL that counts scans", async () => {
-  const id = await plant({ path: "größe/1", url });
+  const { id } = await serving.make("/links", { path: "größe/1", url });
   await go(id);
   const address = `${await page.locator("#address").innerText()}?wp=qr`;
   const save = async (name: string) => {
@@ -150,7 +146,7 @@ test("a missing QR code returns 404 with the reason", async () => {
   const tabOf = await signInAt(serving);
   const gone = await tabOf.open("/links/00000000-0000-7000-8000-000000000000/qr.svg");
   expect([gone.status, gone.text.includes("This link does not exist")]).toEqual([404, true]);
-  const id = await plant({ path: "ß".repeat(1000), url });
+  const { id } = await serving.make("/links", { path: "ß".repeat(1000), url });
   for (const ending of ["svg", "png"]) {
     const long = await tabOf.open(`/links/${id}/qr.${ending}`);
     expect([long.status, /is not there|was deleted/.test(long.text)]).toEqual([404, false]);

@@ -21,22 +21,28 @@ let page: Page;
 
 openForAll(createServed, async (opened) => {
   ({ folder, serving } = opened);
-  await plant({ path: "spring", name: "Spring", url: "https://example.com/spring" });
-  await plant({ path: "größe/'\"<b>", name: hostile, url: "https://example.com/a" });
+  await serving.make("/links", {
+    path: "spring",
+    name: "Spring",
+    url: "https://example.com/spring",
+  });
+  await serving.make("/links", {
+    path: "größe/'\"<b>",
+    name: hostile,
+    url: "https://example.com/a",
+  });
   for (let week = 1; week <= 25; week += 1) {
-    await plant({ path: `week-${week}`, name: `Week ${week}`, url: "https://example.com/week" });
+    await serving.make("/links", {
+      path: `week-${week}`,
+      name: `Week ${week}`,
+      url: "https://example.com/week",
+    });
   }
 });
 beforeEach(async () => {
   tab = await openConsole(serving);
   page = tab.page;
 });
-
-async function plant(body: object): Promise<string> {
-  const made = await serving.call("POST", "/links", { body });
-  expect(made.status).toBe(201);
-  return made.body.id;
-}
 
 async function readLink(path: string) {
   const { body } = await serving.call("GET", `/links?q[path_eq]=${encodeURIComponent(path)}`);
@@ -124,7 +130,11 @@ test("links can be filtered by field, and the filtered list has pages", async ()
 });
 
 test("saving a link keeps another user's changes, and shows conflicts first", async () => {
-  const id = await plant({ path: "shared", name: "Shared", url: "https://example.com/1" });
+  const { id } = await serving.make("/links", {
+    path: "shared",
+    name: "Shared",
+    url: "https://example.com/1",
+  });
   await go(`/links/${id}`);
   const change = (body: object) => serving.call("PATCH", `/links/${id}`, { body });
   await change({ social_title: "Theirs", name: "Theirs" });

@@ -6,12 +6,6 @@ import { createWorld, type World } from "../support/world.ts";
 const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const url = "http://default.localhost:8787/a";
 
-async function make(world: World, path: string, body: object) {
-  const reply = await world.call("POST", path, { body });
-  expect(reply.status, reply.text).toBe(201);
-  return reply.body;
-}
-
 function listLinks(world: World) {
   return world.call("GET", "/links").then(({ body }) => body.links);
 }
@@ -69,18 +63,15 @@ const mixed: readonly (readonly [string, string, object, string])[] = [
   ],
 ];
 
-test.each(mixed)(
-  "%s %s reports type errors and rule violations in a single 422",
-  async (...row) => {
-    const [method, path, body, sentence] = row;
-    await using world = await createWorld();
-    const link = await make(world, "/links", { path: "a" });
-    const reply = await world.call(method, path.replace(":id", link.id), { body });
-    const key = path === "/short_links" ? "errors" : "error";
-    expect([reply.status, reply.body]).toEqual([422, { [key]: sentence }]);
-    expect(await listLinks(world)).toEqual([link]);
-  },
-);
+test.each(mixed)("%s %s reports wrong types and broken rules in one 422", async (...row) => {
+  const [method, path, body, sentence] = row;
+  await using world = await createWorld();
+  const link = await world.make("/links", { path: "a" });
+  const reply = await world.call(method, path.replace(":id", link.id), { body });
+  const key = path === "/short_links" ? "errors" : "error";
+  expect([reply.status, reply.body]).toEqual([422, { [key]: sentence }]);
+  expect(await listLinks(world)).toEqual([link]);
+});
 
 test("a 422 for a page template lists type errors and the position of each problem", async () => {
   await using world = await createWorld();
@@ -93,7 +84,7 @@ test("a 422 for a page template lists type errors and the position of each probl
 
 test("a request with a type error in one field saves none of its fields", async () => {
   await using world = await createWorld();
-  const link = await make(world, "/links", { path: "a" });
+  const link = await world.make("/links", { path: "a" });
   const before = world.store.countWrites();
   for (const [method, path, body] of [
     ["POST", "/links", { path: "b", name: [] }],

@@ -15,12 +15,6 @@ const day_ms = 24 * 60 * 60 * 1000;
 const send = async (method: string, path: string, body?: object, key?: string): Promise<Reply> =>
   world.call(method, path, { ...(body && { body }), ...(key !== undefined && { key }) });
 
-async function make(path: string, body: object): Promise<Reply["body"]> {
-  const reply = await send("POST", path, body);
-  expect(reply.status, reply.text).toBe(201);
-  return reply.body;
-}
-
 async function remove(path: string): Promise<void> {
   expect((await send("DELETE", path)).status).toBe(204);
 }
@@ -47,8 +41,8 @@ const androidApp = { android_app: { package_name: "com.shop", fingerprints: ["AA
 
 describe("a deleted link", () => {
   test("is not returned by GET or in lists, and its path can be reused", async () => {
-    const { id } = await make("/links", whole);
-    await make("/links", { path: "summer" });
+    const { id } = await world.make("/links", whole);
+    await world.make("/links", { path: "summer" });
     await remove(`/links/${id}`);
     expect((await send("GET", `/links/${id}`)).status).toBe(404);
     expect((await list()).meta.count).toBe(1);
@@ -58,11 +52,11 @@ describe("a deleted link", () => {
       key: world.master,
     });
     expect(body.links_count).toBe(1);
-    await make("/links", { path: "spring" });
+    await world.make("/links", { path: "spring" });
   });
 
   test("is restored with its clicks, timestamps and short path", async () => {
-    const link = await make("/links", whole);
+    const link = await world.make("/links", whole);
     noteClick(world.clicks, world.project.id, link.id);
     const before = await read(`/links/${link.id}`);
     expect(before.clicks).toBe(1);
@@ -86,7 +80,7 @@ describe("a deleted link", () => {
   });
 
   test("is restored with the clicks from before and after its deletion", async () => {
-    const { id } = await make("/links", { path: "spring" });
+    const { id } = await world.make("/links", { path: "spring" });
     noteClick(world.clicks, world.project.id, id);
     await remove(`/links/${id}`);
     await world.clicks.flush(world.project.id);
@@ -97,15 +91,15 @@ describe("a deleted link", () => {
   });
 
   test("cannot be restored while another link uses its path or shortened path", async () => {
-    const { id, shortened_path } = await make("/links", whole);
+    const { id, shortened_path } = await world.make("/links", whole);
     await remove(`/links/${id}`);
     const restore = async () => {
       const { status, body } = await send("POST", `/links/${id}/restore`);
       return [status, body.error];
     };
-    const first = await make("/links", { path: "spring" });
+    const first = await world.make("/links", { path: "spring" });
     expect(await restore()).toEqual([422, "Path has already been taken"]);
-    const second = await make("/links", { path: shortened_path });
+    const second = await world.make("/links", { path: shortened_path });
     const both = "Path has already been taken and Shortened path has already been taken";
     expect(await restore()).toEqual([422, both]);
     await remove(`/links/${first.id}`);
@@ -130,8 +124,8 @@ describe("a deleted link", () => {
 
   test("can be restored for exactly 30 days", async () => {
     const [first, second] = [
-      await make("/links", { path: "one" }),
-      await make("/links", { path: "two" }),
+      await world.make("/links", { path: "one" }),
+      await world.make("/links", { path: "two" }),
     ];
     await remove(`/links/${first.id}`);
     await remove(`/links/${second.id}`);
@@ -145,7 +139,7 @@ describe("a deleted link", () => {
 
 describe("POST /restore", () => {
   test("returns an already restored link if the key may read it", async () => {
-    const link = await make("/links", whole);
+    const link = await world.make("/links", whole);
     await remove(`/links/${link.id}`);
     await send("POST", `/links/${link.id}/restore`);
     const changed = (await send("PATCH", `/links/${link.id}`, { name: "Later" })).body;
@@ -167,8 +161,8 @@ describe("POST /restore", () => {
   });
 
   test("needs the same scope and role as creating a record, and shares that rate limit", async () => {
-    const { id } = await make("/links", { path: "spring" });
-    const app = await make("/ios_apps", iosApp);
+    const { id } = await world.make("/links", { path: "spring" });
+    const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
     await remove(`/ios_apps/${app.id}`);
     const key = await world.addKey({ scopes: ["links.destroy"] });
@@ -187,8 +181,8 @@ describe("POST /restore", () => {
 });
 
 test("a project's key cannot restore another project's records", async () => {
-  const link = await make("/links", whole);
-  const app = await make("/ios_apps", iosApp);
+  const link = await world.make("/links", whole);
+  const app = await world.make("/ios_apps", iosApp);
   const key = await world.addKey({ project: await world.addProject() });
   const paths = [`/links/${link.id}/restore`, `/ios_apps/${app.id}/restore`];
   const askAll = () => Promise.all(paths.map((path) => world.call("POST", path, { key })));
@@ -207,14 +201,15 @@ describe.each([
   ["android_app", androidApp, "package_name", "Package name has already been taken"],
 ] as const)("%s", (kind, fields, identifier, taken) => {
   const path = (id: string) => `/${kind}s/${id}`;
-  const addApp = () => make(`/${kind}s`, fields);
-  const addLink = (id: string, name: string) => make("/links", { path: name, [kind]: { id } });
+  const addApp = () => world.make(`/${kind}s`, fields);
+  const addLink = (id: string, name: string) =>
+    world.make("/links", { path: name, [kind]: { id } });
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
   const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
   test("a restored app is reattached to its links unless they were given another app", async () => {
     const app = await addApp();
-    const other = await make(`/${kind}s`, {
+    const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
     });
     const stays = await addLink(app.id, "stays");
@@ -237,7 +232,7 @@ describe.each([
 
   test("a restored app is not reattached to a link whose app was since set to null", async () => {
     const app = await addApp();
-    const other = await make(`/${kind}s`, {
+    const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
     });
     const [once, twice] = [await addLink(app.id, "once"), await addLink(app.id, "twice")];
@@ -285,7 +280,7 @@ describe.each([
 
   test("a restored app is reattached only to links that were given no other app", async () => {
     const first = await addApp();
-    const last = await make(`/${kind}s`, {
+    const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
     });
     const { id } = await addLink(first.id, "spring");

@@ -13,18 +13,12 @@ const ios = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 const android = { package_name: "com.example.app", fingerprints: ["AA:BB"] };
 const url = "http://default.localhost:8787/a";
 
-async function make(world: World, path: string, body: object) {
-  const reply = await world.call("POST", path, { body });
-  expect(reply.status, reply.text).toBe(201);
-  return reply.body;
-}
-
 function listLinks(world: World) {
   return world.call("GET", "/links").then(({ body }) => body.links);
 }
 
 test("fields are accepted inside a wrapper named after the resource", async () => {
-  const link = await make(world, "/links", { link: { path: "a", name: "One" } });
+  const link = await world.make("/links", { link: { path: "a", name: "One" } });
   expect(link).toMatchObject({ path: "a", name: "One" });
   const body = "{% store_buttons %}";
   for (const [method, path, sent, wanted] of [
@@ -68,7 +62,7 @@ test("fields outside the wrapper are ignored and listed in the Warning header", 
 
 test("POST with an empty body creates a link, and PATCH with one changes nothing", async () => {
   for (const body of [{}, { link: {} }]) {
-    const link = await make(world, "/links", body);
+    const link = await world.make("/links", body);
     const reply = await world.call("PATCH", `/links/${link.id}`, { body });
     expect([reply.status, reply.body]).toEqual([200, link]);
   }
@@ -116,7 +110,7 @@ test.each(unknown)(
 );
 
 test("an update with only unknown fields returns 422 and changes nothing", async () => {
-  const link = await make(world, "/links", { name: "One" });
+  const link = await world.make("/links", { name: "One" });
   const body = { nmae: "Two" };
   for (const method of ["PATCH", "PUT"]) {
     const reply = await world.call(method, `/links/${link.id}`, { body });
@@ -150,8 +144,8 @@ test("the Warning header lists unknown fields and suggests known fields with sim
 });
 
 test("sending a link or app back unmodified succeeds with a warning about read-only fields", async () => {
-  const app = await make(world, "/ios_apps", { ios_app: ios });
-  const link = await make(world, "/links", { path: "a", ios_app_id: app.id });
+  const app = await world.make("/ios_apps", { ios_app: ios });
+  const link = await world.make("/links", { path: "a", ios_app_id: app.id });
   const ignored = '299 waypost "Ignored fields: id, shortened_path, clicks."';
   for (const [method, path] of [
     ["PUT", `/links/${link.id}`],
@@ -223,20 +217,20 @@ test("text fields accept numbers and booleans, and boolean fields accept strings
     ["0", false],
     [0, false],
   ] as const) {
-    const link = await make(world, "/links", { name: 2026, enable_forced_redirect: flag });
+    const link = await world.make("/links", { name: 2026, enable_forced_redirect: flag });
     expect(link).toMatchObject({ name: "2026", enable_forced_redirect: wanted });
   }
   const tokens = { provider_token: 118, campaign_token: false };
-  expect(await make(world, "/links", tokens)).toMatchObject({
+  expect(await world.make("/links", tokens)).toMatchObject({
     provider_token: "118",
     campaign_token: "false",
   });
   const app = { bundle_id: "com.a", team_id: 1234567890, app_store_id: 987654 };
-  expect(await make(world, "/ios_apps", { ios_app: app })).toMatchObject({
+  expect(await world.make("/ios_apps", { ios_app: app })).toMatchObject({
     team_id: "1234567890",
     app_store_id: "987654",
   });
-  const shortened = await make(world, "/links", { options: { shorten: "true" } });
+  const shortened = await world.make("/links", { options: { shorten: "true" } });
   expect(shortened.shortened_path).toEqual(expect.any(String));
 });
 
@@ -268,8 +262,8 @@ for (const [field, list, app] of [
   const label = field === "ios_app" ? "Ios app" : "Android app";
 
   test(`${member} sets and clears a link's app`, async () => {
-    const { id } = await make(world, list, { [field]: app });
-    const link = await make(world, "/links", { path: "a", [member]: id });
+    const { id } = await world.make(list, { [field]: app });
+    const link = await world.make("/links", { path: "a", [member]: id });
     expect(link[member]).toBe(id);
     for (const [method, path] of [
       ["PATCH", `/links/${link.id}`],
@@ -292,7 +286,7 @@ for (const [field, list, app] of [
 
   test(`${member} rejects unknown IDs with the same error message as ${field}`, async () => {
     const stranger = await world.addKey({ project: await world.addProject() });
-    const { id } = await make(world, list, { [field]: app });
+    const { id } = await world.make(list, { [field]: app });
     const error = field === "ios_app" ? messages.ios_app_not_found : messages.android_app_not_found;
     for (const [given, key, wanted] of [
       [unknownId, world.key, error],
@@ -307,7 +301,7 @@ for (const [field, list, app] of [
   });
 
   test(`${member} and ${field} can be sent together only if they identify the same app`, async () => {
-    const { id } = await make(world, list, { [field]: app });
+    const { id } = await world.make(list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;
     for (const [one, other] of [
       [id, { id }],
@@ -316,7 +310,7 @@ for (const [field, list, app] of [
       ["", null],
     ]) {
       const body = { [member]: one, [field]: other };
-      const link = await make(world, "/links", body);
+      const link = await world.make("/links", body);
       expect(link[member]).toBe(other === null ? null : id);
     }
     for (const [one, other] of [

@@ -37,11 +37,10 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
     key,
     body: { url, platform: "android", is_deferred: false, ...more },
   });
-const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 
 describe("POST /links/attribute with a client key", () => {
   test("returns the link for a URL in the format that each SDK expects", async () => {
-    const link = await make({
+    const link = await world.make("/links", {
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",
       social_title: "Shoes",
@@ -74,7 +73,7 @@ describe("POST /links/attribute with a client key", () => {
 
   test("merges the query parameters of the URL, the link and the short link", async () => {
     const url = "https://example.com/shoes?size=42";
-    const link = await make({ path: "shoes", url, options: { shorten: true } });
+    const link = await world.make("/links", { path: "shoes", url, options: { shorten: true } });
     const short = await world.call("POST", "/short_links", { body: { url: `${host}/shoes?a=1` } });
     const readLink = async (path: string) => (await attribute(`${host}/${path}`)).body.link;
     expect(await readLink("shoes?ref=anna&size=7")).toMatchObject({
@@ -93,7 +92,7 @@ describe("POST /links/attribute with a client key", () => {
 
   test("encodes URLs so that older iOS versions can parse them", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
-    await make({
+    await world.make("/links", {
       path: "schön/a b",
       url: 'https://bücher.example/schöne?a=1|2&b=[{"c"}]&d=100%#ä#b',
       android_fallback_url: "market://details?id=com.a&referrer=a|b",
@@ -121,7 +120,7 @@ describe("POST /links/attribute with a client key", () => {
 
   test("matches a URL that uses the custom scheme of one of the project's apps", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
-    const link = await make({ path: "shoes" });
+    const link = await world.make("/links", { path: "shoes" });
     expect((await attribute("shop://shoes?ref=anna")).body.link).toMatchObject({
       id: link.id,
       full_url: `${host}/shoes?ref=anna`,
@@ -131,7 +130,7 @@ describe("POST /links/attribute with a client key", () => {
 
   test("matches URLs of up to 8,192 characters", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     for (const address of ["shop://shoes?a=", `${host}/shoes?a=`]) {
       const longest = address.padEnd(8192, "1");
       expect((await attribute(longest)).body.matched).toBe(true);
@@ -142,7 +141,7 @@ describe("POST /links/attribute with a client key", () => {
   });
 
   test('returns "matched": false, not an error, for an address that no link has', async () => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     const strange = ["javascript:alert(1)", "content://media/1", "https://", "shop://", "\u0000"];
     const others = ["https://example.com/shoes", `${host}/`, `${host}/%E0%A4`, `${host}/none`];
     for (const url of [...strange, ...others, `http://a:b@default.localhost/shoes`, "x", 7]) {
@@ -168,7 +167,7 @@ describe("POST /links/attribute with a client key", () => {
   });
 
   test("counts an open or an install, but not a click", async () => {
-    const link = await make({ path: "shoes", options: { shorten: true } });
+    const link = await world.make("/links", { path: "shoes", options: { shorten: true } });
     await attribute(`${host}/shoes`);
     await attribute(`${host}/${link.shortened_path}`, { platform: "ios" });
     await attribute(`${host}/shoes?wp=qr&a=1`, { is_deferred: true });
@@ -187,7 +186,7 @@ describe("POST /links/attribute with a client key", () => {
   });
 
   test("returns the link's click count when it records an install", async () => {
-    noteClick(world.clicks, world.project.id, (await make({ path: "shoes" })).id);
+    noteClick(world.clicks, world.project.id, (await world.make("/links", { path: "shoes" })).id);
     const { body } = await attribute(`${host}/shoes`, { is_deferred: true });
     expect(body.link.clicks).toBe(1);
   });
@@ -196,7 +195,7 @@ describe("POST /links/attribute with a client key", () => {
     const { store, project, now } = world;
     const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
     const tenant = { projectId: project.id };
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     const given = { ...webhook, secret: "whsec_1" };
     await store.write((db) => insertWebhook({ ...tenant, db }, given, now()));
     const { body } = await attribute(`${host}/shoes`, { is_deferred: true });
@@ -210,7 +209,7 @@ describe("POST /links/attribute with a client key", () => {
   });
 
   test("returns 422 for a type error and counts nothing", async () => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     for (const is_deferred of [true, false]) {
       const reply = await attribute(`${host}/shoes`, { is_deferred, platform: ["android"] });
       expect(reply.status, reply.text).toBe(422);
@@ -220,7 +219,7 @@ describe("POST /links/attribute with a client key", () => {
   });
 
   test("matches installs only on the Pro plan, but opens on every plan", async () => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     const install = () => attribute(`${host}/shoes`, { is_deferred: true });
     expect((await install()).body.matched).toBe(true);
     await world.store.write((db) => updateProject(db, world.project.id, { plan: "free" }, 0));
@@ -246,7 +245,10 @@ describe("a client key", () => {
   });
 
   test("is rejected even by public endpoints, whether in a header or in the query", async () => {
-    const { shortened_path } = await make({ path: "shoes", options: { shorten: true } });
+    const { shortened_path } = await world.make("/links", {
+      path: "shoes",
+      options: { shorten: true },
+    });
     const body = { url: `${host}/${shortened_path}` };
     const resolve = async (given: object) =>
       (await world.call("POST", "/short_links/resolve", { key: null, body, ...given })).status;
@@ -262,7 +264,7 @@ describe("a client key", () => {
   });
 
   test("is the only key type that POST /links/attribute accepts", async () => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     for (const key of [world.key, world.master, "waypost_client_none"]) {
       const reply = await attribute(`${host}/shoes`, {}, key);
       expect(readRefusal(reply)).toEqual([401, expect.stringContaining("keys create --client")]);
@@ -277,7 +279,7 @@ describe("a client key", () => {
   });
 
   test("stops working when it is revoked or its project is deleted", async () => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     const other = await world.addProject({ subdomain: "other" });
     const theirs = await makeClientKey(other.id);
     expect((await attribute("x", {}, theirs)).status).toBe(200);
@@ -293,7 +295,7 @@ describe("a client key", () => {
   });
 
   test("is rejected if its project is suspended", async () => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     await world.store.write((db) => updateProject(db, world.project.id, { suspended: true }, 0));
     expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
   });
@@ -319,7 +321,7 @@ describe("a client key", () => {
     ["", {}],
     [" behind a proxy that is not trusted", { "x-forwarded-for": "198.51.100.7" }],
   ])("can report at most 60 installs a minute from one IP address%s", async (_, more) => {
-    await make({ path: "shoes" });
+    await world.make("/links", { path: "shoes" });
     const url = `${origin}${apiPrefix}/links/attribute`;
     const authorization = `Bearer ${client}`;
     const send = async (is_deferred: boolean, address: string) => {
@@ -342,7 +344,7 @@ describe("a client key", () => {
 });
 
 test("a client key in a repeated api_key parameter is rejected even by public endpoints", async () => {
-  await make({ path: "spring" });
+  await world.make("/links", { path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {
     const query = new URLSearchParams(

@@ -15,14 +15,12 @@ openForEach(createWorld, (opened) => (world = opened));
 const preview = (fields: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { body: { body, ...fields }, ...given });
 
-async function createLink(link: object): Promise<string> {
-  const made = await world.call("POST", "/links", { body: link });
-  expect(made.status).toBe(201);
-  return made.body.id;
-}
-
 test("previewing an edited link saves nothing", async () => {
-  const link_id = await createLink({ path: "spring", social_title: "Spring", url });
+  const { id: link_id } = await world.make("/links", {
+    path: "spring",
+    social_title: "Spring",
+    url,
+  });
   const before = (await world.call("GET", `/links/${link_id}`)).body;
   const link_fields = { social_title: "May <b>", url: "https://example.com/may" };
   const { status, text } = await preview({ link_id, link_fields });
@@ -34,18 +32,18 @@ test("previewing an edited link saves nothing", async () => {
 
 test("previewing a new link does not reserve its path", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
-  const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
-  const link_fields = { social_title: "New", path: "/new/", ios_app: { id: app } };
+  const { id } = await world.make("/ios_apps", { ios_app });
+  const link_fields = { social_title: "New", path: "/new/", ios_app: { id } };
   const { status, text } = await preview({ link_fields });
   expect([status, text.includes("<h1>New at new</h1>")]).toEqual([200, true]);
   expect(text).toContain('content="Shop"');
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
-  await createLink({ path: "new/" });
+  await world.make("/links", { path: "new/" });
 });
 
 test("previewing an invalid link returns the same error message as saving it", async () => {
-  await createLink({ path: "taken" });
-  const link_id = await createLink({ path: "spring" });
+  await world.make("/links", { path: "taken" });
+  const { id: link_id } = await world.make("/links", { path: "spring" });
   for (const link_fields of [
     { url: "nowhere" },
     { path: "taken" },
@@ -71,7 +69,7 @@ test("previewing a link does not register an app", async () => {
 });
 
 test("previewing a link needs the scope for creating or updating that link", async () => {
-  const link_id = await createLink({ path: "spring" });
+  const { id: link_id } = await world.make("/links", { path: "spring" });
   const scopes = ["page_templates.show", "links.show"] as const;
   const key = await world.addKey({ scopes: [...scopes] });
   const refused = await preview({ link_id, link_fields: { path: "other" } }, { key });

@@ -26,14 +26,8 @@ const everyPlainField = {
   campaign_token: "spring",
 } as const;
 
-async function makeLink(world: World, fields: object = {}) {
-  const reply = await world.call("POST", "/links", { body: fields });
-  expect(reply.status, reply.text).toBe(201);
-  return reply.body;
-}
-
 test("POST /links stores every field exactly as sent", async () => {
-  const link = await makeLink(world, everyPlainField);
+  const link = await world.make("/links", everyPlainField);
   expect(link).toMatchObject({
     ...everyPlainField,
     shortened_path: null,
@@ -45,7 +39,7 @@ test("POST /links stores every field exactly as sent", async () => {
 });
 
 test("POST /links without fields creates a link with a generated path and default values", async () => {
-  const { id, path, ...rest } = await makeLink(world);
+  const { id, path, ...rest } = await world.make("/links", {});
   expect(id).toMatch(uuid);
   expect(path).toMatch(/^\w+$/);
   expect(rest).toEqual({
@@ -69,7 +63,7 @@ test("POST /links without fields creates a link with a generated path and defaul
 });
 
 test("a created link can be read by its ID and appears in the list", async () => {
-  const link = await makeLink(world, everyPlainField);
+  const link = await world.make("/links", everyPlainField);
   const shown = await world.call("GET", `/links/${link.id}`);
   expect(shown.status).toBe(200);
   expect(shown.body).toEqual(link);
@@ -83,7 +77,7 @@ test.each(["GET", "PATCH", "PUT", "DELETE"])(
   "%s /links/:id returns 404 for an unknown ID, a path or a malformed ID",
   async (method) => {
     await using world = await createWorld();
-    const link = await makeLink(world, { path: "known", options: { shorten: true } });
+    const link = await world.make("/links", { path: "known", options: { shorten: true } });
     for (const id of [unknownId, "known", link.shortened_path, "1", "%00", "%E0%A4"]) {
       const body = method === "GET" || method === "DELETE" ? undefined : { name: "new" };
       const reply = await world.call(method, `/links/${id}`, { body });
@@ -97,7 +91,7 @@ test.each(["GET", "PATCH", "PUT", "DELETE"])(
 test.each(["PATCH", "PUT"])(
   "%s changes only those fields of a link that are sent",
   async (method) => {
-    const link = await makeLink(world, everyPlainField);
+    const link = await world.make("/links", everyPlainField);
     const changes = { name: "Summer sale", enable_forced_redirect: false };
     const reply = await world.call(method, `/links/${link.id}`, { body: changes });
     expect(reply.status).toBe(200);
@@ -110,7 +104,7 @@ test.each([null, ""])("sending %j clears a text field of a link", async (empty) 
   const { path, enable_forced_redirect, ios_deferred_deep_linking_enabled, ...texts } =
     everyPlainField;
   const flags = { path, enable_forced_redirect, ios_deferred_deep_linking_enabled };
-  const link = await makeLink(world, everyPlainField);
+  const link = await world.make("/links", everyPlainField);
   const changes = Object.fromEntries(Object.keys(texts).map((field) => [field, empty]));
   const cleared = Object.fromEntries(Object.keys(texts).map((field) => [field, null]));
   const reply = await world.call("PATCH", `/links/${link.id}`, { body: changes });
@@ -118,7 +112,7 @@ test.each([null, ""])("sending %j clears a text field of a link", async (empty) 
 });
 
 test("sending a link back unmodified changes nothing", async () => {
-  const link = await makeLink(world, { ...everyPlainField, options: { shorten: true } });
+  const link = await world.make("/links", { ...everyPlainField, options: { shorten: true } });
   for (const method of ["PATCH", "PUT"]) {
     const reply = await world.call(method, `/links/${link.id}`, { body: link });
     expect([reply.status, reply.body]).toEqual([200, link]);
@@ -136,7 +130,7 @@ test("read-only and unknown link fields are ignored when other fields are sent",
     project_id: unknownId,
     colour: "red",
   };
-  const link = await makeLink(world, { path: "a", ...foreign });
+  const link = await world.make("/links", { path: "a", ...foreign });
   expect(link).toMatchObject({ clicks: 0, shortened_path: null });
   expect(link.id).not.toBe(unknownId);
   const reply = await world.call("PATCH", `/links/${link.id}`, { body: foreign });
@@ -144,7 +138,7 @@ test("read-only and unknown link fields are ignored when other fields are sent",
 });
 
 test("a deleted link is not returned, listed or resolved, and its paths can be reused", async () => {
-  const link = await makeLink(world, { path: "short-lived", options: { shorten: true } });
+  const link = await world.make("/links", { path: "short-lived", options: { shorten: true } });
   const reply = await world.call("DELETE", `/links/${link.id}`);
   expect([reply.status, reply.text]).toEqual([204, ""]);
 
@@ -155,7 +149,7 @@ test("a deleted link is not returned, listed or resolved, and its paths can be r
     const url = `http://default.localhost:8787/${path}`;
     const resolved = await world.call("POST", "/short_links/resolve", { body: { url } });
     expect([path, resolved.status]).toEqual([path, 404]);
-    await makeLink(world, { path });
+    await world.make("/links", { path });
   }
 });
 
@@ -198,13 +192,13 @@ test("only one of two concurrent requests can create a link with the same path",
 });
 
 test("options.shorten adds a shortened path only when a link is created", async () => {
-  const link = await makeLink(world, { path: "a", options: { shorten: true, other: 1 } });
+  const link = await world.make("/links", { path: "a", options: { shorten: true, other: 1 } });
   expect(link.shortened_path).toMatch(/^\w+$/);
   expect(link.shortened_path).not.toBe("a");
   for (const options of [{}, { shorten: false }, { shorten: null }, null]) {
-    expect((await makeLink(world, { options })).shortened_path).toBeNull();
+    expect((await world.make("/links", { options })).shortened_path).toBeNull();
   }
-  const plain = await makeLink(world, { path: "b" });
+  const plain = await world.make("/links", { path: "b" });
   const body = { options: { shorten: true } };
   const changed = await world.call("PATCH", `/links/${plain.id}`, { body });
   expect(changed.body).toEqual(plain);
@@ -228,7 +222,7 @@ test.each(tokenRefusals)(
   "provider and campaign tokens must be sent together: %j",
   async (fields, message) => {
     const both = { path: "a", provider_token: "1", campaign_token: "2" };
-    const link = await makeLink(world, both);
+    const link = await world.make("/links", both);
     for (const [method, path] of [
       ["POST", "/links"],
       ["PATCH", `/links/${link.id}`],
@@ -263,7 +257,7 @@ test.each(wrongTypes)("a type error in a link field returns 422: %j", async (fie
 });
 
 test("a single error message lists every problem of a link", async () => {
-  await makeLink(world, { path: "taken" });
+  await world.make("/links", { path: "taken" });
   const body = { path: "taken", url: "javascript:alert(1)", provider_token: "1" };
   const reply = await world.call("POST", "/links", { body });
   expect(reply.status).toBe(422);
@@ -276,7 +270,7 @@ test("a single error message lists every problem of a link", async () => {
 
 test("text in any writing system is returned unchanged", async () => {
   const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
-  const link = await makeLink(world, { name, social_title: name, social_description: name });
+  const link = await world.make("/links", { name, social_title: name, social_description: name });
   expect(link).toMatchObject({ name, social_title: name, social_description: name });
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
@@ -293,14 +287,14 @@ test.each(["name", "social_title", "social_description", "referrer"])(
 );
 
 test("a link's name can have at most 500 characters", async () => {
-  await makeLink(world, { name: "n".repeat(500) });
+  await world.make("/links", { name: "n".repeat(500) });
   const reply = await world.call("POST", "/links", { body: { name: "n".repeat(501) } });
   expect(reply.status).toBe(422);
   expect(reply.body).toEqual({ error: "Name is too long (maximum is 500 characters)" });
 });
 
 test("a link's ID can be sent in upper case", async () => {
-  const link = await makeLink(world, { path: "spring" });
+  const link = await world.make("/links", { path: "spring" });
   const path = `/links/${link.id.toUpperCase()}`;
   expect((await world.call("GET", path)).body).toEqual(link);
   expect((await world.call("PATCH", path, { body: { name: "New" } })).body.id).toBe(link.id);

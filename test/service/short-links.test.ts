@@ -19,12 +19,8 @@ async function resolve(world: World, url: unknown) {
   return world.call("POST", "/short_links/resolve", { key: null, body: { url } });
 }
 
-async function makeLink(world: World, fields: object) {
-  return (await world.call("POST", "/links", { body: fields })).body;
-}
-
 test("POST /short_links with the URL of a link adds a shortened path to that link", async () => {
-  const link = await makeLink(world, { path: "spring/sale", name: "Spring" });
+  const link = await world.make("/links", { path: "spring/sale", name: "Spring" });
   const reply = await shorten(world, { url: `${host}/spring/sale/#top` });
   expect(reply.status).toBe(201);
   expect(reply.body).toEqual({ ...link, shortened_path: expect.stringMatching(code) });
@@ -33,7 +29,7 @@ test("POST /short_links with the URL of a link adds a shortened path to that lin
 });
 
 test("shortening a link again returns its existing shortened path", async () => {
-  await makeLink(world, { path: "a" });
+  await world.make("/links", { path: "a" });
   const first = (await shorten(world, { url: `${host}/a` })).body;
   for (const url of [`${host}/a`, `${host}/${first.shortened_path}`]) {
     const again = await shorten(world, { url });
@@ -62,7 +58,7 @@ const prefixes = [
 test.each(prefixes)(
   "shortening a link with the prefix %j returns a path that starts with %j",
   async (prefix, begins) => {
-    await makeLink(world, { path: "a" });
+    await world.make("/links", { path: "a" });
     for (const url of [`${host}/a`, "https://example.com/"]) {
       const { status, body } = await shorten(world, { url, prefix });
       expect(status).toBe(201);
@@ -73,7 +69,7 @@ test.each(prefixes)(
 );
 
 test("each prefix adds another short path to a link", async () => {
-  const link = await makeLink(world, { path: "a" });
+  const link = await world.make("/links", { path: "a" });
   const shortenTo = async (prefix?: string) => {
     const { status, body } = await shorten(world, { url: `${host}/a`, prefix });
     expect(status, JSON.stringify(body)).toBe(201);
@@ -122,7 +118,7 @@ const refusals = [
 test.each(refusals)(
   'POST /short_links returns its 422 messages under "errors": %j',
   async (body, errors) => {
-    const link = await makeLink(world, { path: "a" });
+    const link = await world.make("/links", { path: "a" });
     const reply = await shorten(world, body);
     expect([reply.status, reply.body]).toEqual([422, { errors }]);
     expect((await world.call("GET", "/links")).body.links).toEqual([link]);
@@ -141,7 +137,7 @@ test.each(["/short_links", "/short_links/resolve"])(
 );
 
 test("a short URL in any spelling can be resolved to its link without a key", async () => {
-  const link = await makeLink(world, { path: "a/b", options: { shorten: true } });
+  const link = await world.make("/links", { path: "a/b", options: { shorten: true } });
   const short: string = link.shortened_path;
   for (const path of [
     short,
@@ -162,7 +158,7 @@ test("a short URL in any spelling can be resolved to its link without a key", as
 
 test("a URL resolves only to links of the project that owns its host", async () => {
   const other = await world.addProject({ subdomain: "other" });
-  const link = await makeLink(world, { path: "Spring", options: { shorten: true } });
+  const link = await world.make("/links", { path: "Spring", options: { shorten: true } });
   const path: string = link.shortened_path;
   for (const url of [
     `http://${other.subdomain}.localhost:8787/${path}`,

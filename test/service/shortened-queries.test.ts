@@ -18,7 +18,6 @@ const shorten = (url: string, prefix?: string) =>
 const resolve = (path: string) =>
   world.call("POST", "/short_links/resolve", { key: null, body: { url: `${host}/${path}` } });
 const emptyBin = () => dropExpired(world.store, world.now(), new AbortController().signal);
-const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
 const countRows = async () =>
   (await world.store.db.selectFrom("short_paths").selectAll().execute()).length;
 
@@ -30,7 +29,7 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
 
 describe("shortening a link's URL with a query", () => {
   test("creates a separate short path for each query, in addition to the link's own", async () => {
-    const link = await make({ path: "product", options: { shorten: true } });
+    const link = await world.make("/links", { path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
       201,
@@ -45,7 +44,7 @@ describe("shortening a link's URL with a query", () => {
   });
 
   test("returns the same short path again for every URL of that link with the same query", async () => {
-    const link = await make({ path: "a b", options: { shorten: true } });
+    const link = await world.make("/links", { path: "a b", options: { shorten: true } });
     const first = await shortenTo(`${host}/a%20b?id=1`);
     for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
       expect(await shortenTo(`${host}/${path}`)).toBe(first);
@@ -58,7 +57,7 @@ describe("shortening a link's URL with a query", () => {
   });
 
   test("makes the short URL resolve to the link with the query unchanged", async () => {
-    const link = await make({ path: "product", options: { shorten: true } });
+    const link = await world.make("/links", { path: "product", options: { shorten: true } });
     const short = await shortenTo(`${host}/product?q=%20+%C3%A9&a[]=1&a[]=2`);
     for (const path of [short, `${short}/`, `${short}?x=1`]) {
       const { status, body } = await resolve(path);
@@ -71,7 +70,7 @@ describe("shortening a link's URL with a query", () => {
   });
 
   test("creates a short path for each prefix and returns the first one by default", async () => {
-    await make({ path: "product" });
+    await world.make("/links", { path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");
     expect(first).toMatch(/^go-/);
@@ -87,7 +86,7 @@ describe("shortening a link's URL with a query", () => {
   });
 
   test("returns an error if the query is longer than 2,000 characters", async () => {
-    await make({ path: "product" });
+    await world.make("/links", { path: "product" });
     await shortenTo(`${host}/product?${"a".repeat(2000)}`);
     const reply = await shorten(`${host}/product?${"a".repeat(2001)}`);
     const errors = "Url has a query that is too long (maximum is 2000 characters)";
@@ -98,7 +97,7 @@ describe("shortening a link's URL with a query", () => {
 
 describe("the short path of a link's URL with a query", () => {
   test("cannot be used by another link", async () => {
-    await make({ path: "product" });
+    await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     for (const [method, path] of [
       ["POST", "/links"],
@@ -110,7 +109,7 @@ describe("the short path of a link's URL with a query", () => {
   });
 
   test("is deleted and restored together with the link", async () => {
-    const { id } = await make({ path: "product" });
+    const { id } = await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
     expect((await resolve(short)).status).toBe(404);
@@ -121,10 +120,10 @@ describe("the short path of a link's URL with a query", () => {
   });
 
   test("can be reused while the link is deleted, but then the link cannot be restored", async () => {
-    const { id } = await make({ path: "product" });
+    const { id } = await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
-    const other = await make({ path: short });
+    const other = await world.make("/links", { path: short });
     const { status, body } = await world.call("POST", `/links/${id}/restore`);
     expect([status, body]).toEqual([422, { error: "Shortened path has already been taken" }]);
     expect((await resolve(short)).body).toEqual(other);
@@ -136,8 +135,8 @@ describe("the short path of a link's URL with a query", () => {
   });
 
   test("is permanently deleted with the link and with the project", async () => {
-    const gone = await make({ path: "gone" });
-    await make({ path: "kept" });
+    const gone = await world.make("/links", { path: "gone" });
+    await world.make("/links", { path: "kept" });
     await shortenTo(`${host}/gone?id=1`);
     await shortenTo(`${host}/kept?id=1`);
     await world.call("DELETE", `/links/${gone.id}`);

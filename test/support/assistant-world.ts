@@ -310,12 +310,7 @@ export async function createAssistantWorld(
     connect,
     ...client,
     callRaw,
-    plant: async (kind, fields) => {
-      const body = kind === "link" ? fields : { [kind]: fields };
-      const reply = await world.call("POST", `/${kind}s`, { body });
-      expect(reply.status, reply.text).toBe(201);
-      return reply.body;
-    },
+    plant: (kind, fields) => world.make(`/${kind}s`, kind === "link" ? fields : { [kind]: fields }),
     visit,
     fetchPage,
     answerApi: service.answer,

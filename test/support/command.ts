@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { createCall, type Call } from "./world.ts";
+import { createCall, createMake, type Call, type Make } from "./world.ts";
 import { fetchDescribed } from "./api-description.ts";
 import { createEmptyFolder } from "./folders.ts";
 import { runCommand } from "../../src/commands/run-command.ts";
@@ -28,6 +28,7 @@ export type Serving = {
   /** The token in the key file, or the token of the gateway. */
   readonly key: string;
   readonly call: Call;
+  readonly make: Make;
   /** The same function as in `Running`. */
   readonly untilSaid: Running["untilSaid"];
   /** Sends a signal and waits for the end. */
@@ -131,12 +132,14 @@ export async function startServe(
     child.kill(signal);
     return finished;
   };
+  const call = createCall(places.api, key, fetchDescribed);
   return {
     places,
     pid: child.pid ?? 0,
     key,
     untilSaid: (pattern) => waitForSaid(child, finished, pattern),
-    call: createCall(places.api, key, fetchDescribed),
+    call,
+    make: createMake(call),
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop("SIGKILL");

@@ -166,27 +166,22 @@ export const hostile =
   `'&lt;\u202e${"x".repeat(60)}{{ project.name }} مرحبا`;
 
 export async function plantConsole({ serving, folder }: Served): Promise<ConsoleSample> {
-  const plant = async (path: string, body: object) => {
-    const made = await serving.call("POST", path, { body });
-    expect(made.status, JSON.stringify(made.body)).toBe(201);
-    return made.body;
-  };
-  const { id } = await plant("/links", {
+  const { id } = await serving.make("/links", {
     path: "größe/'\"<b>",
     name: hostile,
     url: "https://example.com/a?<script>",
   });
   for (let week = 1; week <= 25; week += 1) {
     const name = week % 5 === 0 ? hostile : `Week ${week}`;
-    await plant("/links", { path: `week-${week}`, name, url: "https://example.com/week" });
+    await serving.make("/links", { path: `week-${week}`, name, url: "https://example.com/week" });
   }
   const bundle_id = "com.example.app";
   const app = { bundle_id, team_id: "ABCDE12345", name: hostile, app_store_id: "1" };
-  const { id: appId } = await plant("/ios_apps", { ios_app: app });
+  const { id: appId } = await serving.make("/ios_apps", { ios_app: app });
   for (let turn = 0; turn < mostApps; turn += 1) {
     const fingerprints = [Array.from({ length: 32 }, () => "AB").join(":")];
     const package_name = `com.example.a${turn}`;
-    await plant("/android_apps", { android_app: { package_name, fingerprints } });
+    await serving.make("/android_apps", { android_app: { package_name, fingerprints } });
   }
   const inFolder = ["--data", folder.path];
   const { token: master } = await runJson(["keys", "create", "--master", ...inFolder]);

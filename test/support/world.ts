@@ -23,6 +23,7 @@ import {
   setRequestHandlers,
   type RequestHandlers,
 } from "../../src/app/http/http-server.ts";
+import { expect } from "vitest";
 
 /** Use this for the API: a whole small service in this process, with its public interface. */
 
@@ -57,6 +58,7 @@ export type World = {
   readonly addProject: (given?: ProjectFields & Partial<ProjectSettings>) => Promise<StoredProject>;
   readonly addKey: (given?: WantedKey) => Promise<string>;
   readonly call: Call;
+  readonly make: Make;
   readonly now: () => number;
   /** Moves both clocks forward, and rings the alarms that are due by then. */
   readonly advance: (milliseconds: number) => void;
@@ -141,6 +143,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     return { project: made, key: owner.token, master: master.token };
   });
 
+  const call = createCall(origin + apiPrefix, key, fetch);
   return {
     store,
     clicks,
@@ -158,7 +161,8 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     reported,
     addProject,
     addKey,
-    call: createCall(origin + apiPrefix, key, fetch),
+    call,
+    make: createMake(call),
     now: clock.now,
     advance: (milliseconds) => {
       now += milliseconds;
@@ -212,6 +216,17 @@ export function createCall(
 ): Call {
   return async (method, path, given = {}) =>
     readReply(await send(buildRequest(api + path, method, { key, ...given })));
+}
+
+/** Creates a record by a POST to its list, which must succeed, and returns the record. */
+export type Make = (path: string, body: object) => Promise<Reply["body"]>;
+
+export function createMake(call: Call): Make {
+  return async (path, body) => {
+    const reply = await call("POST", path, { body });
+    expect(reply.status, reply.text).toBe(201);
+    return reply.body;
+  };
 }
 
 function buildRequest(address: string, method: string, given: Given): Request {

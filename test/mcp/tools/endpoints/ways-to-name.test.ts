@@ -25,16 +25,10 @@ const host = "default.localhost:8787";
 
 beforeEach(async () => {
   const shortened = { path: "spring", name: "Spring sale", options: { shorten: true } };
-  spring = await plant("/links", shortened);
-  queried = await plant("/short_links", { url: `http://${host}/spring?utm=mail` });
-  await plant("/links", { path: "slashed/" });
+  spring = await assistant.plant("link", shortened);
+  queried = await assistant.world.make("/short_links", { url: `http://${host}/spring?utm=mail` });
+  await assistant.plant("link", { path: "slashed/" });
 });
-
-async function plant(path: string, body: object) {
-  const reply = await assistant.world.call("POST", path, { body });
-  expect(reply.status, reply.text).toBeLessThan(300);
-  return reply.body;
-}
 
 const get = async (world: AssistantWorld, id: string, tool = "get_link") => {
   const before = world.countAsked();
@@ -68,7 +62,7 @@ test.each(ways)("get_link finds the link by %s", async (_, write, ownLookups, re
 });
 
 test("an exact path takes precedence over a URL or name", async () => {
-  await plant("/links", { path: `${host}/spring` });
+  await assistant.plant("link", { path: `${host}/spring` });
   for (const id of ["spring", `${host}/spring`]) {
     expect((await get(assistant, id)).structured.link.path).toBe(id);
   }
@@ -79,17 +73,17 @@ test("get_link finds a link by its full name if that is unique", async () => {
     expect((await get(assistant, id)).structured.link?.path, id).toBe("spring");
     expect((await get(remote, id)).structured.link?.path, id).toBe("spring");
   }
-  await plant("/links", { path: "twice", name: "Spring sale" });
+  await assistant.plant("link", { path: "twice", name: "Spring sale" });
   const { error } = (await get(assistant, "Spring sale")).structured;
   expect(error.message).toBe('More than one link matches "Spring sale".');
   expect(JSON.stringify(error.problems)).toMatch(/spring.*twice|twice.*spring/);
-  await plant("/links", { path: "Spring sale", name: "Another" });
+  await assistant.plant("link", { path: "Spring sale", name: "Another" });
   const { structured, lookups } = await get(assistant, "Spring sale");
   expect([structured.link.name, lookups]).toEqual(["Another", 1]);
 });
 
 test("get_link lists links with similar names if the given name is incomplete", async () => {
-  await plant("/links", { path: "x1", name: "Last spring" });
+  await assistant.plant("link", { path: "x1", name: "Last spring" });
   for (const world of [assistant, remote]) {
     const { error } = (await get(world, "SPRING s")).structured;
     expect(error).toMatchObject({
@@ -166,12 +160,10 @@ describe("the lookup of an app", () => {
   const team_id = "ABCDE12345";
 
   beforeEach(async () => {
-    await plant("/ios_apps", {
-      ios_app: { bundle_id: "com.acme.shop", team_id, name: "Acme Shop" },
-    });
-    await plant("/ios_apps", { ios_app: { bundle_id: "com.acme.one", team_id, name: "Twin" } });
-    await plant("/ios_apps", { ios_app: { bundle_id: "com.acme.two", team_id, name: "Twin" } });
-    await plant("/ios_apps", { ios_app: { bundle_id: "com.acme.lower", team_id, name: "twin" } });
+    await assistant.plant("ios_app", { bundle_id: "com.acme.shop", team_id, name: "Acme Shop" });
+    await assistant.plant("ios_app", { bundle_id: "com.acme.one", team_id, name: "Twin" });
+    await assistant.plant("ios_app", { bundle_id: "com.acme.two", team_id, name: "Twin" });
+    await assistant.plant("ios_app", { bundle_id: "com.acme.lower", team_id, name: "twin" });
   });
 
   test.each(["acme shop", "COM.ACME.SHOP", " Acme Shop "])(
@@ -204,7 +196,7 @@ describe("the lookup of an app", () => {
 
   test("finds an app even if the project's apps do not fit on one page", async () => {
     for (let number = 0; number < 100; number += 1) {
-      await plant("/ios_apps", { ios_app: { bundle_id: `com.many.n${number}`, team_id } });
+      await assistant.plant("ios_app", { bundle_id: `com.many.n${number}`, team_id });
     }
     for (const id of ["com.acme.shop", "Acme shop"]) {
       const { structured } = await get(assistant, id, "get_ios_app");
@@ -222,7 +214,7 @@ test("resolve_short_link accepts a URL without a scheme, or a path", async () =>
 });
 
 test("explain_link applies the query of the given URL", async () => {
-  await plant("/links", { path: "on", url: "https://shop.example/" });
+  await assistant.plant("link", { path: "on", url: "https://shop.example/" });
   for (const id of [`http://${host}/on?utm=1`, `${host}/on?utm=1`, "on?utm=1"]) {
     const { structured } = await assistant.callTool("explain_link", { id });
     expect(structured.visits.desktop.to).toBe("https://shop.example/?utm=1");
