@@ -25,7 +25,7 @@ const host = "default.localhost:8787";
 
 beforeEach(async () => {
   const shortened = { path: "spring", name: "Spring sale", options: { shorten: true } };
-  spring = await assistant.plant("link", shortened);
+  spring = await assistant.world.make("/links", shortened);
   queried = await assistant.world.make("/short_links", { url: `http://${host}/spring?utm=mail` });
   await assistant.plant("link", { path: "slashed/" });
 });
