@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { listUnread } from "../../src/contract/server-answer.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
@@ -28,28 +28,26 @@ const someFaults = ["stall", "reset", "busy"] as const;
 const someLostResponses = ["cut_length", "other_json"] as const;
 
 let at: ClientWithFaults;
-let ids: Readonly<Record<"link" | "ios_app" | "android_app" | "project" | DeletedName, string>>;
+let ids: Readonly<Record<"link" | "ios_app" | "android_app" | DeletedName, string>>;
 
 /** The names of records that were deleted before the call. */
 type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
 
 openForEach(createClientWithFaults, async (opened) => {
   at = opened;
-  const make = async (path: string, body: unknown, key = at.world.key): Promise<string> =>
-    (await at.world.call("POST", path, { key, body })).body.id;
-  const remove = async (path: string, body: unknown): Promise<string> => {
+  const make = async (path: string, body: object): Promise<string> =>
+    (await at.world.make(path, body)).id;
+  const remove = async (path: string, body: object): Promise<string> => {
     const id = await make(path, body);
     expect((await at.world.call("DELETE", `${path}/${id}`)).status).toBe(204);
     return id;
   };
-  const project = { name: "Second", subdomain: "second" };
   ids = {
     link: await make("/links", { path: "winter", name: "Winter" }),
     ios_app: await make("/ios_apps", { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } }),
     android_app: await make("/android_apps", {
       android_app: { package_name: "a.b", fingerprints: ["AA:BB"] },
     }),
-    project: await make("/projects", { project }, at.world.master),
     deleted_link: await remove("/links", { path: "autumn" }),
     deleted_ios_app: await remove("/ios_apps", {
       ios_app: { bundle_id: "e.f", team_id: "TEAM000001" },
@@ -265,15 +263,15 @@ test("create_link is never retried as an upsert", async () => {
 });
 
 describe("with the master key", () => {
-  beforeEach(async () => {
-    const { project } = ids;
-    await at[Symbol.asyncDispose]();
-    at = await createClientWithFaults({ isMaster: true });
-    const body = { project: { name: "Second", subdomain: "second" } };
-    const made = await at.world.call("POST", "/projects", { key: at.world.master, body });
-    ids = { ...ids, project: made.body.id };
-    expect(project).not.toBe(made.body.id);
-  });
+  openForEach(
+    () => createClientWithFaults({ isMaster: true }),
+    async (opened) => {
+      at = opened;
+      const body = { project: { name: "Second", subdomain: "second" } };
+      const made = await at.world.call("POST", "/projects", { key: at.world.master, body });
+      project = made.body.id;
+    },
+  );
 
   test.each(someFaults)('update_project is retried after "%s"', async (misdeed) => {
     await passThrough([misdeed, `${misdeed} after`], { act: moveProject, done: moved });
@@ -305,7 +303,7 @@ describe("with the master key", () => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(deleteProject()).rejects.toMatchObject({
       code: "outcome_unknown",
-      message: expect.stringContaining(`Checked: the project ${ids.project} still exists.`),
+      message: expect.stringContaining(`Checked: the project ${project} still exists.`),
       facts: { effect: "unknown", retry: "never" },
     });
     expect(countWrites()).toBe(1);
@@ -320,10 +318,12 @@ describe("with the master key", () => {
   );
 });
 
+/** The project that only a master key may change. */
+let project: string;
 const moved = { custom_domain: "a.example" };
 
 function moveProject() {
-  return at.client.call(projects.update, { id: ids.project, custom_domain: "A.EXAMPLE" });
+  return at.client.call(projects.update, { id: project, custom_domain: "A.EXAMPLE" });
 }
 
 function createProject() {
@@ -331,7 +331,7 @@ function createProject() {
 }
 
 function deleteProject() {
-  return at.client.call(projects.destroy, { id: ids.project });
+  return at.client.call(projects.destroy, { id: project });
 }
 
 async function passThrough(
