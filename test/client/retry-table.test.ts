@@ -29,6 +29,8 @@ const someLostResponses = ["cut_length", "other_json"] as const;
 
 let at: ClientWithFaults;
 let ids: Readonly<Record<"link" | "ios_app" | "android_app" | DeletedName, string>>;
+/** The project that only a master key may change. */
+let project: string;
 
 /** The names of records that were deleted before the call. */
 type DeletedName = "deleted_link" | "deleted_ios_app" | "deleted_android_app";
@@ -318,8 +320,6 @@ describe("with the master key", () => {
   );
 });
 
-/** The project that only a master key may change. */
-let project: string;
 const moved = { custom_domain: "a.example" };
 
 function moveProject() {
