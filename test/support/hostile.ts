@@ -1,5 +1,12 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
@@ -39,10 +46,27 @@ export type Hostile = {
 };
 
 export type Fault = Misdeed | `${Exclude<Misdeed, "late">} after` | "honest";
-type Faults = readonly Fault[];
+type Faults = readonly (Fault | Forgery)[];
 export type Misdeed = keyof typeof misdeeds;
 
-type Answer = { readonly status: number; readonly text: string };
+/** A response that is written byte by byte, so that no library corrects it. */
+export type Forgery = {
+  /** A response that is sent without calling the service. */
+  readonly instead?: RawReply;
+  /** Changes the service's response. */
+  readonly alter?: (reply: RawReply) => RawReply;
+};
+
+export type RawReply = {
+  readonly status: number;
+  /** A missing Content-Length is added. Headers with empty values are omitted. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string | Buffer;
+  /** Whether the connection ends in the middle of the body. */
+  readonly isCut?: true;
+};
+
+type Answer = Pick<RawReply, "status" | "headers"> & { readonly text: string };
 
 type Scene = {
   readonly request: IncomingMessage;
@@ -56,7 +80,7 @@ type Scene = {
 };
 
 export const stallHeader = "x-stalls";
-const noAnswer: Answer = { status: 200, text: '{"id":"none"}' };
+const noAnswer: Answer = { status: 200, headers: [], text: '{"id":"none"}' };
 const json = { "content-type": "application/json" };
 
 const misdeeds = {
@@ -163,7 +187,7 @@ export async function openHostile(
     }),
   );
   let held: { readonly isMeant: (url: string) => boolean; readonly gate: Gate } | undefined;
-  let planned: { readonly writes: Fault[]; readonly reads: Fault[] } = { writes: [], reads: [] };
+  let planned: Record<"writes" | "reads", (Fault | Forgery)[]> = { writes: [], reads: [] };
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     received.push(nameRequest(request));
@@ -179,6 +203,10 @@ export async function openHostile(
       carriedOut.push(`${nameRequest(request)} ${answer.status}`);
       return answer;
     };
+    if (typeof fault === "object") {
+      writeRaw(request.socket, await forge(fault, carryOut));
+      return;
+    }
     const isCarriedOut = fault === "honest" || fault.endsWith(" after");
     const answer = isCarriedOut ? await carryOut() : noAnswer;
     if (fault === "honest") {
@@ -254,7 +282,33 @@ async function forward(
     ...(body !== "" && { body }),
   });
   const response = await world.fetch(request);
-  return { status: response.status, text: await response.text() };
+  return { status: response.status, headers: [...response.headers], text: await response.text() };
+}
+
+async function forge(
+  { instead, alter = (reply) => reply }: Forgery,
+  carryOut: () => Promise<Answer>,
+): Promise<RawReply> {
+  if (instead !== undefined) return instead;
+  const { text: body, ...answer } = await carryOut();
+  return alter({ ...answer, body });
+}
+
+/** Bypasses the library's own writer, which would correct the response. */
+function writeRaw(socket: Socket, { status, headers, body, isCut }: RawReply): void {
+  const bytes = Buffer.from(body);
+  const length = ["content-length", String(bytes.length)] as const;
+  const hasLength = headers.some(([name]) => name === "content-length");
+  const told = [...headers, ...(hasLength ? [] : [length]), ["connection", "close"] as const]
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Odd"}\r\n${told.join("")}\r\n`;
+  if (isCut !== true) {
+    socket.end(Buffer.concat([Buffer.from(head), bytes]));
+    return;
+  }
+  const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
+  socket.write(Buffer.concat([Buffer.from(head), half]), () => socket.destroy());
 }
 
 function nameRequest({ method, url = "" }: IncomingMessage): string {

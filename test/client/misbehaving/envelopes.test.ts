@@ -4,7 +4,7 @@ import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { shareByKind } from "../pick-share.ts";
-import type { RawReply } from "./deployment.ts";
+import type { RawReply } from "../../support/hostile.ts";
 import { openStand, type Stand, type ExpectedOutcome } from "./judge.ts";
 
 /** Successful responses with a wrong envelope or wrong headers. */

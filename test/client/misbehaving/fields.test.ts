@@ -6,7 +6,7 @@ import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
 import { isJsonObject } from "../../../src/contract/json.ts";
 import { pickShare } from "../pick-share.ts";
-import type { RawReply } from "./deployment.ts";
+import type { RawReply } from "../../support/hostile.ts";
 
 /**
  * A read succeeds if its envelope and ids are valid, and an accepted write is done, whatever else

@@ -2,19 +2,20 @@ import { randomBytes } from "node:crypto";
 import { openRemoteSender } from "../../../src/client/carriers.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
+import { contract } from "../../../src/contract/index.ts";
 import { explainEnd, ToolFailure, type Failure } from "../../../src/mcp/results/tool-failure.ts";
+import { openHostile, type Forgery, type Hostile } from "../../support/hostile.ts";
 import { createWorld, type World } from "../../support/world.ts";
-import { openMisbehaving, type Misdeed, type MisbehavingDeployment } from "./deployment.ts";
 import { prepareScene, type Scene } from "./scenes.ts";
 
 /**
- * Calls a misbehaving server, and compares the reported outcome of each call with the records of
- * the real service.
+ * Calls a misbehaving server, and compares the reported outcome of each call with the requests that
+ * the real service has carried out.
  */
 
+const { shortLinks } = contract;
+
 export type Stand = {
-  readonly world: World;
-  readonly deployment: MisbehavingDeployment;
   /** Returns the mistakes in the reported outcome of a call. */
   readonly judge: (
     endpoint: Endpoint,
@@ -24,6 +25,18 @@ export type Stand = {
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
+
+/** The forged responses to the requests of a call. */
+export type Misdeed = Forgery & {
+  /** The number of forged responses. By default, all responses are forged. */
+  readonly times?: number;
+};
+
+/** A client must never follow a redirect to this path. */
+export const strayPath = "/elsewhere";
+
+/** More than any call sends. */
+const mostRequests = 20;
 
 export type ExpectedOutcome = {
   /** Whether the call may succeed. */
@@ -42,19 +55,25 @@ type CallOutcome =
 
 export async function openStand(): Promise<Stand> {
   const world = await createWorld();
-  const deployment = await openMisbehaving(world);
+  const hostile = await openHostile(world);
   const remote = openRemoteSender();
   // Calls that only read can be reused.
   const scenes = new Map<Endpoint, Scene>();
 
-  async function act(endpoint: Endpoint, misdeed: Misdeed): Promise<CallOutcome> {
+  async function act(
+    endpoint: Endpoint,
+    { times = mostRequests, ...forgery }: Misdeed,
+  ): Promise<CallOutcome> {
     const { key, input } = scenes.get(endpoint) ?? (await prepareScene(world, endpoint));
     if (endpoint.effect === "read") scenes.set(endpoint, { key, input });
     // Let rate limits recover, so that no case depends on the previous cases.
     world.advance(10_000);
-    deployment.misbehave(endpoint, misdeed);
+    for (const lines of [hostile.received, hostile.carriedOut]) lines.length = 0;
+    const faults = Array.from({ length: times }, () => forgery);
+    // Lookups after a write get honest responses.
+    hostile.plan(isGet(endpoint) ? { reads: faults } : { writes: faults });
     const client = createClient({
-      target: { origin: deployment.origin, key },
+      target: { origin: hostile.origin, key },
       send: remote.send,
       clock: world.clock,
       random: { bytes: (count) => randomBytes(count) },
@@ -72,43 +91,48 @@ export async function openStand(): Promise<Stand> {
   }
 
   return {
-    world,
-    deployment,
     judge: async (endpoint, misdeed, expected) => {
       const outcome = await act(endpoint, misdeed);
       return [
-        ...findWrongEffects(endpoint, outcome, deployment),
-        ...(expected.isSeen === true && deployment.countRequests() > 1
+        ...findWrongEffects(endpoint, outcome, hostile),
+        ...(expected.isSeen === true && countRequests(endpoint, hostile) > 1
           ? ["it was sent again"]
           : []),
         ...findUnexpectedOutcome(outcome, expected),
         ...(outcome.kind === "failed" ? findBadMessage(outcome.failure, world) : []),
       ];
     },
-    get reported() {
-      return [...world.reported, ...deployment.reported];
-    },
+    reported: world.reported,
     [Symbol.asyncDispose]: async () => {
       await remote.close();
-      await deployment[Symbol.asyncDispose]();
+      await hostile[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Whether the server counts a request to this endpoint as a read. */
+const isGet = ({ method, path }: Endpoint) => method === "GET" || path === shortLinks.resolve.path;
+
+function countRequests(endpoint: Endpoint, { received }: Hostile): number {
+  return received.filter((line) => isGet(endpoint) || !line.startsWith("GET ")).length;
 }
 
 /** Lists effects that were reported wrongly. */
 function findWrongEffects(
   { effect, idempotent }: Endpoint,
   outcome: CallOutcome,
-  { accepted, strayed }: MisbehavingDeployment,
+  { received, carriedOut }: Hostile,
 ): readonly string[] {
   const mistakes: string[] = [];
-  if (strayed.length > 0) mistakes.push("a redirect was followed");
+  if (received.some((line) => line.endsWith(strayPath))) mistakes.push("a redirect was followed");
   if (effect === "read") {
     const isWrong = outcome.kind === "failed" && outcome.failure.effect !== "none";
     return isWrong ? [...mistakes, "a read was reported with an effect"] : mistakes;
   }
-  const times = accepted.length;
+  const times = carriedOut.filter(
+    (line) => !line.startsWith("GET ") && / 2\d\d$/.test(line),
+  ).length;
   if (!idempotent && times > 1) mistakes.push(`it was done ${times} times`);
   const reported = outcome.kind === "answered" ? "done" : outcome.failure.effect;
   if (reported === "done" && times === 0) mistakes.push("it was reported as done without effect");

@@ -3,8 +3,8 @@ import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { contract, listEndpoints } from "../../../src/contract/index.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { shareByKind } from "../pick-share.ts";
-import { strayPath, type Misdeed, type RawReply } from "./deployment.ts";
-import { openStand, type Stand, type ExpectedOutcome } from "./judge.ts";
+import type { RawReply } from "../../support/hostile.ts";
+import { openStand, strayPath, type Misdeed, type Stand, type ExpectedOutcome } from "./judge.ts";
 
 /** Tests every status, sent before or after the service has handled the request. */
 
