@@ -61,13 +61,6 @@ describe("an approval by token", () => {
 });
 
 describe("an approval page", () => {
-  test("is shared by repeated requests for one action, but not by other actions", async () => {
-    const id = await waitFor(state);
-    expect(id).toMatch(/^[\w-]{27}$/);
-    expect(await waitFor(other)).toBe(id);
-    expect(await waitFor(state, another)).not.toBe(id);
-  });
-
   test("is created once for ten simultaneous requests in two processes", async () => {
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
     const ids = await Promise.all(askers.map((asker) => waitFor(asker)));
@@ -187,16 +180,6 @@ describe("an approval", () => {
     const rows = await db.selectFrom("approvals").select("id").execute();
     expect(rows).toEqual([{ id }]);
   });
-});
-
-test("an approval stays valid after the process that requested it ends", async () => {
-  const page = await waitFor(state);
-  const sealed = await state.approvals.openForToken(act);
-  await state.approvals.decidePage(page, "approved");
-  await state.close();
-  state = await at.open();
-  expect(await state.approvals.askPage(act)).toEqual({ said: "approved" });
-  expect(await state.approvals.takeForToken(sealed.id, act.digest)).toBe(true);
 });
 
 describe("an approval page with a PIN", () => {

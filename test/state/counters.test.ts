@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { readTries } from "../../src/mcp/approval/decide.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/store-place.ts";
 
@@ -102,40 +101,4 @@ test("uses of a counter are deleted when their window has passed", async () => {
   const { db } = await at.openSql();
   const rows = await db.selectFrom("uses").select("subject").execute();
   expect(rows).toEqual([{ subject: "another subject" }]);
-});
-
-const times = { created_at: 0, expires_at: 0 };
-
-const readPin = (key_print: string, id: string) =>
-  readTries({ key_print, id, pin: "a hash", preview: "", status: "waiting", ...times }, other);
-const guess = async (key: string, id: string) =>
-  (await one.counters.take({ pin_of_approval: id, pin_of_key: key })) !== undefined;
-
-describe("a wrong PIN", () => {
-  test("ends an approval at the fifth attempt, but no other approval of the key", async () => {
-    for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", "first")).toBe(true);
-    expect(await guess("key", "first")).toBe(false);
-    expect(await readPin("key", "first")).toEqual({ left: 0, blocked_until: undefined });
-    expect(await readPin("key", "second")).toEqual({ left: 5, blocked_until: undefined });
-  });
-
-  test("is rejected and not counted for the key after the fifth attempt", async () => {
-    for (let turn = 0; turn < 10; turn += 1) await guess("key", "first");
-    for (const id of ["second", "third", "fourth"]) {
-      for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", id)).toBe(true);
-    }
-  });
-
-  test("blocks a key at the twentieth attempt until the first attempt is an hour old", async () => {
-    const begun = at.now;
-    for (let turn = 0; turn < 20; turn += 1) {
-      expect(await guess("key", `approval ${Math.floor(turn / 5)}`)).toBe(true);
-      at.now += minute;
-    }
-    expect(await guess("key", "last")).toBe(false);
-    expect(await readPin("key", "last")).toEqual({ left: 0, blocked_until: begun + hour });
-    expect(await readPin("another key", "its own")).toEqual({ left: 5, blocked_until: undefined });
-    at.now = begun + hour;
-    expect(await readPin("key", "last")).toEqual({ left: 1, blocked_until: undefined });
-  });
 });

@@ -97,27 +97,6 @@ test("a recorded change distinguishes null from an unknown value", async () => {
   expect(change?.effects[0] && "before" in change.effects[0]).toBe(false);
 });
 
-test("changes are listed for one key or for the whole project, the newest first", async () => {
-  const first = await make();
-  const other = await make({ key_print: "another" });
-  await make({ realm: "another project" });
-  const last = await make();
-  expect(await listIds()).toEqual([last, first]);
-  expect(await listIds({ realm: "project" })).toEqual([last, other, first]);
-  expect(await state.history.find({ realm: "another project" }, first)).toBeUndefined();
-  expect(await state.history.find({ ...own, key_print: "another" }, first)).toBeUndefined();
-});
-
-test("changes can be found by any name that their target has had", async () => {
-  const first = await make();
-  const moved = await make({ target_key: "summer" });
-  await make({ target_id: "link-2", target_key: "winter" });
-  for (const target of ["link-1", "spring", "summer"]) {
-    expect(await listIds(own, target), target).toEqual([moved, first]);
-  }
-  expect(await listIds(own, "nothing")).toEqual([]);
-});
-
 test("findLast returns the newest change that is not undone and not an undo", async () => {
   const [first, second] = [await make(), await make()];
   expect(await last()).toBe(second);

@@ -69,22 +69,6 @@ describe("the lease of a job", () => {
     at.now += lease_ms - 1;
     expect(await other.jobs.take(second)).toBe(false);
   });
-
-  test("can be acquired by another process after the clock was set back", async () => {
-    const { first, second } = await startRuns();
-    await state.jobs.take(first);
-    at.now -= 60 * 60_000;
-    expect(await other.jobs.take(second)).toBe(true);
-    expect(await state.jobs.renew(first)).toBe(false);
-  });
-
-  test("marks the job as interrupted when it expires", async () => {
-    const { job, first } = await startRuns();
-    await state.jobs.take(first);
-    expect(await other.jobs.find(job.id)).toMatchObject({ state: "running" });
-    at.now += lease_ms;
-    expect(await other.jobs.find(job.id)).toMatchObject({ state: "interrupted" });
-  });
 });
 
 describe("a runner that lost its lease", () => {

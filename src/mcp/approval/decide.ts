@@ -120,7 +120,7 @@ type TriesLeft = {
 };
 
 /** Returns the remaining PIN attempts of an approval, or undefined if it needs no PIN. */
-export async function readTries(
+async function readTries(
   { id, key_print, pin }: Approval,
   { counters }: Pick<State, "counters">,
 ): Promise<TriesLeft | undefined> {
