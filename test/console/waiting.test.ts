@@ -12,6 +12,7 @@ import {
 import { openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import {
   createFolder,
+  createServed,
   runJson,
   startServe,
   type Folder,

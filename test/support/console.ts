@@ -2,7 +2,6 @@ import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { type Serving, runJson, type Folder } from "./command.ts";
 import { modernCall, post } from "./mcp-http.ts";
-import { expect } from "vitest";
 
 /**
  * Use this for console pages if no browser is needed. It sends forms and keeps cookies.
