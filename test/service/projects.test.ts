@@ -164,11 +164,6 @@ test("a project cannot be created or updated with invalid fields", async () => {
   expect((await asMaster(world, "GET", path)).body).toEqual(made);
 });
 
-test("a subdomain is stored in lower case", async () => {
-  const made = await makeProject(world, { name: "Shop", subdomain: "Shop-1" });
-  expect(made.subdomain).toBe("shop-1");
-});
-
 test("a changed custom domain becomes unverified unless only its case changes", async () => {
   const settings = { custom_domain: "go.example.com", custom_domain_verified: true };
   const { id } = await world.addProject(settings);
