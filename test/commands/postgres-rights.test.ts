@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { createFolder, run, runProcess, startServe, type Folder } from "../support/command.ts";
-import { createDatabase, query } from "../support/postgres.ts";
+import { createDatabase, query, serverVariable } from "../support/postgres.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** A role with too few rights. The suggested SQL statement must fix it. */
@@ -21,7 +21,8 @@ openForAll(createFolder, async (opened) => {
 
 /** Creates a database and a role that may only log in. */
 async function takeRightless() {
-  const owner = await createDatabase();
+  const server = process.env[serverVariable] ?? "";
+  const owner = await createDatabase(server);
   const role = `waypost ${randomUUID()}`;
   const name = new URL(owner).pathname.slice(1);
   await query(owner, `create role "${role}" login`);
@@ -37,8 +38,8 @@ async function takeRightless() {
     env,
     run: (...words: readonly string[]) => run([...words, "--data", folder.path], { env }),
     [Symbol.asyncDispose]: async () => {
-      await query(database.url, `drop database "${name}" with (force)`);
-      await query(database.url, `drop role "${role}"`);
+      await query(server, `drop database "${name}" with (force)`);
+      await query(server, `drop role "${role}"`);
     },
   };
 }

@@ -11,7 +11,8 @@ let world: World;
 let id: string;
 let server: { readonly port: number; readonly close: () => Promise<void> };
 
-openForAll(createWorld, async (world, keep) => {
+openForAll(createWorld, async (opened, keep) => {
+  world = opened;
   const body = { path: "spring/sale", name: "Frühling" };
   ({ id } = (await world.call("POST", "/links", { body })).body as { id: string });
   server = keep(await serveApi(answerOverHttp(world.answer, world.clock)));

@@ -149,7 +149,7 @@ describe("a write that loses the response to COMMIT", () => {
     async (_, moment, found) => {
       // Includes the first write of a process.
       for (const writer of [store, await open(proxy.url)]) {
-        const id = `${moment} ${opened.length} ${writer === store}`;
+        const id = `${moment} ${writer === store}`;
         proxy.cutAtCommit(moment);
         let times = 0;
         const written = writer.write(async (db) => {

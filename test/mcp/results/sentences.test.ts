@@ -9,7 +9,9 @@ import { createWorld, type World } from "../../support/world.ts";
 let world: World;
 let stage: Stage;
 
-openForAll(createWorld, async ({ fetch: send, key }, keep) => {
+openForAll(createWorld, async (opened, keep) => {
+  world = opened;
+  const { fetch: send, key } = world;
   stage = keep(await openStage({ send, key, known: { facts: ownerFacts } }));
   await stage.callTool("register_ios_app", { bundle_id: "com.taken", team_id: "ABCDE12345" });
   await stage.callTool("register_android_app", {

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { createWorld } from "../../support/world.ts";
 
 /** A call with wrong arguments is rejected before any request, with all of its problems at once. */
 
-let world: World;
 let stage: Stage;
 let asked = 0;
 

@@ -6,14 +6,13 @@ import { contract } from "../../../src/contract/index.ts";
 import { readQuery } from "../../../src/service/read-query.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { createWorld } from "../../support/world.ts";
 
 /**
  * The API ignores filters that it cannot read and then lists everything. Such a filter must not be
  * sent.
  */
 
-let world: World;
 let stage: Stage;
 const urls: URL[] = [];
 

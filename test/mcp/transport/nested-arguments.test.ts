@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { createServed, type Serving } from "../../support/command.ts";
+import { createServed, type Folder, type Serving } from "../../support/command.ts";
 import { modernCall, post, startRaw } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
@@ -18,8 +18,9 @@ const calls: readonly (readonly [tool: string, args: string])[] = [
   ["get_link", objects],
 ];
 
+let folder: Folder;
 let serving: Serving;
-openForAll(createServed, (opened) => ({ serving } = opened));
+openForAll(createServed, (opened) => ({ folder, serving } = opened));
 
 afterAll(async () => {
   expect((await serving.stop()).stderr).not.toContain("unexpected error");
