@@ -103,8 +103,9 @@ test("the page of a plan shortens long rows, and each row has a page in full", a
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };
   });
-  for (const { path } of rows.slice(0, 2))
+  for (const { path } of rows.slice(0, 2)) {
     await served.serving.make("/links", { path, url: `${start}/old` });
+  }
   const planned = await callTool(served.serving, "plan_links", { operation: "upsert", rows });
   const { text } = await tab.open(`/plans/${planned.plan.id}`);
   expect(text).toContain("Links 1 to 25 of 60");

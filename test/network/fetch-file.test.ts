@@ -1,6 +1,6 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { createServer as createPlainServer, type Socket } from "node:net";
+import { createServer as createPlainServer } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createFetchFile, type FileRequest } from "../../src/network/hosts/fetch-file.ts";
 import { clientOnly, secureExample } from "../support/certificates.ts";
@@ -153,8 +153,8 @@ describe("fetchFile with checked hosts", () => {
 
 test("fetchFile tries a host's next IP address if the first cannot be reached", async () => {
   addresses = [["127.0.0.9", publicPlace]];
-  const answerOwn: RequestListener = (_, response) => response.end("own");
-  await using own = await openServer(createServer(secureExample, answerOwn));
+  const server = createServer(secureExample, (_, response) => response.end("own"));
+  await using own = await openServer(server);
   const { port: at } = own;
   expect(await fetchFile({ at })).toMatchObject({ kind: "answered", status: 200 });
 });
@@ -213,8 +213,8 @@ describe("fetchFile with an untrusted connection", () => {
   });
 
   test("reports the error code without TLS", async () => {
-    const answerPlainly = (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n");
-    const { port: at, server: plain } = await openServer(createPlainServer(answerPlainly));
+    const listener = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
+    const { port: at, server: plain } = await openServer(listener);
     expect(await fetchFile({ at })).toMatchObject({ kind: "untrusted" });
     plain.close();
     expect(await fetchFile({ at })).toEqual({ kind: "refused" });

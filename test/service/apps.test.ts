@@ -345,7 +345,7 @@ test("sending an iOS app back unmodified does not change it", async () => {
     clip_bundle_id: bundle,
     custom_scheme: fc.constantFrom("a", "a://", "b-c://", ""),
   });
-  const run = async (given: object) => {
+  const property = fc.asyncProperty<[object]>(fields, async (given) => {
     world.advance(60_000);
     const made = await register(world, ios, given);
     for (const changes of [made, { name: made.name }, {}]) {
@@ -354,10 +354,10 @@ test("sending an iOS app back unmodified does not change it", async () => {
       expect([changed.status, changed.body]).toEqual([200, made]);
     }
     await world.call("DELETE", `/ios_apps/${made.id}`);
-  };
+  });
   const twoTeams = "ABCDE12345.ZZZZZ99999.com.example.clip";
   const examples: [object][] = [[{ clip_bundle_id: twoTeams }]];
-  await fc.assert(fc.asyncProperty<[object]>(fields, run), { numRuns: 80, examples });
+  await fc.assert(property, { numRuns: 80, examples });
 });
 
 test("an update that sends fingerprints replaces the list, and any other update keeps it", async () => {

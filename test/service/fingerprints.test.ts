@@ -26,12 +26,13 @@ const allIgnored =
 const oneIgnored =
   '299 waypost "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs)."';
 
+async function send(method: string, path: string, body: object) {
+  const reply = await world.call(method, path, { body });
+  expect(reply.status, reply.text).toBeLessThan(300);
+  return { warning: reply.headers.get("warning"), id: reply.body.id };
+}
+
 test("fingerprints that are not SHA-256 are accepted with a warning", async () => {
-  const send = async (method: string, path: string, body: object) => {
-    const reply = await world.call(method, path, { body });
-    expect(reply.status, reply.text).toBeLessThan(300);
-    return { warning: reply.headers.get("warning"), id: reply.body.id };
-  };
   const { warning, id } = await send("POST", "/android_apps", { android_app: androidApp });
   expect(warning).toBe(allIgnored);
   const change = async (android_app: object) =>
@@ -55,15 +56,11 @@ test("a malformed Team ID is accepted with a warning", async () => {
   const warning =
     '299 waypost "The Team ID is not ten capital letters and digits, so iOS will not open ' +
     'the app."';
-  const send = async (method: string, path: string, ios_app: object) => {
-    const reply = await world.call(method, path, { body: { ios_app } });
-    expect(reply.status, reply.text).toBeLessThan(300);
-    return { id: reply.body.id, warning: reply.headers.get("warning") };
-  };
-  const made = await send("POST", "/ios_apps", { bundle_id: "a.b", team_id: "abcde12345" });
+  const ios_app = { bundle_id: "a.b", team_id: "abcde12345" };
+  const made = await send("POST", "/ios_apps", { ios_app });
   expect(made.warning).toBe(warning);
   const change = async (ios_app: object) =>
-    (await send("PATCH", `/ios_apps/${made.id}`, ios_app)).warning;
+    (await send("PATCH", `/ios_apps/${made.id}`, { ios_app })).warning;
   expect(await change({ team_id: "ABCDE1234!" })).toBe(warning);
   expect(await change({ name: "Example" })).toBeNull();
   expect(await change({ team_id: "ABCDE12345" })).toBeNull();
