@@ -61,8 +61,8 @@ async function launch(): Promise<Browser> {
 }
 
 /**
- * A tab that shares nothing with others, and that ends with the test. Only the test's own time limit
- * ends its waits.
+ * A tab that shares nothing with others, and that ends with the test. Only the test's own time
+ * limit ends its waits.
  */
 export async function openTab(options?: BrowserContextOptions): Promise<Page> {
   const page = await openLastingTab(options);
