@@ -210,7 +210,7 @@ export async function openHostile(
     const isCarriedOut = fault === "honest" || fault.endsWith(" after");
     const answer = isCarriedOut ? await carryOut() : noAnswer;
     if (fault === "honest") {
-      response.writeHead(answer.status, json).end(answer.text);
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(answer.text);
       return;
     }
     // Without " after", a fault is the name of its misdeed.

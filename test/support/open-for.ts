@@ -42,7 +42,7 @@ function between(before: Hook, after: Hook): OpenFor {
     after(async () => {
       const last = opened.splice(0).toReversed();
       expect(last.flatMap(({ reported = [] }) => reported)).toEqual([]);
-      for (const thing of last) await (thing[Symbol.asyncDispose] ?? thing.close)?.();
+      for (const thing of last) await (thing[Symbol.asyncDispose]?.() ?? thing.close?.());
     });
   };
 }
