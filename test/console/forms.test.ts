@@ -104,32 +104,35 @@ describe("two input errors", () => {
     },
   };
 
-  test.each(Object.entries(forms))("in the console's form of %s", async (name, form) => {
-    const key = form.isMaster === true ? master : serving.key;
-    const { page, complaints } = await open(await form.path(), desktop, key);
-    if (name === "a new webhook") {
-      for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
-    }
-    for (const [selector, text] of Object.entries(form.typed)) {
-      await page.locator(selector).fill(text);
-    }
-    const [first = ""] = Object.keys(form.faults);
-    const loaded = page.waitForEvent("load");
-    await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
-    await loaded;
-    for (const [selector, fault] of Object.entries(form.faults)) {
-      expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
-    }
-    // The first invalid field has the focus, and the input is kept.
-    await page.locator(`${first}:focus`).waitFor();
-    for (const [selector, text] of Object.entries(form.typed)) {
-      expect(await page.locator(selector).inputValue()).toBe(text);
-    }
-    // No error is repeated above the form.
-    expect(await page.locator(".fault").count()).toBe(0);
-    await lookAtPage(page, `two-errors ${name}`);
-    expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
-  });
+  test.each(Object.entries(forms))(
+    "are shown next to their fields in the form of %s",
+    async (name, form) => {
+      const key = form.isMaster === true ? master : serving.key;
+      const { page, complaints } = await open(await form.path(), desktop, key);
+      if (name === "a new webhook") {
+        for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
+      }
+      for (const [selector, text] of Object.entries(form.typed)) {
+        await page.locator(selector).fill(text);
+      }
+      const [first = ""] = Object.keys(form.faults);
+      const loaded = page.waitForEvent("load");
+      await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
+      await loaded;
+      for (const [selector, fault] of Object.entries(form.faults)) {
+        expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
+      }
+      // The first invalid field has the focus, and the input is kept.
+      await page.locator(`${first}:focus`).waitFor();
+      for (const [selector, text] of Object.entries(form.typed)) {
+        expect(await page.locator(selector).inputValue()).toBe(text);
+      }
+      // No error is repeated above the form.
+      expect(await page.locator(".fault").count()).toBe(0);
+      await lookAtPage(page, `two-errors ${name}`);
+      expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
+    },
+  );
 });
 
 test("leaving a form shows a warning only if the form has unsaved changes", async () => {

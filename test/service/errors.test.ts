@@ -66,13 +66,20 @@ const wrongTypes = [
   "text/json; application/json",
 ];
 
-test.each(wrongTypes)("every endpoint with a body returns 400 for the type %s", async (type) => {
-  for (const [method, path, key] of listWrites(world)) {
-    const given = { key, body: {}, headers: { "content-type": type } };
-    const reply = await world.call(method, path, given);
-    expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
-  }
-});
+test.each(wrongTypes)(
+  "every endpoint with a body returns 400 for the content type %s",
+  async (type) => {
+    for (const [method, path, key] of listWrites(world)) {
+      const given = { key, body: {}, headers: { "content-type": type } };
+      const reply = await world.call(method, path, given);
+      expect([path, reply.status, reply.body]).toEqual([
+        path,
+        400,
+        { error: messages.content_type },
+      ]);
+    }
+  },
+);
 
 test("every endpoint that takes a body returns 400 if both body and content type are missing", async () => {
   for (const [method, path, key] of listWrites(world)) {

@@ -58,23 +58,26 @@ const proFields = [
   [{ provider_token: "1", campaign_token: "2" }, "provider_token, campaign_token"],
 ] as const;
 
-test.each(proFields)("%j requires the Pro plan in every write of a link", async (fields, named) => {
-  const { key } = await addFreeKey(world);
-  const link = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
-  for (const [method, path, rest] of [
-    ["POST", "/links", {}],
-    ["POST", "/links/upsert", { path: "new" }],
-    ["POST", "/links/upsert", { path: "a" }],
-    ["PATCH", `/links/${link.id}`, {}],
-    ["PUT", `/links/${link.id}`, {}],
-  ] as const) {
-    const reply = await world.call(method, path, { key, body: { ...rest, ...fields } });
-    const wanted = [method, 401, { error: messages.pro_fields(named) }];
-    expect([method, reply.status, reply.body]).toEqual(wanted);
-  }
-  expect((await world.call("GET", "/links", { key })).body.links).toEqual([link]);
-  expect((await world.call("POST", "/links", { body: fields })).status).toBe(201);
-});
+test.each(proFields)(
+  "%j requires the Pro plan in every endpoint that writes links",
+  async (fields, named) => {
+    const { key } = await addFreeKey(world);
+    const link = (await world.call("POST", "/links", { key, body: { path: "a" } })).body;
+    for (const [method, path, rest] of [
+      ["POST", "/links", {}],
+      ["POST", "/links/upsert", { path: "new" }],
+      ["POST", "/links/upsert", { path: "a" }],
+      ["PATCH", `/links/${link.id}`, {}],
+      ["PUT", `/links/${link.id}`, {}],
+    ] as const) {
+      const reply = await world.call(method, path, { key, body: { ...rest, ...fields } });
+      const wanted = [method, 401, { error: messages.pro_fields(named) }];
+      expect([method, reply.status, reply.body]).toEqual(wanted);
+    }
+    expect((await world.call("GET", "/links", { key })).body.links).toEqual([link]);
+    expect((await world.call("POST", "/links", { body: fields })).status).toBe(201);
+  },
+);
 
 test("a free project can send empty Pro fields and send a link back unmodified", async () => {
   const { key } = await addFreeKey(world);

@@ -266,15 +266,18 @@ describe("a URL passed as the path of a link", () => {
     expect(moved.structured.link.path).toBe("summer");
   });
 
-  test.each(["create_link", "upsert_link"])("of another host is rejected by %s", async (tool) => {
-    const path = "https://other.example/autumn";
-    const { error } = await assistant.call(tool, { path });
-    expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-    expect(error.problems).toEqual([
-      {
-        field: "path",
-        message: "Path is a whole address; pass only the part after the host, such as spring",
-      },
-    ]);
-  });
+  test.each(["create_link", "upsert_link"])(
+    "is rejected by %s if it has another host",
+    async (tool) => {
+      const path = "https://other.example/autumn";
+      const { error } = await assistant.call(tool, { path });
+      expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+      expect(error.problems).toEqual([
+        {
+          field: "path",
+          message: "Path is a whole address; pass only the part after the host, such as spring",
+        },
+      ]);
+    },
+  );
 });
