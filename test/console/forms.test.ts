@@ -105,7 +105,7 @@ describe("two input errors", () => {
   };
 
   test.each(Object.entries(forms))(
-    "are shown next to their fields in the form of %s",
+    "are shown next to their fields in the form for %s",
     async (name, form) => {
       const key = form.isMaster === true ? master : serving.key;
       const { page, complaints } = await open(await form.path(), desktop, key);
