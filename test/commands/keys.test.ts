@@ -19,7 +19,7 @@ let folder: Folder;
 let serving: Serving;
 
 openForAll(
-  () => createServed(["--log", "debug"]),
+  async () => createServed(["--log", "debug"], {}, await createFolder()),
   (opened) => ({ folder, serving } = opened),
 );
 
