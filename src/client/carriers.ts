@@ -9,7 +9,7 @@ import { NotSent, type Send } from "./send-once.ts";
 const connectTimeout_ms = 10_000;
 /** Further calls wait, so that an assistant cannot overload the server. */
 const mostConnections = 64;
-/** No response of the API is larger. */
+/** Larger than any response of the API. */
 const replyBytes = 8 * 1024 * 1024;
 
 /** Uses undici's `request`, because `fetch` repeats a call after a 421. */

@@ -10,7 +10,7 @@ import { checkLink } from "../contract/rules/link-rules.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 
-/** Checks on the server whether a call with an unknown outcome has written its data. */
+/** Checks on the server whether a write with an unknown outcome took effect. */
 
 export type WriteFinding =
   | { readonly kind: "done"; readonly body: object | null }
@@ -26,7 +26,7 @@ export type WriteSearch = {
   /** The fields of the request's body. */
   readonly sent: JsonObject;
   /**
-   * When the call started, so that older records are ignored. Returns undefined if the server's
+   * Returns when the call started, so that older records are ignored, or undefined if the server's
    * clock may differ. Omitted if any matching record counts as the call's result.
    */
   readonly readSince?: (() => string | undefined) | undefined;

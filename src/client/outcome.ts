@@ -100,7 +100,7 @@ export function failCancelled({ endpoint, input, unknownOutcome }: CallSoFar): C
   );
 }
 
-/** For a call that was cancelled before it could change anything. */
+/** The error for a call that was cancelled before it could change anything. */
 export function failCancelledUnsent(): CallFailure {
   const message = "The call was cancelled; nothing was changed.";
   return new CallFailure("cancelled", message, { effect: "none", retry: "now" });

@@ -46,7 +46,7 @@ export function buildRequest(
   const fields = pickFields(endpoint, input);
   const sent = wrapper === undefined ? fields : { [wrapper]: fields };
   const body = endpoint.body && JSON.stringify(sent);
-  // Preview pages depend on the browser.
+  // The preview of a page depends on the browser's user agent.
   const browser = endpoint.type && input["user_agent"];
   const key = endpoint.auth === "none" ? undefined : target.key;
   return {

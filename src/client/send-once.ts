@@ -117,7 +117,7 @@ async function readSuccess(attempt: Attempt, reply: ArrivingReply): Promise<TryO
   return outcome;
 }
 
-/** A 429 contains no waiting time, so this is the window of the rate limits. */
+/** A 429 contains no waiting time, so the client waits for a whole rate limit window. */
 const limitedFor_ms = 60_000;
 
 function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): TryOutcome {

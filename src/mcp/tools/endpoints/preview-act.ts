@@ -98,7 +98,7 @@ export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownK
   return { ending: "", fact: { name, text: `possible for ${binDays} days, ${outcome}` } };
 }
 
-/** What is restored for each kind of resource, and what may prevent that. */
+/** Describes what is restored for each kind of resource, and what may prevent it. */
 const restoreOutcomes: Readonly<Record<string, string>> = {
   link: "with its clicks and short path, unless another link takes its path",
   ios_app: "unless another app takes its bundle ID; its links then open it again",

@@ -54,7 +54,6 @@ async function write(endpoint: Endpoint, given: JsonObject, call: ToolCall): Pro
     const resolved = await resolveCall(endpoint, given, call);
     const act = await readAct(resolved, call);
     const { id = "", before, reasons, changes } = act;
-    // Without changes, nothing is overwritten.
     const isOverwrite = endpoint.overwrites && before !== null && Object.keys(changes).length > 0;
     return {
       tool: endpoint.tool,
@@ -103,7 +102,7 @@ export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
   readonly asks: "always" | "after_many" | "never";
   /** Reads the state again, for servers that do not check preconditions. */
   readonly readState: () => Promise<unknown>;
-  /** Writes the question. Throws if the API would reject the request after the approval. */
+  /** Writes the question. Throws if the API would reject the request. */
   readonly describe: () => Promise<Question>;
   readonly carryOut: () => Promise<Result>;
 };

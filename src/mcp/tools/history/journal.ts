@@ -95,7 +95,7 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // An undo that is not recorded as done could be repeated.
+  // A failure to record an undo is thrown, because the undo could otherwise be repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
@@ -245,8 +245,8 @@ function isMadeByShortening(
 }
 
 /**
- * The links from which deleting an app removes the app. The embedded service restores them itself.
- * On a remote server, undo registers the app again and sets it on each link.
+ * The links that lose an app when the app is deleted. The embedded service restores them itself. On
+ * a remote server, an undo registers the app again and sets it on each link.
  */
 
 type DetachedLinks = { readonly detached: readonly Effect[]; readonly note?: string };

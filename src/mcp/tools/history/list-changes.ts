@@ -66,7 +66,7 @@ async function listChanges(
   };
 }
 
-/** Describes the key's own jobs by their current progress. */
+/** If the change is one of the key's own jobs, describes its current progress. */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);
@@ -98,7 +98,7 @@ async function readTarget(given: string, history: History, call: ToolCall): Prom
 const { links, iosApps, androidApps } = contract;
 const targetKinds = [links.show, iosApps.show, androidApps.show].map(findKind);
 
-/** A deleted target has no current name. */
+/** A deleted target has no current name, so a failed lookup is ignored. */
 function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }

@@ -28,7 +28,7 @@ export type PlannedUndo = {
   readonly isDoubtful: boolean;
   /** Why parts of the change cannot be undone. */
   readonly notRestored: readonly string[];
-  /** The current template, if the change is one of the template. */
+  /** The current template; set only if the template was changed. */
   readonly template: TemplateState | undefined;
 };
 
