@@ -35,20 +35,20 @@ const rooms: Readonly<Record<string, string>> = {
   "bulk/owner": "contract client",
   "bulk/bulk-errors": "",
   "bulk/files": "text contract",
-  "bulk/files/foreign": "text contract contract/rules bulk/files",
+  "bulk/files/foreign": "text contract contract/rules state bulk/files",
   "bulk/rows": "contract contract/rules state bulk/files bulk/files/foreign",
   "bulk/select": "contract contract/rules client state bulk/owner bulk/rows",
   "bulk/plan": `
     text contract contract/rules client state bulk/owner bulk/rows bulk/select`,
-  "bulk/apply": "contract client state bulk/owner bulk/bulk-errors bulk/select bulk/plan",
-  bulk: "contract client state bulk/owner bulk/files bulk/select bulk/plan bulk/apply",
+  "bulk/apply": "contract contract/rules client state bulk/owner bulk/bulk-errors bulk/select",
+  bulk: "text contract client state bulk/owner bulk/files bulk/select bulk/plan bulk/apply",
 
   domain: `
     text contract contract/rules network network/hosts visit client bulk/select`,
 
   "mcp/results": "contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
-  "mcp/approval": "text look contract network state bulk/plan mcp/results",
+  "mcp/approval": "text look contract network state bulk mcp/results",
   "mcp/access": `
     contract contract/rules network/hosts client state template bulk/owner bulk mcp/results
     mcp/previews`,
@@ -83,7 +83,7 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/terminal": "text contract state config",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/rows
-    bulk/plan bulk/apply bulk mcp/schemas mcp/access config app/data app/process
+    bulk/apply bulk mcp/schemas mcp/access config app/data app/process
     commands/terminal`,
   commands: `
     text sql contract network contract/rules client copies state store webhooks bulk/files

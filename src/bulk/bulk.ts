@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure, failCancelledUnsent } from "../client/outcome.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/waiting.ts";
@@ -8,6 +7,7 @@ import type { ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
+import { readInPages } from "./apply/apply-rows.ts";
 import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
 import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
@@ -26,7 +26,6 @@ type ExportRequest = {
 
 const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
-const rowsTogether = 500;
 
 /**
  * Manages plans, jobs and exports. Plans and exports read many links, so they are queued, and stop
@@ -37,12 +36,11 @@ export function createBulk(options: RunnerOptions) {
   const runInQueue = createQueue(sleep);
   const life = new AbortController();
   const runQueued = <Result>(
-    { key_print }: Pick<Owner, "key_print">,
+    { key_print }: Owner,
     left: Leaving | undefined,
     work: (signal: AbortSignal) => Promise<Result>,
   ) => {
-    const ends = left === undefined ? [] : [toSignal(left)];
-    const signal = AbortSignal.any([life.signal, ...ends]);
+    const signal = AbortSignal.any([life.signal, ...(left ? [toSignal(left)] : [])]);
     return runInQueue(key_print, signal, () => work(signal));
   };
   return {
@@ -57,7 +55,12 @@ export function createBulk(options: RunnerOptions) {
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
     /** Yields every row that writes. If a job is given, yields only its unfinished rows. */
     readWrites: async function* (plan: Plan, job?: Job) {
-      yield* readWrites(await openState(), plan, job);
+      const { plans, jobs } = await openState();
+      yield* readInPages<PlanRow>((page) =>
+        job === undefined
+          ? plans.listRows(plan.id, { actions: writeActions, ...page })
+          : jobs.listReceipts(job, { only: "open", ...page }),
+      );
     },
     runQueued,
     findJob: async (id: string, owner: Owner) =>
@@ -97,34 +100,19 @@ async function saveExport(
   return { ...saved, count: counting.readCount(), lacks: counting.listMissing() };
 }
 
-async function* readWrites({ plans, jobs }: State, plan: Plan, job?: Job): AsyncGenerator<PlanRow> {
-  for (let from = 0; ;) {
-    const page = { from, limit: rowsTogether };
-    const rows: readonly PlanRow[] =
-      job === undefined
-        ? await plans.listRows(plan.id, { actions: writeActions, ...page })
-        : await jobs.listReceipts(job, { only: "open", ...page });
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < rowsTogether) return;
-    from = last.position + 1;
-    // Lets other work run between pages, because SQLite reads rows synchronously.
-    await nextTurn();
-  }
-}
-
 const mostPerKey = 2;
 const mostRunning = 4;
 const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
 /**
- * Creates the queue of plans and exports. They use memory that all keys share, so each key gets a
- * limited share. Waiting too long is an error.
+ * Runs each piece of work when the queue reaches it. Fails if the wait is too long. Plans and
+ * exports use memory that all keys share, so each key gets a limited share.
  */
 export function createQueue(sleep: RunnerOptions["sleep"]) {
   const running: string[] = [];
-  const waiting = new Set<{ readonly key: string; readonly begin: () => void }>();
+  /** The keys of waiting work. Aborting the controller starts the work. */
+  const waiting = new Map<AbortController, string>();
   const countOf = (key: string) => running.filter((each) => each === key).length;
   const mayStart = (key: string) => running.length < mostRunning && countOf(key) < mostPerKey;
 
@@ -142,23 +130,22 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
 
   /** Starts the oldest waiting work of the keys with the least work in progress. */
   function startNext(): void {
-    const least = [...waiting].toSorted((a, b) => countOf(a.key) - countOf(b.key));
-    least.find(({ key }) => mayStart(key))?.begin();
+    const least = [...waiting].toSorted(([, one], [, other]) => countOf(one) - countOf(other));
+    const next = least.find(([, key]) => mayStart(key));
+    if (next === undefined) return;
+    const [turn, key] = next;
+    running.push(key);
+    waiting.delete(turn);
+    turn.abort();
   }
 
   async function waitInQueue(key: string, signal: AbortSignal): Promise<void> {
     if (waiting.size >= mostWaiting) throw failBusy();
     const turn = new AbortController();
-    const begin = () => {
-      running.push(key);
-      waiting.delete(waiter);
-      turn.abort();
-    };
-    const waiter = { key, begin };
-    waiting.add(waiter);
+    waiting.set(turn, key);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
     // If work starts in the moment of a cancellation or timeout, it runs.
-    if (!waiting.delete(waiter)) return;
+    if (!waiting.delete(turn)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }
 }

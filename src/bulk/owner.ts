@@ -20,13 +20,9 @@ export type Owner = {
   readonly requestId?: string | undefined;
   /** Finds destinations that are not allowed. By default, every destination is allowed. */
   readonly checkDestinations?: CheckDestinations;
-  /** The host of the project's links, if known. */
-  readonly linkHost?: string | undefined;
-  readonly keepsBin?: boolean;
   /** Whether ids need not be UUIDs, as on a remote server. */
   readonly takesAnyId?: boolean;
-  /** The project and pricing plan of a key of the embedded service. */
-  readonly known?: Pick<KnownKey, "facts" | "linkLimit"> | undefined;
+  readonly known?: KnownKey | undefined;
   /** Throws if the key is known to lack the permission for the endpoint. */
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };

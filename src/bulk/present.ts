@@ -1,10 +1,10 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-runs.ts";
-import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
-import { estimatePart, estimateSeconds, writeWhat } from "./apply/job-runner.ts";
+import type { Plan, PlanRow } from "../state/plans.ts";
+import { estimateSeconds, writeWhat } from "./apply/job-runner.ts";
 import type { Bulk } from "./bulk.ts";
-import { describeRow } from "./plan/describe-row.ts";
+import { quote } from "../text/show-hidden.ts";
 
 /** Formats plans, jobs and receipts as plain records, for the assistant and the CLI. */
 
@@ -17,7 +17,9 @@ const mostUntyped = 50;
 
 export async function presentPlan(plan: Plan, bulk: Bulk) {
   const { id, operation, undoes, counts, problems, expires_at } = plan;
-  const sample = await Promise.all(sampled.map((action) => listSample(plan, bulk, action)));
+  const sample = await Promise.all(
+    sampled.map((action) => bulk.listRows(plan, { actions: [action], limit: samplesEach })),
+  );
   return {
     id,
     operation,
@@ -28,10 +30,6 @@ export async function presentPlan(plan: Plan, bulk: Bulk) {
     sample: sample.flat().map((row) => shortenTexts(presentRow(row), mostSampledCharacters)),
     expires_at: new Date(expires_at).toISOString(),
   };
-}
-
-function listSample(plan: Plan, bulk: Bulk, action: PlanAction): Promise<readonly PlanRow[]> {
-  return bulk.listRows(plan, { actions: [action], limit: samplesEach });
 }
 
 /** Truncates every string in the record to `most` characters. */
@@ -58,6 +56,33 @@ export function presentRow(row: PlanRow): JsonObject {
   };
 }
 
+/**
+ * Describes a planned row for the assistant, the approval page and the CLI. `from` is undefined for
+ * an unknown value, and null for a new link.
+ */
+export function describeRow({ path, link_id, fields, before }: PlanRow) {
+  const { name: called, clicks } = { name: null, clicks: null, ...before };
+  const name = typeof called === "string" && called !== "" ? called : undefined;
+  const changes = Object.entries(fields ?? {}).flatMap(([field, to]) => {
+    // The API returns only the id of a link's app.
+    const from = before === null ? null : (before[field] ?? before[`${field}_id`]);
+    return from === (to === "" ? null : to) ? [] : [[field, { from, to }] as const];
+  });
+  return {
+    target: path ?? link_id ?? "",
+    name,
+    about: [
+      ...(name === undefined ? [] : [`named ${quote(name)}`]),
+      ...(typeof clicks === "number" ? [countClicks(clicks)] : []),
+    ],
+    changes: Object.fromEntries(changes),
+  };
+}
+
+export function countClicks(count: number): string {
+  return count === 1 ? "1 click" : `${count} clicks`;
+}
+
 /** Returns the number that a user must type to approve `total` rows, or undefined for few rows. */
 export function findCountToType({ counts }: Plan, total: number): number | undefined {
   return Math.min(total, counts.update + counts.delete) > mostUntyped ? total : undefined;
@@ -72,7 +97,7 @@ export function presentJob(job: Job) {
     state,
     what: writeWhat(job),
     counts,
-    ...(state === "running" && { seconds_left: estimatePart(planned, counts.left) }),
+    ...(state === "running" && { seconds_left: estimateSeconds(planned, counts.left) }),
     ...(message !== null && { message }),
     created_at: new Date(job.created_at).toISOString(),
     updated_at: new Date(job.updated_at).toISOString(),

@@ -42,9 +42,9 @@ async function run(invocation: Invocation<typeof importFlags>, file: string): Pr
     const { source, unit } = await openRows(file, input, session.signal);
     say("Comparing the file with the existing links. Nothing is changed yet.");
     const request = { operation, source, ...(file !== "-" && { file: basename(file) }) };
-    const made = await session.bulk.plan(request, session.owner, session.signal);
+    const plan = await session.bulk.plan(request, session.owner, session.signal);
     const answers = file === "-" ? undefined : input;
-    return confirmAndApply(session, made, { ...flags, unit, input: answers });
+    return confirmAndApply(session, plan, { ...flags, unit, input: answers });
   };
   return withBulk(invocation, work, { mayCreate: true });
 }

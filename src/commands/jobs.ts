@@ -135,7 +135,7 @@ function undo(invocation: JobInvocation, id: string): Promise<boolean> {
     if (job.isHeld) {
       throw new UsageFault(`the job is still running; run waypost jobs cancel ${id} first`);
     }
-    const made = await session.bulk.plan({ undo: job }, session.owner, session.signal);
-    return confirmAndApply(session, made, { ...flags, unit: "row", input: host.input });
+    const plan = await session.bulk.plan({ undo: job }, session.owner, session.signal);
+    return confirmAndApply(session, plan, { ...flags, unit: "row", input: host.input });
   });
 }

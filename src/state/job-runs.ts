@@ -172,7 +172,7 @@ type Status = NonNullable<StateTables["plan_rows"]["status"]>;
  */
 export type Receipt = PlanRow & {
   readonly status: Status | null;
-  /** Fields of the written link that the row does not set, for undo to compare as well. */
+  /** The written link, as the server returned it. Undo compares it with the current link. */
   readonly made: JsonObject | null;
 };
 

@@ -77,7 +77,7 @@ export type PlanRequest = {
 };
 
 /** The format of an imported file, and its fields that were not used. */
-type PlanSource = {
+export type PlanSource = {
   readonly format: string | undefined;
   readonly unmapped: readonly {
     readonly field: string;

@@ -35,7 +35,7 @@ const makeRows = (count: number) =>
 
 async function planUpserts(count: number) {
   const source = { rows: makeRows(count) };
-  return (await bulk.plan({ operation: "upsert", source }, owner)).plan;
+  return await bulk.plan({ operation: "upsert", source }, owner);
 }
 
 const countLinks = async () => (await world.call("GET", "/links")).body.meta.count;

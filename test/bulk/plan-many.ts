@@ -11,7 +11,7 @@ const { values } = parseArgs({
 });
 const { data = "", rows = "0", source } = values;
 const desk = await openDesk({ data, key: process.env["WAYPOST_API_KEY"] });
-const { plan } = await desk.bulk.plan(describeWanted(), desk.owner);
+const plan = await desk.bulk.plan(describeWanted(), desk.owner);
 print(JSON.stringify({ counts: plan.counts, problems: plan.problems.length }));
 await desk[Symbol.asyncDispose]();
 

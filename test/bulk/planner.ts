@@ -27,7 +27,7 @@ export type Planner = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Planned = Awaited<ReturnType<Bulk["plan"]>> & { readonly rows: readonly PlanRow[] };
+type Planned = { readonly plan: Plan; readonly rows: readonly PlanRow[] };
 
 export async function openPlanner(): Promise<Planner> {
   const calls: string[] = [];
@@ -40,7 +40,7 @@ export async function openPlanner(): Promise<Planner> {
   const { world, bulk, owner, untilRest } = timeless;
   const plan: Planner["plan"] = async (wanted) => {
     const made = await bulk.plan(wanted, owner);
-    return { ...made, rows: await bulk.listRows(made.plan, { limit: 10_000 }) };
+    return { plan: made, rows: await bulk.listRows(made, { limit: 10_000 }) };
   };
   return {
     world,

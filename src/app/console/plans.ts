@@ -51,9 +51,9 @@ export async function readPlan(
       ...(row === null ? { link: path ?? link_id ?? "" } : { row }),
       message: message ?? "",
     })),
-    format: request?.source?.format,
-    unmapped: request?.source?.unmapped ?? [],
-    warnings: request?.source?.warnings ?? [],
+    format: request.source?.format,
+    unmapped: request.source?.unmapped ?? [],
+    warnings: request.source?.warnings ?? [],
   };
 }
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { FindOwner, JobMeasures } from "../../bulk/apply/job-runner.ts";
+import type { FindOwner } from "../../bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
 import { UsageFault, type Config } from "../../config.ts";
 import type { KnownKey } from "../../contract/access.ts";
@@ -75,7 +75,10 @@ export type Assistant = {
   readonly loadUnfinished: () => Promise<void>;
   /** Resumes jobs whose process ended recently. */
   readonly resumeRecent: () => void;
-  readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
+  readonly measure: () => {
+    readonly jobs: ReturnType<Bulk["measure"]>;
+    readonly decisions: Decisions;
+  };
   /** Stops working on jobs and waiting for approvals. Another process can resume both. */
   readonly stop: () => void;
   /** Waits, for a limited time, until the rows that jobs are writing are finished. */
@@ -330,10 +333,10 @@ function createFindOwner(
     const isOther = own === undefined && printKey(key) !== job.key_print;
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
-    const { access, call, linkHost } = createContext({ key, known }, noListeners);
+    const { access, call } = createContext({ key, known }, noListeners);
     // The ID of the request that applied the plan was not saved.
     const requestId = readRequestId(undefined);
-    const owner = { key_print: job.key_print, key_id, origin, call, linkHost, requestId };
+    const owner = { key_print: job.key_print, key_id, origin, call, requestId };
     // If the key no longer exists, the job itself reports it.
     if (own !== undefined && known.facts === undefined) return owner;
     const summary = await summarizePlan(bulk, plan, owner, { job });

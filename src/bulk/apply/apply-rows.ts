@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../../client/outcome.ts";
 import { findWritten } from "../../client/find-written.ts";
 import { readCause } from "../../contract/access.ts";
@@ -5,13 +6,12 @@ import type { WriteCondition } from "../../contract/condition.ts";
 import type { CallAnswer, Endpoint } from "../../contract/endpoint.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
+import { listEdited, listWritable } from "../../contract/rules/writable-fields.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Receipt, RowEnd, Run } from "../../state/job-runs.ts";
 import type { Jobs } from "../../state/jobs.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
-import { listEdits } from "../plan/plan-rows.ts";
-import { pickUnexpected } from "../plan/plan-undo.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 
 /**
@@ -48,7 +48,8 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
   const unsent = new Set<number>();
   for (let tries = 0; ; tries += 1) {
     const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
-    if (failure !== undefined && !isTemporary(failure)) throw failure;
+    const isTemporary = failure instanceof CallFailure && failure.facts.retry === "later";
+    if (failure !== undefined && !isTemporary) throw failure;
     // The database ignores this state for a cancelled job.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
@@ -56,15 +57,11 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     const wait_ms = waits_ms[tries];
     if (wait_ms === undefined && failure !== undefined) throw failure;
     if (wait_ms === undefined) return "interrupted";
-    const retryAfter_ms = (failure?.facts.retry_after_s ?? 0) * 1000;
+    const retryAfter_ms = isTemporary ? (failure.facts.retry_after_s ?? 0) * 1000 : 0;
     // Stopping the job ends the wait early.
     const waiting = context.sleep(Math.max(wait_ms, retryAfter_ms), context.stopped);
     await waiting.catch(() => undefined);
   }
-}
-
-function isTemporary(error: unknown): error is CallFailure {
-  return error instanceof CallFailure && error.facts.retry === "later";
 }
 
 /**
@@ -100,7 +97,8 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
   }
 
   try {
-    for await (const receipt of listOpen(context)) {
+    const readOpen = (page: PositionPage) => jobs.listReceipts(run, { ...page, only: "open" });
+    for await (const receipt of readInPages(readOpen)) {
       const isAlone = mustRunAlone(receipt);
       while (inFlight.size >= mostAtOnce) await Promise.race(inFlight).catch(() => undefined);
       while (unsaved.size >= (isAlone ? 1 : mostUnsaved)) await Promise.race(unsaved);
@@ -138,22 +136,25 @@ function createExclusiveCheck(): (row: PlanRow) => boolean {
     const names = [ios_app?.bundle_id, android_app?.package_name].filter((name) => !isBlank(name));
     const isNew = names.some((name) => !introduced.has(name ?? ""));
     for (const name of names) introduced.add(name ?? "");
-    return isNew || movesPath(row);
+    const moved = row.fields?.["path"];
+    return isNew || (row.action === "update" && moved !== undefined && moved !== row.path);
   };
 }
 
-function movesPath({ action, fields, path }: PlanRow): boolean {
-  const moved = fields?.["path"];
-  return action === "update" && moved !== undefined && moved !== path;
-}
+type PositionPage = { readonly from: number; readonly limit: number };
 
-async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
+/** Yields rows in the order of their positions. */
+export async function* readInPages<Row extends { readonly position: number }>(
+  readPage: (page: PositionPage) => Promise<readonly Row[]>,
+): AsyncGenerator<Row> {
   for (let from = 0; ;) {
-    const receipts = await jobs.listReceipts(run, { from, limit: pageRows, only: "open" });
-    yield* receipts;
-    const last = receipts.at(-1);
+    const rows = await readPage({ from, limit: pageRows });
+    yield* rows;
+    const last = rows.at(-1);
     if (last === undefined) return;
     from = last.position + 1;
+    // Reading rows is synchronous with SQLite, so other work gets the event loop between pages.
+    await nextTurn();
   }
 }
 
@@ -220,7 +221,7 @@ function findChange(
   if (now === unread) return "a link that could not be read may now have this path";
   if (action === "create") return now === undefined ? undefined : "a link now has this path";
   if (now === undefined) return "the link no longer exists";
-  const edits = listEdits(before ?? {}, now);
+  const edits = listEdited(links.update, before ?? {}, now);
   return edits.length === 0 ? undefined : `${edits.join(", ")} changed after the plan was made`;
 }
 
@@ -257,21 +258,16 @@ function affectsOnlyRow({ status, message }: Problem): boolean {
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
-/**
- * Saves the fields of the response that differ from the row. An undo compares the link with them.
- */
-function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
-  const { action, link_id } = row;
+/** Saves the response's fields, because an undo compares the link with them. */
+function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
+  const status = "done";
   if (link?.id !== undefined) {
-    return { status: "done", link_id: link.id, made: pickUnexpected(row, link) };
+    const names = listWritable(links.update, link);
+    const made = Object.fromEntries(names.map((name) => [name, link[name]]));
+    return { status, link_id: link.id, made };
   }
-  if (action !== "create" || link === null) {
-    return { status: "done", link_id: link_id ?? undefined };
-  }
-  return {
-    status: "done",
-    message: "Done, but the response could not be read, so the ID is unknown",
-  };
+  if (action !== "create" || link === null) return { status, link_id: link_id ?? undefined };
+  return { status, message: "Done, but the response could not be read, so the ID is unknown" };
 }
 
 function write(

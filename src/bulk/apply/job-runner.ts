@@ -29,35 +29,33 @@ export type RunnerOptions = {
   readonly report: (error: unknown, requestId?: string) => string;
 };
 
-type RunnerState = RunnerOptions & {
-  readonly name: string;
-  readonly running: Map<string, Promise<unknown>>;
-  /**
-   * Starting jobs by plan id. This prevents two calls in one process from running a job twice, and
-   * a lease does the same across processes.
-   */
-  readonly starting: Map<string, Promise<Job>>;
-  /** Aborted when no more rows may start. */
-  readonly stopped: AbortController;
-  /** Aborted to cancel the requests in progress. */
-  readonly life: AbortController;
-  unfinished: ReadonlySet<string>;
-  readonly ended: Partial<Record<Job["state"], number>>;
-};
+type RunnerState = ReturnType<typeof createState>;
+
+function createState(options: RunnerOptions, life: AbortController) {
+  return {
+    ...options,
+    name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
+    running: new Map<string, Promise<unknown>>(),
+    /**
+     * By plan id. A lease prevents two processes from running a job; this map prevents two calls in
+     * one process.
+     */
+    starting: new Map<string, Promise<Job>>(),
+    /** Aborted when no more rows may start. */
+    stopped: new AbortController(),
+    /** Aborted to cancel the requests in progress. */
+    life,
+    unfinished: new Set<string>(),
+    /** How many jobs ended in each state. */
+    ended: { done: 0, interrupted: 0, cancelled: 0 },
+  };
+}
 
 /**
  * Returns undefined if this process lacks the job's key, or the key may not apply its remaining
  * rows.
  */
 export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
-
-/** Counts the jobs of this process. Waiting jobs still have a lease of another process. */
-export type JobMeasures = {
-  readonly running: number;
-  readonly waiting: number;
-  /** How many jobs ended in each state. */
-  readonly ended: Readonly<Partial<Record<Job["state"], number>>>;
-};
 
 type OnProgress = (job: Job) => unknown;
 
@@ -74,27 +72,15 @@ const spacings_ms = {
   delete: 200,
 } as const;
 
-export function estimateSeconds(counts: Pick<Plan["counts"], "create" | "update" | "delete">) {
+/** Estimates how many seconds `rows` rows of the plan take, by default all of them. */
+export function estimateSeconds(counts: Plan["counts"], rows = countPlannedWrites(counts)): number {
   const writes = counts.create + counts.update;
-  return Math.ceil((writes * spacings_ms.write + counts.delete * spacings_ms.delete) / 1000);
-}
-
-/** Estimates how many seconds `rows` rows of the plan take. */
-export function estimatePart(counts: Plan["counts"], rows: number): number {
-  return Math.ceil((estimateSeconds(counts) * rows) / Math.max(countPlannedWrites(counts), 1));
+  const all_ms = writes * spacings_ms.write + counts.delete * spacings_ms.delete;
+  return Math.ceil((all_ms * rows) / Math.max(countPlannedWrites(counts), 1) / 1000);
 }
 
 export function createRunner(options: RunnerOptions, life: AbortController) {
-  const runner: RunnerState = {
-    ...options,
-    name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
-    running: new Map(),
-    starting: new Map(),
-    stopped: new AbortController(),
-    life,
-    unfinished: new Set(),
-    ended: { done: 0, interrupted: 0, cancelled: 0 },
-  };
+  const runner = createState(options, life);
   const { running, starting, stopped } = runner;
   let resuming = Promise.resolve();
   return {
@@ -106,7 +92,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
      * `writer`, a new job is added to the change history.
      */
     apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
-      startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
+      startOnce(runner, { plan, owner, seen, writer }),
     /** Resolves when the job ends or the timeout expires, and reports progress until then. */
     wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
       wait(runner, job, milliseconds, onProgress),
@@ -118,11 +104,8 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
     loadUnfinished: () => loadUnfinished(runner),
     /** Whether the key had jobs that can be resumed at the last `loadUnfinished`. */
     hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
-    measure: (): JobMeasures => ({
-      running: running.size,
-      waiting: starting.size,
-      ended: { ...runner.ended },
-    }),
+    /** Counts the jobs of this process. Waiting jobs still have a lease of another process. */
+    measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
     /** Starts no more rows. Jobs are interrupted once their rows in progress finish. */
     stop: () => stopped.abort(),
     /** Starts no more rows, waits at most this long, then cancels the rows in progress. */
@@ -136,20 +119,25 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   };
 }
 
+/** What a caller passes to start or resume the job of a plan. */
+type Start = {
+  readonly plan: Plan;
+  readonly owner: Owner;
+  /** The job's state that the caller has seen. */
+  readonly seen?: Job | undefined;
+  readonly writer?: JobWriter | undefined;
+};
+
 /** If two calls start the same plan, both get the same promise. */
-function startOnce({ starting }: RunnerState, plan: Plan, start: () => Promise<Job>): Promise<Job> {
-  const known = starting.get(plan.id);
-  if (known !== undefined) return known;
-  const started = start().finally(() => starting.delete(plan.id));
-  starting.set(plan.id, started);
+function startOnce(runner: RunnerState, start: Start): Promise<Job> {
+  const { starting } = runner;
+  const { id } = start.plan;
+  const started = starting.get(id) ?? apply(runner, start).finally(() => starting.delete(id));
+  starting.set(id, started);
   return started;
 }
 
-async function findJobOf(
-  { openState, clock }: RunnerState,
-  plan: Plan,
-  { origin }: Owner,
-): Promise<Job | undefined> {
+async function findJobOf({ openState, clock }: RunnerState, plan: Plan, { origin }: Owner) {
   if (plan.origin !== origin) throw new OtherProject("The plan was made for another server.");
   const { jobs } = await openState();
   const job = await jobs.findOfPlan(plan.id);
@@ -164,9 +152,8 @@ async function findJobOf(
 /** If the job continued after its undo was planned, the undo would miss rows. */
 async function requireUnchangedSince(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
   const planned = request.undone;
-  if (undoes === null || planned === undefined) return;
-  const undone = await jobs.find(undoes);
-  if (undone === undefined) return;
+  const undone = undoes === null ? undefined : await jobs.find(undoes);
+  if (planned === undefined || undone === undefined) return;
   const { done, left } = undone.counts;
   if (!undone.isHeld && done === planned.done && left === planned.left) return;
   throw new PlanExpired(
@@ -174,18 +161,13 @@ async function requireUnchangedSince(jobs: Jobs, { undoes, request }: Plan): Pro
   );
 }
 
-async function apply(
-  runner: RunnerState,
-  plan: Plan,
-  owner: Owner,
-  seen?: Job,
-  writer?: JobWriter,
-): Promise<Job> {
+async function apply(runner: RunnerState, start: Start): Promise<Job> {
   const { openState, running, name } = runner;
+  const { plan, owner, seen } = start;
   if (isFaulty(plan)) throw new FaultyPlan("The plan has invalid rows.");
   const state = await openState();
   const { jobs } = state;
-  const job = (await findJobOf(runner, plan, owner)) ?? (await openJob(jobs, plan, owner, writer));
+  const job = (await findJobOf(runner, plan, owner)) ?? (await openJob(jobs, start));
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
@@ -197,7 +179,7 @@ async function apply(
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
-  if (await takeLease(runner, jobs, run)) await begin(runner, state, run, plan, owner);
+  if (await takeLease(runner, jobs, run)) await begin(runner, { state, run, plan, owner });
   return (await jobs.find(job.id)) ?? job;
 }
 
@@ -208,16 +190,15 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
   };
   const started: Promise<unknown>[] = [];
   try {
-    const state = await openState();
-    for (const { id, key_id } of await state.jobs.listResumable()) {
-      const job = await state.jobs.find(id);
-      const plan = job && (await state.plans.find(job.plan_id));
+    const { jobs, plans } = await openState();
+    for (const { id, key_id } of await jobs.listResumable()) {
+      const job = await jobs.find(id);
+      const plan = job && (await plans.find(job.plan_id));
       if (job === undefined || plan === undefined || stopped.signal.aborted) continue;
       const owner = await findOwner(plan, job, key_id).catch(note);
       if (owner === undefined) continue;
-      const resuming = startOnce(runner, plan, () => apply(runner, plan, owner));
       // A job that cannot be resumed stores the reason itself.
-      started.push(resuming.catch(() => undefined));
+      started.push(startOnce(runner, { plan, owner }).catch(() => undefined));
     }
   } catch (error) {
     note(error);
@@ -225,12 +206,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
   await Promise.all(started);
 }
 
-async function openJob(
-  jobs: Jobs,
-  plan: Plan,
-  { key_id }: Owner,
-  writer: JobWriter | undefined,
-): Promise<Job> {
+async function openJob(jobs: Jobs, { plan, owner, writer }: Start): Promise<Job> {
   // A job that is being undone must not be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
   // The job may have continued until it was cancelled.
@@ -238,7 +214,7 @@ async function openJob(
   // The history describes the planned changes, because it does not record the job's result.
   const counts = { done: countPlannedWrites(plan.counts) };
   const name = writeWhat({ ...plan, planned: plan.counts, counts });
-  return jobs.open(plan, writer && { ...writer, name }, key_id);
+  return jobs.open(plan, writer && { ...writer, name }, owner.key_id);
 }
 
 /** Waits until the lease of a crashed process expires. A running process renews its lease. */
@@ -271,13 +247,9 @@ async function wait(
 }
 
 /** Waits until the job stops running in this process, or the timeout expires. */
-async function waitForRun(
-  { sleep, running }: RunnerState,
-  id: string,
-  milliseconds: number,
-): Promise<void> {
+async function waitForRun({ sleep, running }: RunnerState, id: string, most_ms: number) {
   const late = new AbortController();
-  const isOver = sleep(milliseconds, late.signal).catch(() => undefined);
+  const isOver = sleep(most_ms, late.signal).catch(() => undefined);
   await Promise.race([running.get(id) ?? isOver, isOver]);
   late.abort();
 }
@@ -291,15 +263,12 @@ async function cancel(runner: RunnerState, job: Job): Promise<Job> {
   return (await jobs.find(job.id)) ?? job;
 }
 
+type HeldJob = Pick<Start, "plan" | "owner"> & { readonly state: State; readonly run: Run };
+
 /** Runs a job whose lease this process holds, and renews the lease until the job stops. */
-async function begin(
-  runner: RunnerState,
-  state: State,
-  run: Run,
-  plan: Plan,
-  owner: Owner,
-): Promise<void> {
+async function begin(runner: RunnerState, held: HeldJob): Promise<void> {
   const { running, report, sleep, life, stopped } = runner;
+  const { state, run, owner } = held;
   const { jobs } = state;
   const stopKeeping = keepLease({ jobs, run, sleep });
   const release = async (end: "done" | "interrupted", message?: string) => {
@@ -312,12 +281,12 @@ async function begin(
   const interrupt = (error: unknown) => release("interrupted", explain(runner, error, owner));
   const asking = { call: nameRequests(owner), signal: life.signal };
   try {
-    await requireSameProject(asking, state, run, plan);
+    await requireSameProject(asking, held);
   } catch (error) {
     await interrupt(error);
     throw error;
   }
-  const waitForSpacing = createSpacing(runner, state, owner);
+  const waitForSpacing = createSpacing(runner, held);
   const ended = runJob({ ...asking, stopped: stopped.signal, jobs, run, waitForSpacing, sleep })
     .then(release, interrupt)
     .then(() => noteEnd(runner, jobs, run))
@@ -328,17 +297,13 @@ async function begin(
 }
 
 /** Spaces the writes of all jobs of a key evenly, across processes. */
-function createSpacing(
-  { spacing_ms, sleep, stopped }: RunnerState,
-  { counters }: State,
-  { key_print }: Owner,
-): (action: PlanAction) => Promise<void> {
-  return async (action) => {
+function createSpacing({ spacing_ms, sleep, stopped }: RunnerState, { state, owner }: HeldJob) {
+  return async (action: PlanAction): Promise<void> => {
     const kind = action === "delete" ? "delete" : "write";
     const spacing = spacing_ms ?? spacings_ms[kind];
     if (spacing === 0) return;
-    const line = { kind: `job_${kind}`, subject: key_print, window_ms: spacing };
-    const wait_ms = await counters.queue(line).readWait_ms(1);
+    const line = { kind: `job_${kind}`, subject: owner.key_print, window_ms: spacing };
+    const wait_ms = await state.counters.queue(line).readWait_ms(1);
     if (wait_ms > 0) await sleep(wait_ms, stopped.signal);
   };
 }
@@ -364,7 +329,7 @@ async function noteEnd(runner: RunnerState, jobs: Jobs, { id }: Run): Promise<vo
   const job = await jobs.find(id);
   if (job !== undefined) {
     const state = job.state === "running" ? "interrupted" : job.state;
-    ended[state] = (ended[state] ?? 0) + 1;
+    ended[state] += 1;
   }
   await loadUnfinished(runner);
 }
@@ -379,9 +344,7 @@ async function loadUnfinished(runner: RunnerState): Promise<void> {
  */
 async function requireSameProject(
   asking: ServerAccess,
-  { plans, jobs }: Pick<State, "plans" | "jobs">,
-  run: Run,
-  plan: Plan,
+  { state: { plans, jobs }, run, plan }: HeldJob,
 ): Promise<void> {
   const page = { limit: 100 };
   const unchanged = await plans.listRows(plan.id, { actions: ["unchanged"], ...page });
@@ -390,11 +353,10 @@ async function requireSameProject(
   const expected = [...first, ...open].filter(({ action, status }) => {
     return action === "create" ? status === "done" : action === "update" || status === null;
   });
-  const ids = new Set([...expected, ...unchanged].flatMap(({ link_id }) => link_id ?? []));
-  const known = [...ids];
+  const ids = [...new Set([...expected, ...unchanged].flatMap(({ link_id }) => link_id ?? []))];
   // The sample is spread over the list, because neighbors may have been deleted together.
-  const step = Math.ceil(known.length / mostProofs);
-  const proofs = known.filter((_, index) => index % step === 0);
+  const step = Math.ceil(ids.length / mostProofs);
+  const proofs = ids.filter((_, index) => index % step === 0);
   for (const id of proofs) if ((await findById(asking, id)) !== undefined) return;
   if (proofs.length > 0) {
     throw new OtherProject(
@@ -407,6 +369,11 @@ async function requireSameProject(
 
 const mostProofs = 10;
 
+type LeaseKeeping = Pick<RunnerOptions, "sleep"> & {
+  readonly jobs: Pick<Jobs, "renew">;
+  readonly run: Run;
+};
+
 /** Must be much shorter than a lease. */
 const renewEvery_ms = 3000;
 
@@ -414,27 +381,19 @@ const renewEvery_ms = 3000;
  * Renews the lease of a running job until the returned function is called. Otherwise, a slow step
  * would look like a crashed process.
  */
-export function keepLease({
-  jobs,
-  run,
-  sleep,
-}: Pick<RunnerOptions, "sleep"> & {
-  readonly jobs: Pick<Jobs, "renew">;
-  readonly run: Run;
-}): () => Promise<void> {
+export function keepLease({ jobs, run, sleep }: LeaseKeeping): () => Promise<void> {
   const ended = new AbortController();
+  const renewUntilEnded = async () => {
+    while (!ended.signal.aborted) {
+      await sleep(renewEvery_ms, ended.signal).catch(() => undefined);
+      if (!ended.signal.aborted) await jobs.renew(run).catch(() => false);
+    }
+  };
   const renewing = renewUntilEnded();
   return () => {
     ended.abort();
     return renewing;
   };
-
-  async function renewUntilEnded(): Promise<void> {
-    while (!ended.signal.aborted) {
-      await sleep(renewEvery_ms, ended.signal).catch(() => undefined);
-      if (!ended.signal.aborted) await jobs.renew(run).catch(() => false);
-    }
-  }
 }
 
 const verbs = { create: "created", update: "changed", delete: "deleted" } as const;

@@ -84,26 +84,21 @@ function kindOf(schema: z.core.$ZodType): ColumnKind {
  * a column name or similar to one.
  */
 export function readHeader(cells: readonly string[]) {
-  const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
+  const names = cells.map((cell) => cell.trim());
+  const isHeader = names.some((name) => columns.has(name) || findMeant(name) !== undefined);
   const problems: FieldProblem[] = [];
   const taken = new Map<string, string>();
-  const found = cells.map((cell, index) => {
-    const name = cell.trim();
+  const found = names.map((name, index) => {
+    const refuse = (message: string) => void problems.push({ field: name, message });
     const column = columns.get(name);
-    if (column === undefined) {
-      const message =
-        name === "" ? `Column ${index + 1} has no name` : explainUnknown("column", name);
-      problems.push({ field: name, message });
-      return undefined;
-    }
+    if (name === "") return refuse(`Column ${index + 1} has no name`);
+    if (column === undefined) return refuse(explainUnknown("column", name));
     const place = column.place.join(".");
     const other = taken.get(place);
     taken.set(place, name);
     if (other === undefined) return column;
-    const twice = `The column ${name} appears twice`;
-    const both = `The columns ${other} and ${name} mean the same thing; keep only one`;
-    problems.push({ field: name, message: other === name ? twice : both });
-    return undefined;
+    if (other === name) return refuse(`The column ${name} appears twice`);
+    return refuse(`The columns ${other} and ${name} mean the same thing; keep only one`);
   });
   return { columns: found, problems, isHeader };
 }
@@ -137,8 +132,11 @@ export function readCells(
       continue;
     }
     const value = parseCell(column.kind, cell);
-    if (value === undefined) problems.push(explainFlag(column.name, cell));
-    else setField(fields, column.place, value);
+    if (value !== undefined) setField(fields, column.place, value);
+    else {
+      const fault = `must be true or false (or 1, 0, yes, no), not ${quoteLine(cell)}`;
+      problems.push(faultOf(column.name, fault));
+    }
   }
   for (const app of Object.values(appIds)) completeApp(fields, app);
   return { ...(id !== "" && { id }), fields, problems };
@@ -153,11 +151,6 @@ function parseCell(kind: ColumnKind, cell: string): unknown {
 export function readFlag(text: string): boolean | undefined {
   if (/^(true|1|yes)$/i.test(text)) return true;
   return /^(false|0|no)$/i.test(text) ? false : undefined;
-}
-
-function explainFlag(name: string, cell: string): FieldProblem {
-  const message = `must be true or false (or 1, 0, yes, no), not ${quoteLine(cell)}`;
-  return { ...faultOf(name, message), field: name };
 }
 
 export function setField(
@@ -218,9 +211,10 @@ export function readObject(item: unknown): InputRow {
 const anObject = "an object of link fields";
 
 function findProblems(name: string, value: unknown): readonly FieldProblem[] {
-  if (name.includes(".")) return [refuseUnknown(name)];
-  if (!containers.has(name)) return explainValue(name, value);
+  const isContainer = containers.has(name);
+  if (name.includes(".") || !(isContainer || columns.has(name))) return [refuseUnknown(name)];
   if (value === undefined || value === null) return [];
+  if (!isContainer) return explainValue(name, value);
   if (!isObject(value)) return [{ field: name, message: `${name} must be ${anObject}` }];
   return Object.entries(value).flatMap(([member, each]) => explainValue(`${name}.${member}`, each));
 }
@@ -228,9 +222,9 @@ function findProblems(name: string, value: unknown): readonly FieldProblem[] {
 function explainValue(name: string, value: unknown): readonly FieldProblem[] {
   const column = columns.get(name);
   if (column === undefined) return [refuseUnknown(name)];
-  if (value === undefined || value === null || column.role === "known") return [];
   const { isKind, words } = kinds[column.kind];
-  return isKind(value) ? [] : [{ field: name, message: `${name} must be ${words}` }];
+  const isFine = value === undefined || value === null || column.role === "known" || isKind(value);
+  return isFine ? [] : [{ field: name, message: `${name} must be ${words}` }];
 }
 
 function refuseUnknown(name: string): FieldProblem {

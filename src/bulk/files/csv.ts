@@ -38,7 +38,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
   const parser = createParser(findSeparator(beginning), (cells, { empty_lines }) => {
     blankLines = empty_lines;
     if (cells.some((cell) => cell !== "")) taken.push({ line: findLine(), cells });
-    lines += 1 + cells.reduce((sum, cell) => sum + countBreaks(cell), 0);
+    lines += 1 + (cells.join(" ").match(/\r\n?|\n/g)?.length ?? 0);
     // Prevents the parser from emitting the record again.
     return undefined;
   });
@@ -130,10 +130,6 @@ function* cut(text: string): Generator<string> {
     yield text.slice(at, isInside ? end + 1 : end);
     at = isInside ? end + 1 : end;
   }
-}
-
-function countBreaks(text: string): number {
-  return text.match(/\r\n?|\n/g)?.length ?? 0;
 }
 
 const notUtf8 = "From here on, the text is not UTF-8; save the file as UTF-8 and try again";

@@ -2,6 +2,7 @@ import { isNestedTooDeep } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { readUrl } from "../../contract/rules/web-address.ts";
 import { isBlank } from "../../contract/text.ts";
+import type { PlanSource } from "../../state/plans.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
 import { readFlag, setField, type InputRow } from "./columns.ts";
 
@@ -74,7 +75,7 @@ export const formats: readonly Format[] = [
     title: "Bitly",
     signs: [
       ["longurl", "destinationurl"],
-      ["bitlink", "custombitlinks", "bitlinkid", "link", "shortlink", "shorturl", "id"],
+      list("bitlink custombitlinks bitlinkid link shortlink shorturl id"),
     ],
     fields: { name: ["title"], url: ["longurl", "destinationurl"] },
     // A custom back-half takes precedence over the generated one.
@@ -125,22 +126,10 @@ type ForeignValue = {
 
 /** The values of a file that were not imported, and warnings about its links. */
 export type Leftover = {
-  readonly unmapped: Map<string, Unmapped>;
-  readonly warnings: Map<keyof typeof warnings, RowCount>;
+  readonly unmapped: Map<string, PlanSource["unmapped"][number]>;
+  /** For each warning, how many rows it concerns and the first of them. */
+  readonly warnings: Map<keyof typeof warnings, { readonly count: number; readonly first: number }>;
 };
-
-/** A column or property that was not imported. */
-export type Unmapped = {
-  readonly field: string;
-  readonly count: number;
-  /** The first value, truncated. */
-  readonly example: string;
-};
-
-type RowCount = { readonly count: number; readonly first: number };
-
-/** Custom data may have different names in every link, so the list is limited. */
-const mostNames = 200;
 
 /** Converts a link to Waypost's fields, and counts the values without a matching field. */
 export function convertLink(
@@ -151,31 +140,25 @@ export function convertLink(
 ): InputRow {
   const used = new Set<ForeignValue>();
   const fields = readFields(format, link, used);
-  if (isBlank(fields.url)) countWarning(leftover, "without a destination", row);
   const unmapped = link.filter((value) => !used.has(value));
-  if (unmapped.some(isArchived)) countWarning(leftover, "archived", row);
-  for (const { name, text } of unmapped) {
-    const isListed = leftover.unmapped.has(name) || leftover.unmapped.size < mostNames;
-    // Passwords are not repeated in the report.
-    const shown = /password|secret/i.test(name) ? "(hidden)" : text;
-    countUnmapped(leftover, isListed ? name : "(others)", shown);
-  }
+  const isArchived = unmapped.some(({ key, text }) => {
+    return ["archived", "isdeleted"].includes(key) && readFlag(text) === true;
+  });
+  if (isBlank(fields.url)) countWarning(leftover, "without a destination", row);
+  if (isArchived) countWarning(leftover, "archived", row);
+  for (const value of unmapped) countUnmapped(leftover, value);
   return { fields, problems: [] };
 }
 
-function isArchived({ key, text }: ForeignValue): boolean {
-  return ["archived", "isdeleted"].includes(key) && readFlag(text) === true;
-}
-
 /** Flags that are reported only if they are on. */
-const flags = ["archived", "isdeleted", "cloaking", "haspassword", "skipqs", "duplicate"];
+const flags = list("archived isdeleted cloaking haspassword skipqs duplicate");
 /** Fields that are imported only together with another field. */
 const needs: Readonly<Record<string, string>> = {
   provider_token: "campaign_token",
   campaign_token: "provider_token",
   "ios_app.app_store_id": "ios_app.bundle_id",
 };
-const parameters = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "gclid"];
+const parameters = list("utm_source utm_medium utm_campaign utm_term utm_content gclid");
 
 /** Returns the fields of the link, and adds each imported value to `used`. */
 function readFields(
@@ -201,9 +184,9 @@ function readFields(
   const fields: Record<string, unknown> = {};
   for (const [name, keys] of Object.entries(aliases)) {
     const partner = aliases[needs[name] ?? name] ?? [];
-    const hasPartner = own.some(({ key }) => partner.includes(key));
+    if (!own.some(({ key }) => partner.includes(key))) continue;
     const parse = name === "enable_forced_redirect" ? readFlag : (text: string) => text;
-    const value = hasPartner ? read<string | boolean>(keys, parse) : undefined;
+    const value = read<string | boolean>(keys, parse);
     const [field = "", member] = name.split(".");
     if (value !== undefined) setField(fields, [field, member], value);
   }
@@ -295,8 +278,14 @@ function parseObject(text: string): unknown {
   }
 }
 
-function countUnmapped({ unmapped }: Leftover, field: string, text: string): void {
-  const known = unmapped.get(field) ?? { count: 0, example: quoteLine(text).slice(1, -1) };
+/** Custom data may have different names in every link, so the list is limited. */
+const mostNames = 200;
+
+function countUnmapped({ unmapped }: Leftover, { name, text }: ForeignValue): void {
+  const field = unmapped.has(name) || unmapped.size < mostNames ? name : "(others)";
+  // Passwords are not repeated in the report.
+  const shown = /password|secret/i.test(name) ? "(hidden)" : text;
+  const known = unmapped.get(field) ?? { count: 0, example: quoteLine(shown).slice(1, -1) };
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 

@@ -33,37 +33,26 @@ export async function* writePages(
   yield close(items);
 }
 
-/** Writes the file while its links arrive, so that a write failure is noticed early. */
+/** Writes one file link by link, so that a failed write is noticed at once. */
 export function writeWhole(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  return joinItems(writeItems(parts, format), format);
+  return joinPages(writePages(parts, format, 0), format);
 }
 
 /** Joins the pages into one file. The result for JSON is a single array. */
-export function joinPages(
+export async function* joinPages(
   pages: AsyncIterable<string>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  return joinItems(format === "csv" ? pages : dropBrackets(pages), format);
-}
-
-async function* dropBrackets(pages: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const page of pages) yield page.trimEnd().slice(1, -1);
-}
-
-async function* joinItems(
-  items: AsyncIterable<string>,
-  format: ExportFormat,
-): AsyncGenerator<string> {
-  if (format === "csv") return yield* items;
+  if (format === "csv") return yield* pages;
   let before = "[";
-  for await (const item of items) {
-    yield before + item;
+  for await (const page of pages) {
+    yield before + page.trimEnd().slice(1, -1);
     before = ",\n";
   }
-  yield before === "[" ? "[]\n" : "]\n";
+  yield "]\n";
 }
 
 /** Yields the header of a CSV file before the first link arrives. */
@@ -71,8 +60,15 @@ async function* writeItems(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  if (format === "csv") yield writeRecord(exportColumns);
-  for await (const links of parts) for (const link of links) yield writeItem(link, format);
+  const isCsv = format === "csv";
+  if (isCsv) yield writeRecord(exportColumns);
+  for await (const links of parts) {
+    for (const link of links) {
+      yield isCsv
+        ? writeRecord(writeLink(link))
+        : escapeHiddenInJson(JSON.stringify(pickExported(link)));
+    }
+  }
 }
 
 type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };
@@ -84,13 +80,14 @@ export function createExportCount() {
   const unknown = new Set<string>();
   return {
     pass: async function* (parts: AsyncIterable<SelectedPart>) {
-      for await (const part of parts) {
-        links += part.rows.length;
-        unread += part.unread;
-        for (const link of part.rows) {
-          for (const name of exportColumns) if (link[name] === undefined) unknown.add(name);
-        }
-        yield part.rows;
+      for await (const { rows, unread: left } of parts) {
+        links += rows.length;
+        unread += left;
+        const missing = rows.flatMap((link) =>
+          exportColumns.filter((name) => link[name] === undefined),
+        );
+        for (const name of missing) unknown.add(name);
+        yield rows;
       }
     },
     readCount: () => links,
@@ -109,9 +106,4 @@ export function createExportCount() {
       ];
     },
   };
-}
-
-function writeItem(link: ReadLink, format: ExportFormat): string {
-  if (format === "csv") return writeRecord(writeLink(link));
-  return escapeHiddenInJson(JSON.stringify(pickExported(link)));
 }

@@ -9,44 +9,27 @@ import { readIfAllowed } from "../select/project-apps.ts";
 
 type PricedRow = Pick<PlanRow, "action" | "link_id" | "fields">;
 
-type PricingFault = {
-  /** True if the row uses a paid feature; false if the project has reached its link limit. */
-  readonly isOfRow: boolean;
-  readonly message: string;
-};
-
 /**
- * Creates a check that counts links, so it must receive the rows in order. A remote server's
- * pricing plan is unknown, so every row passes.
+ * The returned function must get the rows in order, because it counts links. Its result has
+ * `isOfRow` if the row uses a paid feature; otherwise the project has reached its link limit. A
+ * remote server's pricing plan is unknown, so every row passes.
  */
-export function createPricingCheck(
-  { known }: Pick<Owner, "known">,
-  { call, signal }: ServerAccess,
-): (row: PricedRow) => Promise<PricingFault | undefined> {
+export function createPricingCheck({ known, call, signal }: ServerAccess & Pick<Owner, "known">) {
   const { facts, linkLimit } = known ?? {};
   let count: number | undefined;
 
-  async function findLimitFault({ action }: PricedRow): Promise<PricingFault | undefined> {
-    const step = steps[action] ?? 0;
+  return async (row: PricedRow) => {
+    if (facts === undefined) return undefined;
+    const asked = facts.plan === "pro" ? [] : listProFields(row);
+    if (asked.length > 0) return { isOfRow: true, message: messages.pro_fields(asked.join(", ")) };
+    const step = steps[row.action] ?? 0;
     if (linkLimit === undefined || step === 0) return undefined;
-    count ??= await readCount();
+    count ??= (await readIfAllowed(() => call(links.index, { limit: 1 }, signal)))?.meta.count ?? 0;
     if (step > 0 && count >= linkLimit) {
       return { isOfRow: false, message: messages.link_limit(linkLimit) };
     }
     count += step;
     return undefined;
-  }
-
-  async function readCount(): Promise<number> {
-    const page = await readIfAllowed(() => call(links.index, { limit: 1 }, signal));
-    return page?.meta.count ?? 0;
-  }
-
-  return async (row) => {
-    if (facts === undefined) return undefined;
-    const asked = facts.plan === "pro" ? [] : listProFields(row);
-    if (asked.length > 0) return { isOfRow: true, message: messages.pro_fields(asked.join(", ")) };
-    return findLimitFault(row);
   };
 }
 

@@ -5,13 +5,19 @@ import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
-import type { ServerAccess, Owner } from "../owner.ts";
+import type { Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { createProjectApps } from "../select/project-apps.ts";
-import { planFilters, refuseChanges, type FilterPlanInput } from "./plan-filters.ts";
-import { planRows, type PlanContext, type PlannedRow } from "./plan-rows.ts";
-import { planUndo, type UndoContext } from "./plan-undo.ts";
+import {
+  planFilters,
+  planRows,
+  refuseChanges,
+  type FilterPlanInput,
+  type PlanContext,
+  type PlannedRow,
+} from "./plan-rows.ts";
+import { planUndo } from "./plan-undo.ts";
 
 /** Makes a plan from rows, from filters or to undo a job, and saves it. */
 
@@ -32,17 +38,12 @@ export type PlanInput = (
   readonly skipsInvalid?: boolean;
 };
 
-export type PlanResult = Pick<Findings, "unmapped" | "warnings" | "format"> & {
-  readonly plan: Plan;
-};
-
 type PlanDependencies = {
   readonly state: Pick<State, "plans" | "jobs">;
   readonly random: Random;
   readonly signal: AbortSignal;
 };
 
-const pathBytes = 6;
 /** Limits the memory that the problems of a broken file may use. */
 const mostProblems = 1000;
 /** Further rules are not listed in the request, but their effects appear in the rows. */
@@ -52,34 +53,25 @@ export async function makePlan(
   { state, random, signal }: PlanDependencies,
   wanted: PlanInput,
   owner: Owner,
-): Promise<PlanResult> {
-  const { key_print, origin, call, linkHost, requireRight } = owner;
-  const { keepsBin = false, takesAnyId = false } = owner;
-  const isUndo = "undo" in wanted;
+): Promise<Plan> {
+  const { key_print, origin, call } = owner;
   // An undo may create, change and delete links.
-  const operation = isUndo ? "upsert" : wanted.operation;
-  const asking = { call, signal };
-  const planning: PlanContext & UndoContext = {
-    ...asking,
-    linkHost,
-    ownOrigin: takesAnyId ? undefined : linkHost,
+  const operation = "undo" in wanted ? "upsert" : wanted.operation;
+  const planning: PlanContext = {
+    ...owner,
+    signal,
+    random,
     operation,
-    createPath: () => Buffer.from(random.bytes(pathBytes)).toString("hex"),
-    apps: createProjectApps(asking),
-    requireRight,
-    takesAnyId,
+    apps: createProjectApps({ call, signal }),
     takesNames: !("source" in wanted) || wanted.linkHosts !== undefined,
     jobs: state.jobs,
-    keepsBin,
   };
-  const { rows, listFindings } = readWanted(planning, wanted);
-  const checkLimits = createLimitCheck(wanted, owner, asking);
+  const { rows, request, listFindings } = openRows(planning, wanted);
+  const checkLimits = createLimitCheck(wanted, planning);
   const problems: PlanProblem[] = [];
-  const request: WritableRequest = { ...describe(wanted) };
-  const saved = { key_print, origin, operation, undoes: isUndo ? wanted.undo.id : null };
-  const plan = await state.plans.save({ ...saved, problems, request }, numberRows());
-  const { unmapped, warnings, format } = listFindings();
-  return { plan, unmapped, warnings, format };
+  const undoes = "undo" in wanted ? wanted.undo.id : null;
+  const made = { key_print, origin, operation, undoes, problems, request };
+  return state.plans.save(made, numberRows());
 
   /** `problems` and `request` are complete after the last row. */
   async function* numberRows(): AsyncGenerator<PlanRow> {
@@ -98,6 +90,7 @@ export async function makePlan(
       position += 1;
     }
     if (signal.aborted) throw failCancelledUnsent();
+    if (listFindings === undefined) return;
     // Problems with the whole source always block the plan, because no row can be skipped.
     const { problems: found, ...source } = listFindings();
     problems.push(...found);
@@ -112,39 +105,38 @@ function listFaults({ problems, row, path, link_id, message }: PlannedRow): read
   return [{ ...place, message: message ?? "" }];
 }
 
-/** Writable, because the source is known only after the last row has been read. */
-type WritableRequest = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
+type WantedRows = {
+  readonly rows: AsyncIterable<PlannedRow>;
+  /** Writable, because the source is known only after the last row has been read. */
+  readonly request: { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
+  readonly listFindings?: () => Findings;
+};
 
-function describe(wanted: PlanInput): PlanRequest {
-  const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
-  if ("filters" in wanted && wanted.operation === "update") {
-    const rules = (wanted.rules ?? []).slice(0, mostRules);
-    const fields = [...Object.keys(wanted.changes), ...rules.map(({ field }) => field)];
-    const [rule] = rules;
-    const isMove = fields.length === 1 && rule?.kind === "host";
-    const target = isMove ? ` to ${quoteLine(rule.to).slice(1, -1)}` : "";
-    const about = `${toSentence([...new Set(fields)])}${target}`;
-    return { about, ...(rules.length > 0 && { rules }), ...skips };
-  }
+function openRows(planning: PlanContext, wanted: PlanInput): WantedRows {
   if ("undo" in wanted) {
     const { done, left } = wanted.undo.counts;
-    return { undone: { done, left } };
+    return { rows: planUndo(planning, wanted.undo), request: { undone: { done, left } } };
   }
-  const file = "source" in wanted ? wanted.file : undefined;
-  if (file === undefined) return { ...skips };
-  return { about: `from ${quoteLine(file).slice(1, -1)}`, ...skips };
+  const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
+  if ("filters" in wanted) {
+    const about = wanted.operation === "update" && describeChanges(wanted);
+    return { rows: planFilters(planning, wanted), request: { ...about, ...skips } };
+  }
+  const { source, operation, linkHosts, file } = wanted;
+  const about = file !== undefined && { about: `from ${quoteLine(file).slice(1, -1)}` };
+  const { takesAnyId } = planning;
+  const { rows, listFindings } = readRows(source, operation, { takesAnyId, linkHosts });
+  return { rows: planRows(planning, rows), request: { ...about, ...skips }, listFindings };
 }
 
-function readWanted(planning: PlanContext & UndoContext, wanted: PlanInput) {
-  if ("source" in wanted) {
-    const { source, linkHosts } = wanted;
-    const options = { takesAnyId: planning.takesAnyId, linkHosts };
-    const { rows, listFindings } = readRows(source, wanted.operation, options);
-    return { rows: planRows(planning, rows), listFindings };
-  }
-  const rows = "undo" in wanted ? planUndo(planning, wanted.undo) : planFilters(planning, wanted);
-  const findings: Findings = { problems: [], unmapped: [], warnings: [], format: undefined };
-  return { rows, listFindings: () => findings };
+function describeChanges({ changes, rules: all = [] }: FilterPlanInput) {
+  const rules = all.slice(0, mostRules);
+  const fields = [...Object.keys(changes), ...rules.map(({ field }) => field)];
+  const [rule] = rules;
+  const isMove = fields.length === 1 && rule?.kind === "host";
+  const target = isMove ? ` to ${quoteLine(rule.to).slice(1, -1)}` : "";
+  const about = `${toSentence([...new Set(fields)])}${target}`;
+  return { about, ...(rules.length > 0 && { rules }) };
 }
 
 type LimitCheck = (row: PlannedRow) => Promise<PlannedRow>;
@@ -154,9 +146,9 @@ type LimitCheck = (row: PlannedRow) => Promise<PlannedRow>;
  * change shared by all links is forbidden, the whole plan is rejected. An undo skips such rows and
  * plans the rest.
  */
-function createLimitCheck(wanted: PlanInput, owner: Owner, asking: ServerAccess): LimitCheck {
-  const { checkDestinations = () => [] } = owner;
-  const checkPricing = createPricingCheck(owner, asking);
+function createLimitCheck(wanted: PlanInput, planning: PlanContext): LimitCheck {
+  const { checkDestinations = () => [] } = planning;
+  const checkPricing = createPricingCheck(planning);
   return async (row) => {
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";

@@ -1,25 +1,21 @@
-import type { JsonObject } from "../../contract/json.ts";
+import type { Random } from "../../contract/clock.ts";
+import type { FilterInput } from "../../contract/filters.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
-import { isStoreToken } from "../../contract/rules/link-rules.ts";
-import { toSentence } from "../../contract/problem.ts";
+import { Problem, toSentence, type StatedProblem } from "../../contract/problem.ts";
+import { checkLink, isStoreToken } from "../../contract/rules/link-rules.ts";
 import { placeHere } from "../../contract/rules/named-records.ts";
-import type { PlanOperation, PlanRow } from "../../state/plans.ts";
+import type { Jobs } from "../../state/jobs.ts";
+import type { PlanOperation, PlanRow, PlanRule } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { Owner } from "../owner.ts";
-import { placeProblem, type Row } from "../rows/check-rows.ts";
-import {
-  batchRows,
-  findLinks,
-  findThere,
-  pickMeant,
-  type KnownLinks,
-  type TakenPaths,
-  type PathAccess,
-} from "../select/find-links.ts";
-import { createAppSettling, type AppRules, type SettledFields } from "./settle-apps.ts";
+import type { ServerAccess, Owner } from "../owner.ts";
+import { checkChanges, type Row } from "../rows/check-rows.ts";
+import { batchRows, findLinks, pickMeant, type KnownLinks } from "../select/find-links.ts";
+import { selectParts } from "../select/select-links.ts";
+import { applyRules, listRuledFields } from "./change-by-rule.ts";
+import { createAppSettling, type AppRules, type SettledRow } from "./settle-apps.ts";
 
-/** Plans what each row would change. Reads from the server, but writes nothing. */
+/** Plans what rows and filters would change. Everything is read, and nothing is written. */
 
 /** A planned row before it gets its position, with all of its problems. */
 export type PlannedRow = Omit<PlanRow, "position"> & Pick<Row, "problems">;
@@ -27,17 +23,13 @@ export type PlannedRow = Omit<PlanRow, "position"> & Pick<Row, "problems">;
 /** The values of a row that writes nothing. */
 const unwritten = { fields: null, before: null, message: null };
 
-export type SettledRow = Row & SettledFields;
-
-export type PlanContext = PathAccess &
-  AppRules &
-  Pick<Owner, "linkHost"> & {
+export type PlanContext = Owner &
+  ServerAccess &
+  AppRules & {
     readonly operation: PlanOperation;
-    /**
-     * Generates the path of a new link if its row has none. With a fixed path, creating the link
-     * can be retried safely.
-     */
-    readonly createPath: () => string;
+    readonly random: Random;
+    /** The jobs that can be undone. */
+    readonly jobs: Jobs;
   };
 
 export async function* planRows(
@@ -45,34 +37,33 @@ export async function* planRows(
   rows: AsyncIterable<Row>,
 ): AsyncGenerator<PlannedRow> {
   const settleApps = createAppSettling(planning);
-  const earlier: EarlierRows = { rowsById: new Map(), left: new Set() };
+  const earlier = createEarlierRows();
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
-      const isApplicable = given.problems.length === 0;
       // Rows of deletions have no fields, so this resolves no apps.
-      const { fault, ...settled } = await settleApps(given.fields, given.row, isApplicable);
-      const found = settled.problems.map((each) => placeProblem(given.row, each));
-      const row = { ...given, ...settled, problems: [...given.problems, ...found] };
+      const row = await settleApps(given);
       const message = row.problems.map((problem) => problem.message).join("; ");
       if (message !== "") yield planRefusal("invalid", row, message);
-      else if (fault !== undefined) yield planRefusal("conflict", row, fault);
+      else if (row.fault !== undefined) yield planRefusal("conflict", row, row.fault);
       else yield planRow(planning, row, known, earlier);
     }
   }
 }
 
-type EarlierRows = {
-  readonly rowsById: Map<string, number | null>;
-  /** Paths that earlier rows of the plan free by moving their links. */
-  readonly left: Set<string>;
-};
+/** The links of earlier rows, and the paths that those rows free (`left`) and take (`taken`). */
+const createEarlierRows = () => ({
+  rowsById: new Map<string, number | null>(),
+  left: new Set<string>(),
+  taken: new Set<string>(),
+});
+type EarlierRows = ReturnType<typeof createEarlierRows>;
 
 function planRow(
   planning: PlanContext,
   row: SettledRow,
   known: KnownLinks,
-  { rowsById, left }: EarlierRows,
+  earlier: EarlierRows,
 ): PlannedRow {
   if (planning.operation === "upsert") return planUpsert(planning, row, known);
   const meant = pickMeant(row, known);
@@ -81,14 +72,14 @@ function planRow(
     const message = link ? describeSeveral(meant) : explainMissing(row, known, planning);
     return planRefusal("conflict", row, message);
   }
-  const first = rowsById.get(link.id);
+  const first = earlier.rowsById.get(link.id);
   if (first !== undefined) {
     const message = `This is the same link as in row ${first}; keep one of them`;
     return planRefusal("invalid", row, message);
   }
-  rowsById.set(link.id, row.row);
+  earlier.rowsById.set(link.id, row.row);
   if (planning.operation === "update") {
-    return planUpdate({ ...row, link_id: link.id }, link, known, left);
+    return planUpdate({ ...row, link_id: link.id }, link, known, earlier);
   }
   const isNamed = row.named?.by === "path";
   const isElsewhere = !isNamed && row.path !== null && link.path !== row.path;
@@ -96,11 +87,13 @@ function planRow(
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row, link);
 }
 
-function explainMissing(row: Row, known: KnownLinks, { linkHost }: PlanContext): string {
-  if (known.isPartial) return maybeUnread;
-  const address = row.named?.address;
+function explainMissing({ named }: Row, links: KnownLinks, { known }: PlanContext): string {
+  if (links.isPartial) return maybeUnread;
+  const address = named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
-  const here = placeHere(address, linkHost, findThere(row, known));
+  // The address has a foreign host, but this project may have a link at its path.
+  const there = links.byPath.get(address.path) ?? links.byShort.get(address.path);
+  const here = placeHere(address, known?.linkHost, there);
   return `This link does not exist: ${describeForeignHost(address.host, here)}`;
 }
 
@@ -115,9 +108,10 @@ const mostCandidates = 5;
 
 const maybeUnread = "This link may be one of those that could not be read";
 
-function planUpsert({ createPath }: PlanContext, row: SettledRow, known: KnownLinks): PlannedRow {
+function planUpsert({ random }: PlanContext, row: SettledRow, known: KnownLinks): PlannedRow {
   const { link_id, fields } = row;
-  const path = row.path ?? createPath();
+  // With a fixed path, creating the link can be retried safely.
+  const path = row.path ?? Buffer.from(random.bytes(pathBytes)).toString("hex");
   const named = known.byId.get(link_id ?? "");
   const link = known.byPath.get(path) ?? (named?.path === path ? named : undefined);
   if (link_id !== null && link?.id !== link_id) {
@@ -131,30 +125,120 @@ function planUpsert({ createPath }: PlanContext, row: SettledRow, known: KnownLi
   return { ...row, ...unwritten, action: "create", path, fields: { ...fields, path } };
 }
 
+const pathBytes = 6;
 const pathless = "An upsert needs a path; to write by ID, use the operation update";
 const mismatch =
   "No link has both this ID and this path; to change the path, use the operation update; " +
   "to write by path, remove the ID";
 
-export function planUpdate(
-  row: SettledRow,
-  link: ReadLink,
-  known: TakenPaths,
-  left: Set<string>,
-): PlannedRow {
-  const { path } = row.fields;
-  if (typeof path === "string" && path !== link.path) {
-    const isLinks = known.byPath.has(path) && !left.has(path);
-    if (isLinks || known.byShort.has(path)) {
-      return planRefusal("conflict", row, "The new path is already taken");
-    }
-    if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
-    left.add(link.path ?? "");
+export type FilterPlanInput = {
+  readonly operation: "update" | "delete";
+  readonly filters: readonly FilterInput[];
+  /** A search text, in addition to the filters. */
+  readonly search?: string | undefined;
+  /** The new values for every link. */
+  readonly changes: LinkFields;
+  /** Rules that compute a value per link. They never target the fields in `changes`. */
+  readonly rules?: readonly PlanRule[];
+};
+
+/** Plans the same changes or rules for all links that match filters. */
+export async function* planFilters(
+  planning: PlanContext,
+  { operation, filters, search, changes, rules = [] }: FilterPlanInput,
+): AsyncGenerator<PlannedRow> {
+  const row = await createAppSettling(planning)({ ...unknownLink, fields: changes });
+  const faults = operation === "delete" ? [] : checkChanges(changes);
+  const problems = [...faults, ...row.problems];
+  if (problems.length > 0) throw refuseChanges(problems);
+  if (row.fault !== undefined) throw refuseChanges([{ message: row.fault }]);
+  const ruling = { row, rules, ruled: listRuledFields(rules), earlier: createEarlierRows() };
+  for await (const { rows, unread } of selectParts(planning, filters, search)) {
+    if (operation === "delete") for (const link of rows) yield planDeletion(row, link);
+    else yield* planUpdates(planning, rows, ruling);
+    for (let left = unread; left > 0; left -= 1) yield unreadLink;
   }
-  return planChange(row, link);
 }
 
-export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
+const unknownLink = { row: null, link_id: null, path: null, fields: {}, problems: [] };
+/** Reported as a conflict, because a matching link could not be parsed. */
+const unreadMessage = "A link that matches the filters could not be read";
+const unreadLink = planRefusal("conflict", unknownLink, unreadMessage);
+
+export function refuseChanges(problems: readonly StatedProblem[]): Problem {
+  const message = toSentence(problems.map((problem) => problem.message));
+  const placed = problems.map(({ field, ...rest }) => {
+    return { field: field === undefined ? "changes" : `changes.${field}`, ...rest };
+  });
+  return new Problem(422, message, { problems: placed });
+}
+
+type RuleContext = {
+  /** The values that all links get. */
+  readonly row: SettledRow;
+  readonly rules: readonly PlanRule[];
+  /** The fields that the rules may change. */
+  readonly ruled: ReadonlySet<string>;
+  readonly earlier: EarlierRows;
+};
+
+async function* planUpdates(
+  planning: PlanContext,
+  found: readonly ReadLink[],
+  ruling: RuleContext,
+): AsyncGenerator<PlannedRow> {
+  const updates = found.map((link) => ({ link, row: applyToLink(link, ruling) }));
+  const rows = updates.map(({ row }) => row);
+  const known = await findLinks(planning, rows);
+  for (const { link, row } of updates) yield planLinkUpdate(row, link, ruling, known);
+}
+
+function applyToLink(link: ReadLink, { row, rules }: RuleContext): SettledRow {
+  const ruled = applyRules(link, rules);
+  const { values, problems } = checkLink(ruled.fields, "update");
+  // Paths are looked up and sent in normalized form.
+  const path = values.path === undefined ? {} : { path: values.path };
+  const fields = { ...row.fields, ...ruled.fields, ...path };
+  return { ...row, fields, problems: [...ruled.problems, ...problems] };
+}
+
+function planLinkUpdate(
+  given: SettledRow,
+  link: ReadLink,
+  { ruled, earlier }: RuleContext,
+  known: KnownLinks,
+): PlannedRow {
+  const unread = listUnknown(link).filter((field) => ruled.has(field));
+  if (unread.length > 0) return planUnread(given, link, unread);
+  const row = { ...given, link_id: link.id, path: link.path ?? null, problems: [] };
+  if (given.problems.length > 0) {
+    return planRefusal("invalid", row, given.problems.map(({ message }) => message).join("; "));
+  }
+  return planUpdate(row, link, known, earlier);
+}
+
+function planUpdate(
+  row: SettledRow,
+  link: ReadLink,
+  known: KnownLinks,
+  { left, taken }: EarlierRows,
+): PlannedRow {
+  const { path } = row.fields;
+  if (typeof path !== "string" || path === link.path) return planChange(row, link);
+  if (taken.has(path)) {
+    return planRefusal("conflict", row, "Another link in the plan moves to the same path");
+  }
+  if ((known.byPath.has(path) && !left.has(path)) || known.byShort.has(path)) {
+    return planRefusal("conflict", row, "The new path is already taken");
+  }
+  if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
+  left.add(link.path ?? "");
+  const planned = planChange(row, link);
+  if (planned.action === "update") taken.add(path);
+  return planned;
+}
+
+function planChange(row: SettledRow, link: ReadLink): PlannedRow {
   const changed = listChanged(link, row);
   const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
@@ -165,19 +249,19 @@ export function planChange(row: SettledRow, link: ReadLink): PlannedRow {
 }
 
 /** A value that could not be parsed cannot be shown for approval or restored by an undo. */
-export function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
+function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
   const message = `The link's ${toSentence(unread)} could not be read`;
   return planLink(row, link, { action: "conflict", message });
 }
 
-export function planDeletion(row: Row, link: ReadLink): PlannedRow {
+function planDeletion(row: Row, link: ReadLink): PlannedRow {
   const unread = toSentence(listUnknown(link));
   const message = `The link's ${unread} could not be read, so the deletion cannot be undone`;
   const deletion = { action: "delete", before: link } as const;
   return planLink(row, link, { ...deletion, ...(unread !== "" && { message }) });
 }
 
-export function planRefusal(action: "invalid" | "conflict", row: Row, message: string): PlannedRow {
+function planRefusal(action: "invalid" | "conflict", row: Row, message: string): PlannedRow {
   return { ...row, ...unwritten, action, message };
 }
 
@@ -195,7 +279,7 @@ function listChanged(
   {
     fields: { ios_app: _ios, android_app: _android, options: _options, ...plain },
     appIds,
-  }: SettledFields,
+  }: SettledRow,
 ): readonly string[] {
   const changed = Object.entries({ ...plain, ...appIds }).filter(([field, to]) => {
     const from = link[field];
@@ -220,18 +304,8 @@ function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields
   return Object.fromEntries(picked);
 }
 
-/**
- * Lists the fields of a link, except clicks, that changed since the plan was made. Ignores fields
- * that the server never returned.
- */
-export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
-  return linkFields.filter((field) =>
-    now[field] === undefined ? before[field] !== undefined : (before[field] ?? null) !== now[field],
-  );
-}
-
 /** Lists the fields of a link that the server did not return. */
-export function listUnknown(link: ReadLink): readonly string[] {
+function listUnknown(link: ReadLink): readonly string[] {
   return linkFields.filter((field) => link[field] === undefined);
 }
 

@@ -43,53 +43,54 @@ export type RowRules = {
 
 /** Creates a check that finds all problems of a row. It remembers each row to detect duplicates. */
 export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts }: RowRules) {
-  const ids = new Map<string, number>();
-  const paths = new Map<string, number>();
+  const seen = { id: new Map<string, number>(), path: new Map<string, number>() };
   return (row: number, given: InputRow): Row => {
     const id = normalizeId(given.id?.trim() ?? "");
     const isMove = operation === "update" && id !== "";
+    const isPathWritten = operation === "upsert" || isMove;
     // Only an upsert may leave its path blank, because its path can be generated.
     const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
-    const fields = named?.by === "path" ? dropQuery(given.fields, named.text) : given.fields;
-    const { values, problems: faults } = checkLink(fields, isMove ? "update" : "create");
+    // The URL of a link may have a query, which a path cannot have.
+    const namedPath = named?.by === "path" && { path: named.text.replace(/[?#].*/s, "") };
+    const linkFields = { ...given.fields, ...namedPath };
+    const { values, problems: faults } = checkLink(linkFields, isMove ? "update" : "create");
+    const { path } = values;
     const pathFaults = faults.filter(({ field }) => field === "path");
     // An invalid path still identifies a link, and a row that could not be parsed may have had a
     // path.
-    const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
+    const isNamed = path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
     const isUuid = uuidPattern.test(id);
     const isId = isUuid || takesAnyId || named?.by === "id";
     // Text that is not a valid id can only be a name.
     const isIdForm = linkHosts === undefined || isUuid || (takesAnyId && anyIdPattern.test(id));
     const problems = [
       ...given.problems,
-      ...checkKeys(operation, id, values.path, { isNamed, isId }),
-      ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
+      ...checkKeys(operation, id, path, { isNamed, isId }),
+      ...(isPathWritten && isWholeAddress(given.fields.path ?? "") ? [wholeAddressProblem] : []),
       ...(operation === "delete" ? [...pathFaults, ...checkDeletion(given.fields)] : faults),
       ...(operation === "update" ? checkShortening(given.fields) : []),
-      ...(id === "" ? [] : noteKey(ids, "id", id, row)),
-      ...(values.path === undefined ? [] : noteKey(paths, "path", values.path, row)),
+      ...(id === "" ? [] : noteKey("id", id, row)),
+      ...(path === undefined ? [] : noteKey("path", path, row)),
     ];
+    const { path: _path, ...others } = given.fields;
+    // In an update by path, the path only identifies the link. A blank path counts as missing.
+    const written = isPathWritten && path !== undefined ? { ...others, path } : others;
     return {
       row,
       link_id: id !== "" && isIdForm ? id : null,
       named,
-      path: isMove ? null : (values.path ?? null),
-      fields: pickWritable(operation, isMove, given.fields, values.path),
+      path: isMove ? null : (path ?? null),
+      fields: operation === "delete" ? {} : written,
       problems: problems.map((problem) => placeProblem(row, problem)),
     };
   };
 
   /** Rejects a second row for the same link, because it would be unclear which is applied last. */
-  function noteKey(
-    seen: Map<string, number>,
-    field: string,
-    key: string,
-    row: number,
-  ): readonly FieldProblem[] {
-    const first = seen.get(key);
+  function noteKey(field: keyof typeof seen, key: string, row: number): readonly FieldProblem[] {
+    const first = seen[field].get(key);
     if (first === undefined) {
       // Copies the key, because a substring would keep its whole file chunk in memory.
-      seen.set(Buffer.from(key).toString(), row);
+      seen[field].set(Buffer.from(key).toString(), row);
       return [];
     }
     const both = `${unit}s ${first} and ${row}`;
@@ -106,11 +107,6 @@ function readName(
   if (id !== "") return { ...readNamedLink(id, linkHosts), by: "id", text: id };
   if (path === undefined || path === null || isBlank(path)) return undefined;
   return { ...readNamedLink(path, linkHosts), by: "path", text: path };
-}
-
-/** Drops the query string of a link's URL, which a path cannot have. */
-function dropQuery(fields: LinkFields, text: string): LinkFields {
-  return { ...fields, path: text.replace(/[?#].*/s, "") };
 }
 
 /** Finds every problem with changes that are shared by many links. */
@@ -131,18 +127,6 @@ function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   return [{ field: "options.shorten", message }];
 }
 
-function pickWritable(
-  operation: PlanOperation,
-  isMove: boolean,
-  { path: _path, ...others }: LinkFields,
-  path: string | undefined,
-): LinkFields {
-  if (operation === "delete") return {};
-  // In an update by path, the path only identifies the link. A blank path counts as missing.
-  const hasPath = path !== undefined && (operation === "upsert" || isMove);
-  return hasPath ? { ...others, path } : others;
-}
-
 function checkKeys(
   operation: PlanOperation,
   id: string,
@@ -155,19 +139,12 @@ function checkKeys(
     return [{ field: "path", message: `Path starts or ends with a space; remove it${way}` }];
   }
   if (operation === "upsert" || isNamed) return [];
-  return [
-    {
-      field: "id",
-      message: `The row does not say which link to ${operation}; give its id or path`,
-    },
-  ];
+  const message = `The row does not say which link to ${operation}; give its id or path`;
+  return [{ field: "id", message }];
 }
 
 /** Rejects a whole URL as a path, because the API would create a link that visitors cannot open. */
-function checkScheme(path: string | null | undefined): readonly FieldProblem[] {
-  if (!isWholeAddress(path ?? "")) return [];
-  return [{ field: "path", message: `Path ${wholeAddressFault}` }];
-}
+const wholeAddressProblem = { field: "path", message: `Path ${wholeAddressFault}` };
 
 /** The server trims filter values, so a path with surrounding spaces cannot be found. */
 export function isFindable(path: string): boolean {

@@ -1,4 +1,4 @@
-import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
+import type { PlanOperation, PlanProblem, PlanSource } from "../../state/plans.ts";
 import { isObject, readCells, readHeader, readObject, type InputRow } from "../files/columns.ts";
 import { CsvFault, readCsv, type CsvRecord, type TextSource } from "../files/csv.ts";
 import {
@@ -9,7 +9,6 @@ import {
   readForeignObject,
   type Format,
   type Leftover,
-  type Unmapped,
 } from "../files/foreign.ts";
 import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
@@ -19,15 +18,8 @@ import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
-export type Findings = {
-  /** The service that exported the file; undefined for Waypost's own format. */
-  readonly format: string | undefined;
-  /** Problems with the whole source. Each row has its own problems. */
-  readonly problems: readonly PlanProblem[];
-  readonly unmapped: readonly Unmapped[];
-  /** Sentences about links that may work differently than in the other service. */
-  readonly warnings: readonly string[];
-};
+/** Complete after the last row. `problems` are those of the whole source. */
+export type Findings = PlanSource & { readonly problems: readonly PlanProblem[] };
 
 type FileReading = Leftover & {
   readonly operation: PlanOperation;
@@ -39,8 +31,7 @@ type SourceRow = InputRow & { readonly row: number };
 
 /**
  * `rows` can be iterated only once. An interrupted source throws, but invalid text is reported as a
- * problem. Strings in a row may keep their whole file chunk in memory. `listFindings` is complete
- * after the last row.
+ * problem. Strings in a row may keep their whole file chunk in memory.
  */
 export function readRows(
   source: RowSource,
@@ -81,8 +72,10 @@ async function* checkEach(
   if (isEmpty && problems.length === 0) problems.push({ message: "It has no rows" });
 }
 
+type ReadRow = (record: CsvRecord) => InputRow;
+
 async function* readTable(source: TextSource, reading: FileReading): AsyncGenerator<SourceRow> {
-  let readRow: ((record: CsvRecord) => InputRow) | undefined;
+  let readRow: ReadRow | undefined;
   let count = 0;
   for await (const record of readCsv(source)) {
     const { line: row, cells } = record;
@@ -91,18 +84,15 @@ async function* readTable(source: TextSource, reading: FileReading): AsyncGenera
       continue;
     }
     count = cells.length;
-    reading.format = detectFormat(cells);
-    readRow = readForeign(record, reading) ?? readOwn(record, reading, source);
+    const format = detectFormat(cells);
+    reading.format = format;
+    readRow =
+      format === undefined
+        ? readOwn(record, reading, source)
+        : ({ line, cells: own }) =>
+            convertLink(format, readForeignCells(cells, own), line, reading);
     if (readRow === undefined) return;
   }
-}
-
-type ReadRow = (record: CsvRecord) => InputRow;
-
-function readForeign({ cells: names }: CsvRecord, reading: FileReading): ReadRow | undefined {
-  const { format } = reading;
-  if (format === undefined) return undefined;
-  return ({ line, cells }) => convertLink(format, readForeignCells(names, cells), line, reading);
 }
 
 /** Returns undefined if the first line is not a header. */
@@ -147,12 +137,10 @@ function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
   const items = listItems(given);
   const message = "Rows must be a list of objects";
   if (items === undefined) return void reading.problems.push({ message });
-  const formats = items.slice(0, mostLookedAt).map((item) => {
-    return isObject(item)
-      ? detectFormat(readForeignObject(item).map(({ name }) => name))
-      : undefined;
+  const names = items.slice(0, mostLookedAt).map((item) => {
+    return isObject(item) ? readForeignObject(item).map(({ name }) => name) : [];
   });
-  const format = formats.find((found) => found !== undefined);
+  const format = names.map(detectFormat).find((found) => found !== undefined);
   reading.format = format;
   for (const [index, item] of items.entries()) {
     const row = index + 1;

@@ -4,9 +4,8 @@ import { pickNamed, listNamedPaths, pickNamedLinks } from "../../contract/rules/
 import { isStorable } from "../../contract/text.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { ServerAccess } from "../owner.ts";
 import { isFindable, type Row } from "../rows/check-rows.ts";
@@ -15,23 +14,15 @@ import { selectParts } from "./select-links.ts";
 
 /** Looks up the links that rows refer to, in batches. */
 
-export type KnownLinks = TakenPaths & {
+/** The links that rows refer to, and those that already have a path in the rows. */
+export type KnownLinks = {
   readonly byId: ReadonlyMap<string, ReadLink>;
-  /** Links by display name, for rows that contain neither an id nor a path. */
-  readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
-};
-
-/** The links that already occupy the paths of rows. */
-export type TakenPaths = {
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
+  /** Links by display name, for rows that contain neither an id nor a path. */
+  readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
   /** Whether some matching links could not be parsed. */
   readonly isPartial: boolean;
-};
-
-export type PathAccess = ServerAccess & {
-  /** The origin of the project's links in the embedded service, which resolves every short path. */
-  readonly ownOrigin?: string | undefined;
 };
 
 const mostRows = paging.max_limit;
@@ -54,35 +45,34 @@ export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerato
 
 /** Looks links up by path if possible, because one request can find many paths but only one id. */
 export async function findLinks(
-  { operation, ...asking }: PathAccess & { readonly operation: PlanOperation },
+  asking: ServerAccess & { readonly operation: PlanOperation },
   batch: readonly Row[],
 ): Promise<KnownLinks> {
+  const { operation } = asking;
   const sound = batch.filter(({ problems }) => problems.length === 0);
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
-  const hasNames = sound.some(({ named }) => named !== undefined);
-  const moves = operation === "delete" ? [] : sound.flatMap(({ fields }) => fields.path ?? []);
-  const newPaths = operation === "upsert" ? paths : [...new Set(moves)];
-  const taken = await findTaken(asking, paths, {
-    newPaths,
-    hasShort: operation !== "delete" || hasNames,
-  });
-  const missing = sound.flatMap(({ link_id, ...row }) => {
-    const path = row.path ?? row.fields.path ?? "";
+  const { byName: byPath, unread } = await findAt(asking, "path", paths);
+  const hasShort = operation !== "delete" || sound.some(({ named }) => named !== undefined);
+  const left = hasShort ? paths.filter((path) => !byPath.has(path)) : [];
+  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
+  const byId = new Map([...byPath.values()].map((link) => [link.id, link] as const));
+  const missing = sound.flatMap(({ link_id, path }) => {
     // An upsert is matched by path, regardless of its id.
-    const isFound =
-      taken.byPath.get(path)?.id === link_id || (operation === "upsert" && isFindable(path));
-    return link_id === null || isFound ? [] : [link_id];
+    const isMatched = operation === "upsert" && isFindable(path ?? "");
+    return link_id === null || isMatched || byId.has(link_id) ? [] : [link_id];
   });
-  const found = [...(await findEach(asking, missing, findById)).values()];
-  const byId = new Map(found.flatMap((link) => (link ? [[link.id, link] as const] : [])));
-  const known = { ...taken, byId, byOwnName: new Map<string, never>() };
+  for (const link of (await findEach(asking, missing, findById)).values()) {
+    if (link !== undefined) byId.set(link.id, link);
+  }
+  const found = { byId, byPath, byShort, isPartial: unread + more > 0 };
+  const known = { ...found, byOwnName: new Map<string, never>() };
   // Only the id column may contain a name. A missing path is never treated as a name.
   const names = sound.flatMap((row) => {
     const { by, address, text = "" } = row.named ?? {};
     const isName = by === "id" && address === undefined;
     return isName && pickMeant(row, known).length === 0 ? [text] : [];
   });
-  return { ...known, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
+  return { ...found, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
 }
 
 function findOwnName({ call, signal }: ServerAccess, name: string): Promise<readonly ReadLink[]> {
@@ -100,8 +90,7 @@ export function pickMeant(
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
     // An id takes precedence, because the path may be the link's new path.
-    const atPath = byPath.get(path ?? fields.path ?? "");
-    const link = link_id === null || atPath?.id === link_id ? atPath : byId.get(link_id);
+    const link = link_id === null ? byPath.get(path ?? fields.path ?? "") : byId.get(link_id);
     return link === undefined ? [] : [link];
   }
   const near = listNamedPaths(named).flatMap((each) => [byPath.get(each), byShort.get(each)]);
@@ -109,35 +98,6 @@ export function pickMeant(
   const all = [byId.get(link_id ?? ""), ...pickNamedLinks(named, links)];
   const meant = new Map(all.flatMap((link) => (link ? [[link.id, link] as const] : [])));
   return meant.size > 0 ? [...meant.values()] : (byOwnName.get(named.text) ?? []);
-}
-
-/** Finds this project's link with the same path as a URL on a foreign host. */
-export function findThere({ named }: Row, { byPath, byShort }: TakenPaths): ReadLink | undefined {
-  const path = named?.address?.path ?? "";
-  return byPath.get(path) ?? byShort.get(path);
-}
-
-/**
- * Finds the links whose path or short path is in the list. Lists return only one short path of a
- * link, which may have several, so each new path that still seems free is resolved.
- */
-export async function findTaken(
-  asking: PathAccess,
-  paths: readonly string[],
-  { newPaths, hasShort }: { readonly newPaths: readonly string[]; readonly hasShort: boolean },
-): Promise<TakenPaths> {
-  const { byName: byPath, unread } = await findAt(asking, "path", paths);
-  const left = hasShort ? paths.filter((path) => !byPath.has(path)) : [];
-  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
-  const isPartial = unread + more > 0;
-  const { ownOrigin } = asking;
-  if (ownOrigin === undefined) return { byPath, byShort, isPartial };
-  const free = newPaths.filter((path) => !byPath.has(path) && !byShort.has(path));
-  const resolved = await findEach(asking, free, ({ call, signal }, path) =>
-    undefinedIfNotFound(call(shortLinks.resolve, { url: writeAddress(ownOrigin, path) }, signal)),
-  );
-  const found = [...resolved].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
-  return { byPath, byShort: new Map([...byShort, ...found]), isPartial };
 }
 
 function listPaths({ path, fields, named }: Row): readonly string[] {
@@ -211,16 +171,12 @@ export async function findAtPath(
 /** Marks a path as neither taken nor free, because a link that could not be parsed may have it. */
 export const unread = "unread";
 
-export function findById(
+export async function findById(
   { call, signal }: ServerAccess,
   id: string,
 ): Promise<ReadLink | undefined> {
-  return undefinedIfNotFound(call(links.show, { id }, signal));
-}
-
-async function undefinedIfNotFound<Found>(reading: Promise<Found>): Promise<Found | undefined> {
   try {
-    return await reading;
+    return await call(links.show, { id }, signal);
   } catch (error) {
     if (error instanceof Problem && error.status === 404) return undefined;
     throw error;

@@ -1,22 +1,16 @@
 import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contract/apps.ts";
 import type { Endpoint, Read } from "../../contract/endpoint.ts";
-import { normalizeId } from "../../contract/fields.ts";
+import { normalizeId, uuidPattern } from "../../contract/fields.ts";
+import type { ListInput } from "../../contract/filters.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { Problem } from "../../contract/problem.ts";
+import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import { pickNamed } from "../../contract/rules/named-records.ts";
+import { isBlank } from "../../contract/text.ts";
 import type { ServerAccess } from "../owner.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
-/** Reads the apps of a project. A project has few apps, so each kind is read once, completely. */
-export type ProjectApps = {
-  /** Returns undefined if the key may not read the apps. */
-  readonly list: (member: AppMember) => Promise<AppList | undefined>;
-  /** Throws if the key may not read the apps. */
-  readonly requireList: (member: AppMember) => Promise<AppList>;
-  readonly isRead: (member: AppMember) => boolean;
-  /** Clears the cache after an app was registered or changed. */
-  readonly forget: () => void;
-};
+export type ProjectApps = ReturnType<typeof createProjectApps>;
 
 /** The fields that select a link's apps. */
 export const appKinds = {
@@ -31,11 +25,14 @@ export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
 
 export type AppList = ListPart<ProjectApp>;
 
-/** `mayRead` returns false if the key is known to lack the permission. */
+/**
+ * Reads the apps of a project. A project has few apps, so each kind is read once, completely.
+ * `mayRead` returns false if the key is known to lack the permission.
+ */
 export function createProjectApps(
   asking: ServerAccess,
   mayRead: (index: Endpoint) => boolean = () => true,
-): ProjectApps {
+) {
   const lists = new Map<AppMember, Promise<AppList>>();
   const requireList = (member: AppMember) => {
     const list = lists.get(member) ?? readApps(member, asking);
@@ -43,17 +40,23 @@ export function createProjectApps(
     return list;
   };
   return {
-    list: async (member) =>
+    /** Returns undefined if the key may not read the apps. */
+    list: async (member: AppMember) =>
       mayRead(appKinds[member].index) ? readIfAllowed(() => requireList(member)) : undefined,
+    /** Throws if the key may not read them. */
     requireList,
-    isRead: (member) => lists.has(member),
+    isRead: (member: AppMember) => lists.has(member),
+    /** Clears the cache after an app was registered or changed. */
     forget: () => lists.clear(),
   };
 }
 
 /** Throws if the key may not read the apps. */
-export function readApps(member: AppMember, asking: ServerAccess): Promise<AppList> {
-  return collectList(readList<ProjectApp>(asking, appKinds[member].index));
+export function readApps(member: AppMember, { call, signal }: ServerAccess): Promise<AppList> {
+  const { index } = appKinds[member];
+  // The client has validated the body.
+  const readPage = async (input: ListInput) => (await call(index, input, signal)) as never;
+  return collectList(readList<ProjectApp>(index, readPage));
 }
 
 export function readIdentifier({ bundle_id, package_name }: ProjectApp): string | undefined {
@@ -81,6 +84,30 @@ export function pickNamedApps(apps: readonly ProjectApp[], text: string): readon
     unique: (app) => readIdentifier(app) ?? "",
     name: ({ name }) => name ?? "",
   });
+}
+
+/** A link's app field: an app's id or identifier, or the fields of a new app. */
+export type AppChoice = Readonly<Record<string, unknown>>;
+
+/** Returns the id, bundle id or package name in a link's app field. */
+export function readChoice({ id, bundle_id, package_name }: AppChoice): string {
+  return String((isBlank(id) ? (bundle_id ?? package_name) : id) ?? "");
+}
+
+/**
+ * Finds the registered apps that a link's app field selects. People also use an app's name, so more
+ * than one app means that the name is ambiguous.
+ */
+export function findChosen(
+  apps: readonly ProjectApp[],
+  choice: AppChoice,
+  takesNames = true,
+): readonly ProjectApp[] {
+  const text = readChoice(choice);
+  const exact = findApp(apps, text);
+  if (exact !== undefined) return [exact];
+  const isName = takesNames && !uuidPattern.test(text) && !bringsNewApp(choice);
+  return isName ? pickNamedApps(apps, text) : [];
 }
 
 /**

@@ -2,11 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../../client/outcome.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { ReceivedMeta } from "../../contract/fields.ts";
-import type { FilterInput, Sort } from "../../contract/filters.ts";
+import type { FilterInput, ListInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
-import type { ServerAccess } from "../owner.ts";
 
 /** Reads long lists page by page, while other clients may write. */
 
@@ -21,29 +20,21 @@ export type ListPart<Item> = {
 export class ListChanging extends CallFailure {}
 
 /**
- * Sorts by age, so that new rows come last. Rows created at the same moment have no fixed order,
- * and a server may reorder them between requests. The third attempt sorts by a unique field, which
- * has a fixed order.
- */
-function listOrders(unique: string): readonly Sort[] {
-  const oldestFirst = { field: "created_at", direction: "asc" } as const;
-  return [oldestFirst, oldestFirst, { field: unique, direction: "asc" }];
-}
-
-/**
  * Yields each row of the list once. If a row may have been missed, the list is read again and the
  * missed rows are added. Rows deleted meanwhile stay in the result. Throws if the last pass does
- * not match the server's count.
+ * not match the server's count. The order is by age, so that new rows come last. Rows of the same
+ * moment have no fixed order, so the third attempt sorts by a unique field.
  */
 export async function* readList<Item extends RowWithId>(
-  asking: ServerAccess,
   index: Endpoint,
+  readPage: ReadPage,
   filters: readonly FilterInput[] = [],
 ): AsyncGenerator<ListPart<Item>> {
   const given = new Set<string>();
   let unreadGiven = 0;
-  for (const sort of listOrders(findKind(index).key ?? "")) {
-    const pages = readPages<Item>(asking, index, { filters, sort });
+  for (const field of ["created_at", "created_at", findKind(index).key ?? ""]) {
+    const sort: Sort = { field, direction: "asc" };
+    const pages = readPages<Item>(index.list?.name ?? "", readPage, { filters, sort });
     for await (const { rows, known, unread, count = known, isJoined, isLast } of pages) {
       const fresh = rows.filter(({ id }) => !given.has(id));
       for (const { id } of fresh) given.add(id);
@@ -69,40 +60,29 @@ export async function collectList<Item>(
   return { rows, unread };
 }
 
-type PageQuery = { readonly filters?: readonly FilterInput[]; readonly sort: Sort };
-
-type ListPage<Item> = {
-  readonly rows: readonly Item[];
-  /** How many rows have been received, including rows that could not be parsed. */
-  readonly known: number;
-  readonly unread: number;
-  /** The server's total count, if it returns one. */
-  readonly count: number | undefined;
-  /** True if no row between the previous page and this page was missed. */
-  readonly isJoined: boolean;
-  readonly isLast: boolean;
-};
+/** The client has validated the body, which holds the rows under the list's name. */
+type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
+type ReadPage = (input: ListInput) => Promise<ListBody>;
 
 /**
  * Stops at the last page, or at a page with no new rows. A deletion shifts later rows to an earlier
  * page, so they could be missed. Each page therefore overlaps the previous one by a row.
  */
 async function* readPages<Item extends RowWithId>(
-  { call, signal }: ServerAccess,
-  index: Endpoint,
-  query: PageQuery,
-): AsyncGenerator<ListPage<Item>> {
+  name: string,
+  readPage: ReadPage,
+  query: ListInput,
+) {
   /** The ids of rows, and the positions of rows that could not be parsed. */
   const known = new Set<string | number>();
   let unread = 0;
   let limit: number = paging.max_limit;
   for (let reached = 0; ;) {
     const asked = choosePage(reached, limit);
-    const body: unknown = await call(index, { ...asked, ...query }, signal);
-    // The client has validated the body, which holds the rows under the list's name.
-    const { meta, [index.list?.name ?? ""]: listed } = body as ListBody;
-    const rows = listed as readonly Item[];
-    const unreadRows = listUnreadRows(body as ListBody);
+    const body = await readPage({ ...asked, ...query });
+    const { meta } = body;
+    const rows = body[name] as readonly Item[];
+    const unreadRows = listUnreadRows(body);
     const shown = rows.length + unreadRows.length;
     const count = meta.count ?? undefined;
     const isFirst = known.size === 0;
@@ -123,6 +103,7 @@ async function* readPages<Item extends RowWithId>(
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
+    // `known` and `unread` count the rows so far. `isJoined` is true if no row was missed.
     yield { rows, known: known.size, unread, count, isJoined, isLast };
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
@@ -131,8 +112,6 @@ async function* readPages<Item extends RowWithId>(
     await nextTurn();
   }
 }
-
-type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 
 /**
  * Chooses the page that includes the last row read and extends furthest beyond it. Chooses the next

@@ -1,7 +1,6 @@
 import { CallFailure } from "../../client/outcome.ts";
 import {
   isOwnField,
-  isTextual,
   linkFilters,
   ownLinkFilters,
   searchName,
@@ -15,7 +14,6 @@ import {
 } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
-import { parseTime } from "../../contract/local-time.ts";
 import { Problem, toSentence } from "../../contract/problem.ts";
 import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { fold } from "../../contract/text.ts";
@@ -29,11 +27,8 @@ export async function* selectParts(
   search?: string,
 ): AsyncGenerator<ListPart<ReadLink>> {
   const checkFilters = createFilterCheck(asking);
-  const call: ServerAccess["call"] = async (_, input, signal = asking.signal) => {
-    const page = await listLinks({ ...asking, signal }, { ...(input as ListInput), search });
-    return page as never;
-  };
-  for await (const part of readList<ReadLink>({ ...asking, call }, links.index, filters)) {
+  const readPage = (input: ListInput) => listLinks(asking, { ...input, search });
+  for await (const part of readList<ReadLink>(links.index, readPage, filters)) {
     await checkFilters(part.rows, filters);
     yield part;
   }
@@ -118,6 +113,8 @@ async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Pro
 
 /** Maps each condition to its opposite. A null value matches neither. */
 const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
+  null: "present",
+  present: "null",
   not_eq: "eq",
   gt: "lteq",
   lteq: "gt",
@@ -128,89 +125,54 @@ const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
 function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
   const filter = toPlainFilter(asked);
   const { field, condition } = filter;
-  if (condition === "null") return [[filter, { ...filter, condition: "present" }]];
-  if (condition === "present") return [[filter, { ...filter, condition: "null" }]];
   const opposite = opposites[condition];
   if (opposite !== undefined) {
     const missing = { field, condition: "null", value: true } as const;
-    return [
-      [filter, { ...filter, condition: opposite }],
-      [filter, missing],
-    ];
+    const opposing = [[filter, { ...filter, condition: opposite }]];
+    return opposite === "null" || condition === "null"
+      ? opposing
+      : [...opposing, [filter, missing]];
   }
   const value = field === "created_at" ? "1000-01-01" : "waypost asks for what no link has";
   return [[{ ...filter, value: condition === "in" ? [value] : value }]];
 }
 
-/** Returns undefined if the record lacks the field. */
-type Matcher = (record: JsonObject) => boolean | undefined;
-
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * Checks locally whether a link matches a filter. Returns undefined if the link lacks the field, or
- * if the filter compares the order of texts, which differs between servers.
+ * Checks locally whether a link matches a filter. The result is undefined if the link lacks the
+ * field, and for times and orders, which only the server can tell.
  */
-function createMatcher(filter: FilterInput): Matcher {
+function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | undefined {
   const { field, condition, value } = toPlainFilter(filter);
-  const declared = fields[field];
-  if (declared === undefined) return () => undefined;
-  // Text conditions compare numbers and times in their printed form.
-  const kind = isTextual(condition) && declared !== "path" ? "text" : declared;
-  const test = createTest(kind, condition, value);
-  return (record) => {
-    const found = record[field];
-    if (found === undefined) return undefined;
-    if (condition === "null") return (found === null) === value;
-    if (condition === "present") return (found === null || found === "") !== value;
-    return found === null ? false : test?.(readValue(found, kind));
+  const kind = fields[field];
+  if (kind === undefined || kind === "time") return () => undefined;
+  const wanted = [value].flat().map((item) => readWanted(item, kind, condition));
+  return (link) => {
+    const held = link[field];
+    if (held === undefined) return undefined;
+    if (condition === "null") return (held === null) === value;
+    if (condition === "present") return (held === null || held === "") !== value;
+    // Other conditions match no null, and texts and numbers are compared in their printed form.
+    return held === null ? false : tests[condition]?.(String(held), wanted);
   };
 }
 
-type Comparable = string | number | null;
+type FilterTest = (held: string, wanted: readonly string[]) => boolean;
 
-/** What each condition requires of the difference `held - wanted`. */
-const orders: Readonly<Partial<Record<FilterCondition, (difference: number) => boolean>>> = {
-  gt: (difference) => difference > 0,
-  gteq: (difference) => difference >= 0,
-  lt: (difference) => difference < 0,
-  lteq: (difference) => difference <= 0,
+const isIn: FilterTest = (held, wanted) => wanted.includes(held);
+
+const tests: Readonly<Partial<Record<FilterCondition, FilterTest>>> = {
+  eq: isIn,
+  in: isIn,
+  not_eq: (held, wanted) => !isIn(held, wanted),
+  cont: (held, [wanted = ""]) => fold(held).includes(fold(wanted)),
+  start: (held, [wanted = ""]) => fold(held).startsWith(fold(wanted)),
 };
 
-/** Returns undefined for the order of texts, which differs between servers. */
-function createTest(
-  kind: FieldKind,
-  condition: FilterCondition,
-  value: FilterInput["value"],
-): ((held: Comparable) => boolean) | undefined {
-  const items = [value].flat().map((item) => readWanted(item, kind, condition));
-  const [wanted = null] = items;
-  const isInOrder = orders[condition];
-  if (isInOrder !== undefined) {
-    if (kind === "text" || kind === "path") return undefined;
-    return (held) => held !== null && wanted !== null && isInOrder(Number(held) - Number(wanted));
-  }
-  const folded = fold(String(wanted));
-  switch (condition) {
-    case "cont":
-      return (held) => fold(String(held)).includes(folded);
-    case "start":
-      return (held) => fold(String(held)).startsWith(folded);
-    case "not_eq":
-      return (held) => held !== wanted;
-    default:
-      return (held) => held !== null && items.includes(held);
-  }
-}
-
-function readWanted(value: unknown, kind: FieldKind, condition: FilterCondition): Comparable {
+function readWanted(value: unknown, kind: FieldKind, condition: FilterCondition): string {
   const text = String(value).trim();
-  if (kind !== "path") return readValue(text, kind);
   if (condition === "cont") return text;
-  return condition === "start" ? decodeForSearch(text) : normalizeForSearch(text);
-}
-
-function readValue(value: unknown, kind: FieldKind): Comparable {
-  if (kind === "integer") return Number(value);
-  return kind === "time" ? parseTime(String(value)) : String(value);
+  if (kind === "path") return (condition === "start" ? decodeForSearch : normalizeForSearch)(text);
+  return kind === "integer" && condition !== "start" ? String(Number(text)) : text;
 }

@@ -1,9 +1,13 @@
 import { clock } from "../../app/process/embedded.ts";
 import { estimateSeconds } from "../../bulk/apply/job-runner.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
-import { describeRow } from "../../bulk/plan/describe-row.ts";
-import type { PlanResult } from "../../bulk/plan/make-plan.ts";
-import { findCountToType, presentJob, presentPlan, presentReceipt } from "../../bulk/present.ts";
+import {
+  describeRow,
+  findCountToType,
+  presentJob,
+  presentPlan,
+  presentReceipt,
+} from "../../bulk/present.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { isBlank } from "../../contract/text.ts";
@@ -39,12 +43,12 @@ type ConfirmOptions = ReportOptions & {
 /** Shows a plan, and applies it after confirmation. Returns false if some rows were not applied. */
 export async function confirmAndApply(
   session: BulkSession,
-  made: PlanResult,
+  plan: Plan,
   { unit, json = false, yes = false, input }: ConfirmOptions,
 ): Promise<boolean> {
-  const { plan, unmapped, warnings } = made;
-  const { counts, problems } = plan;
-  await sayPlan(made, session.bulk, unit);
+  const { counts, problems, request } = plan;
+  const { unmapped = [], warnings = [] } = request.source ?? {};
+  await sayPlan(plan, session.bulk, unit);
   const presented = await presentPlan(plan, session.bulk);
   const extra = { plan: { ...presented, problems, unmapped, warnings } };
   const stop = (sentence: string, isDone = false) => {
@@ -75,9 +79,9 @@ const countWords: readonly (readonly [action: PlanAction, words: string])[] = [
   ["invalid", "invalid"],
 ];
 
-async function sayPlan(made: PlanResult, bulk: Bulk, unit: Unit): Promise<void> {
-  const { plan, unmapped, warnings, format } = made;
-  const { counts, problems } = plan;
+async function sayPlan(plan: Plan, bulk: Bulk, unit: Unit): Promise<void> {
+  const { counts, problems, request } = plan;
+  const { format, unmapped = [], warnings = [] } = request.source ?? {};
   if (format !== undefined) say(`The file is an export of ${format}.`);
   const numbers = countWords.filter(([action]) => counts[action] > 0);
   const summary = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");

@@ -8,7 +8,7 @@ import { openClient, sleep } from "../../app/process/open-client.ts";
 import { requireKey } from "../../app/data/secrets.ts";
 import { withDeployment } from "../../app/process/deployment.ts";
 import { UsageFault, type Config } from "../../config.ts";
-import { findRefusal, readCause } from "../../contract/access.ts";
+import { findRefusal, readCause, type KnownKey } from "../../contract/access.ts";
 import { Problem, unauthorized } from "../../contract/problem.ts";
 import { checkDestinations as findForeign } from "../../contract/rules/destinations.ts";
 import { printKey } from "../../mcp/access/key-context.ts";
@@ -43,26 +43,29 @@ export async function withBulk<Result>(
     try {
       const key = requireKey(config);
       const { call } = openClient(deployment, { key, life: signal, openState, report });
-      const known = await deployment.followKey(key)();
+      const remote: KnownKey = {
+        facts: undefined,
+        linkHost: config.link_origin,
+        hasSecondHost: false,
+      };
+      const known = (await deployment.followKey(key)()) ?? remote;
       const owner: Owner = {
         key_print: printKey(key),
         origin: deployment.origin,
         call,
         requestId: readRequestId(undefined),
-        linkHost: known?.linkHost ?? config.link_origin,
-        // The permissions of a remote server's key are unknown, so its requests may fail later.
+        // The permissions server's key are unknown, so its requests may fail later.
         requireRight: (endpoint) => {
-          const refusal = known?.facts && findRefusal(endpoint, known.facts);
+          const refusal = known.facts && findRefusal(endpoint, known.facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);
         },
         // WAYPOST_DESTINATIONS limits only assistants. The commands are run by the operator, who
         // set it.
-        checkDestinations: (fields, before) => findForeign(fields, known?.destinations, before),
+        checkDestinations: (fields, before) => findForeign(fields, known.destinations, before),
         known,
-        keepsBin: known?.binDays !== undefined,
         takesAnyId: deployment.own === undefined,
       };
-      const realm = known?.projectId ?? deployment.origin;
+      const realm = known.projectId ?? deployment.origin;
       const writer = { realm, key_print: owner.key_print, client: null };
       return await work({ bulk, owner, writer, signal });
     } catch (error) {

@@ -70,10 +70,6 @@ export type KeyContext = SharedContext &
     readonly readers: Readers;
     /** Whether ids need not be UUIDs, as on a remote server. */
     readonly takesAnyId: boolean;
-    /** Whether deleted links and apps can be restored. */
-    readonly keepsBin: boolean;
-    /** The host of the project's links, if known. */
-    readonly linkHost: string | undefined;
     /** A hash that identifies the key without revealing it. */
     readonly key_print: string;
     /** The key's id in the embedded service; empty for a remote server's key. */
@@ -170,12 +166,6 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     key_print,
     // Only Waypost's own service is certain to use UUIDs.
     takesAnyId: !options.checksConditions,
-    get keepsBin() {
-      return known.binDays !== undefined;
-    },
-    get linkHost() {
-      return known.linkHost;
-    },
     get realm() {
       return readRealm();
     },

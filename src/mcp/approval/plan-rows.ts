@@ -1,4 +1,4 @@
-import { describeRow } from "../../bulk/plan/describe-row.ts";
+import { describeRow } from "../../bulk/present.ts";
 import { limits } from "../../contract/limits.ts";
 import { readPageNumber, readRowNumber } from "../../network/read-request.ts";
 import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";

@@ -3,8 +3,9 @@ import {
   appMembers,
   describeApp,
   findApp,
+  findChosen,
   isWhole,
-  pickNamedApps,
+  readChoice,
   readIdentifier,
   type ProjectApp,
   type AppMember,
@@ -56,48 +57,34 @@ export async function settleApps(
 /** Adds the selected app to `apps`, and returns the field to send. */
 async function settleApp(
   member: AppMember,
-  choice: JsonObject,
+  given: JsonObject,
   { registered, chosen, missing }: ChosenApps,
   call: AppCall,
 ): Promise<JsonObject> {
   const kind = appKinds[member];
-  const { id: given, [kind.key ?? ""]: name } = choice;
-  if (typeof given === "string" && !isBlank(given)) {
-    const id = await findTarget(kind, given, call);
-    const list = await call.apps.list(member);
-    const app = list && findApp(list.rows, id);
-    if (app !== undefined) chosen.push(app);
-    else if (list !== undefined && isWhole(list)) missing.push(kind);
-    return { ...choice, id };
-  }
-  if (typeof name !== "string" || isBlank(name)) return choice;
+  const isById = typeof given["id"] === "string" && !isBlank(given["id"]);
+  const choice = isById
+    ? { ...given, id: await findTarget(kind, String(given["id"]), call) }
+    : given;
+  const text = readChoice(choice);
+  if (isBlank(text)) return choice;
   const list = await call.apps.list(member);
-  const app = pickApp(member, list?.rows ?? [], choice, name);
+  const [app, ...others] = findChosen(list?.rows ?? [], choice);
+  if (app !== undefined && others.length > 0) throw refuseSeveral(kind, text, [app, ...others]);
   if (app !== undefined) {
     chosen.push(app);
-    return { id: app.id };
+    return isById ? choice : { id: app.id };
   }
   const isUnknown = list !== undefined && isWhole(list);
-  if (isUnknown && !canRegister(member, choice)) throw refuseUnregistered(member, name, list.rows);
+  if (isUnknown && isById) missing.push(kind);
+  else if (isUnknown && !canRegister(member, choice)) {
+    throw refuseUnregistered(member, text, list.rows);
+  }
   if (bringsNewApp(choice)) registered.push({ kind, fields: choice });
   return choice;
 }
 
-/** Finds an app by identifier or by name. */
-function pickApp(
-  member: AppMember,
-  apps: readonly ProjectApp[],
-  choice: JsonObject,
-  text: string,
-): ProjectApp | undefined {
-  const exact = apps.find((app) => readIdentifier(app) === text);
-  if (exact !== undefined || bringsNewApp(choice)) return exact;
-  const named = pickNamedApps(apps, text);
-  if (named.length > 1) throw refuseSeveral(appKinds[member], text, named);
-  return named[0];
-}
-
-/** Whether all fields required to register an app are present. The API validates their values. */
+/** Whether all required fields of a registration are present. The API validates their values. */
 function canRegister(member: AppMember, fields: JsonObject): boolean {
   const { needed = [] } = findRegistration(member);
   return needed.every((field) => {

@@ -39,7 +39,7 @@ export async function* measureJobs({ extent }: Subject): Rounds {
           return { path: `${kind}/${round}/${row}`, url: `https://www.example.com/${row}` };
         });
       const source = { rows: makeRows("job") };
-      const { plan } = await bulk.plan({ operation: "upsert", source }, owner);
+      const plan = await bulk.plan({ operation: "upsert", source }, owner);
       const runJob = async () => void (await bulk.wait(await bulk.apply(plan, owner), 600_000));
       const callAll = async () => {
         for (const row of makeRows("call")) await call(links.upsert, row);

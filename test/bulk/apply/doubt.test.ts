@@ -50,7 +50,7 @@ async function make(path: string, name = "Old"): Promise<{ readonly id: string }
 }
 
 async function plan(wanted: PlanInput): Promise<Plan> {
-  return (await bulk.plan(wanted, owner)).plan;
+  return await bulk.plan(wanted, owner);
 }
 
 const planRows = (operation: "upsert" | "update" | "delete", rows: readonly object[]) =>

@@ -126,7 +126,7 @@ async function makePlan(process: Process, name: string, { rows, apart }: Wanted)
     await world.call("POST", "/links", { body: { path } });
   }
   const source = { rows: wanted };
-  return (await process.bulk.plan({ operation: "upsert", source }, process.owner)).plan;
+  return await process.bulk.plan({ operation: "upsert", source }, process.owner);
 }
 
 async function end({ bulk, state }: Process): Promise<void> {

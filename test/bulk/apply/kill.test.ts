@@ -154,8 +154,8 @@ async function withBulk<Result>(
 
 async function plan({ bulk, owner }: UnpacedDesk, wanted: PlanInput): Promise<Plan> {
   const made = await bulk.plan(wanted, owner);
-  expect(made.plan.counts).toMatchObject({ invalid: 0, conflict: 0 });
-  return made.plan;
+  expect(made.counts).toMatchObject({ invalid: 0, conflict: 0 });
+  return made;
 }
 
 /** Resumes the plan until it is done. */

@@ -58,7 +58,7 @@ openForEach(createWorld, async (opened, keep) => {
 async function planUpdate() {
   const made = await world.call("POST", "/links", { body: { path: "a", name: "Old" } });
   const rows = [{ id: made.body.id, name: "New" }];
-  return (await bulk.plan({ operation: "update", source: { rows } }, owner)).plan;
+  return await bulk.plan({ operation: "update", source: { rows } }, owner);
 }
 
 /** Lets the time of three leases pass. The process that has the job renews its lease. */

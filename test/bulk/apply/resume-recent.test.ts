@@ -33,7 +33,7 @@ const resume = (find: FindOwner = findOwner) => started.bulk.resumeRecent(find);
 async function planThree(): Promise<Plan> {
   const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://example.com" }));
   const wanted = { operation: "upsert", source: { rows } } as const;
-  return (await started.bulk.plan(wanted, started.owner)).plan;
+  return await started.bulk.plan(wanted, started.owner);
 }
 
 /** Interrupts the job, like a process that is killed while it applies the plan. */

@@ -57,7 +57,7 @@ async function start(name: string): Promise<Instance> {
 
 async function plan({ bulk, owner }: Instance, prefix: string, count: number): Promise<Plan> {
   const rows = Array.from({ length: count }, (_, index) => ({ path: `${prefix}${index}` }));
-  return (await bulk.plan({ operation: "upsert", source: { rows } }, owner)).plan;
+  return await bulk.plan({ operation: "upsert", source: { rows } }, owner);
 }
 
 type Run = { readonly job: Job; readonly took_ms: number };

@@ -86,7 +86,7 @@ async function openProject(fields: readonly LinkFields[]) {
     selectParts({ call, signal: new AbortController().signal }, []),
   );
   const plan = async (operation: "upsert" | "update", source: RowSource) =>
-    (await bulk.plan({ operation, source }, owner)).plan;
+    await bulk.plan({ operation, source }, owner);
   return { replies, links, plan };
 }
 

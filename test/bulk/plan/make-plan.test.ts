@@ -257,7 +257,7 @@ describe("an app in a row", () => {
       { path: "b", url },
     ];
     const owner = { ...planner.owner, call: client.call };
-    const { plan: made } = await bulk.plan(wantRows("upsert", rows), owner);
+    const made = await bulk.plan(wantRows("upsert", rows), owner);
     expect(made.counts).toMatchObject({ update: 1, create: 1 });
   });
 
@@ -366,7 +366,7 @@ async function applyFree(rows: readonly object[], max_links: number) {
     project: await world.addProject({ plan: "free", max_links }),
   });
   const owner = { ...planner.owner, call: createTraveller({ world, key }).client.call };
-  const { plan: made } = await bulk.plan(wantRows("upsert", rows), owner);
+  const made = await bulk.plan(wantRows("upsert", rows), owner);
   const job = await planner.run(made, owner);
   const receipts = await bulk.listReceipts(job, { limit: 100 });
   return { job, ends: receipts.map(({ status, message }) => message ?? status) };

@@ -30,7 +30,7 @@ openForEach(
 );
 
 async function plan(operation: PlanOperation, rows: readonly object[]): Promise<Plan> {
-  return (await bulk.plan({ operation, source: { rows } }, owner)).plan;
+  return await bulk.plan({ operation, source: { rows } }, owner);
 }
 
 async function apply(made: Plan): Promise<Job> {
@@ -40,7 +40,7 @@ async function apply(made: Plan): Promise<Job> {
 }
 
 async function undo(job: Job): Promise<Plan> {
-  return (await bulk.plan({ undo: job }, owner)).plan;
+  return await bulk.plan({ undo: job }, owner);
 }
 
 async function makeLink(path: string, more: object = {}): Promise<string> {

@@ -106,7 +106,7 @@ async function plan(stage: Stage, title: string, wanted: PlanInput): Promise<Pla
     try {
       const made = await time.drive(bulk.plan(wanted, owner));
       door.setWeather(0);
-      return await readRows(stage, title, made.plan);
+      return await readRows(stage, title, made);
     } catch (error) {
       if (isCalm) throw error;
       const isKnown = [Problem, CallFailure].some((kind) => error instanceof kind);

@@ -208,7 +208,7 @@ function createCancelJob(): Tool {
  */
 async function refuseForbiddenRows(plan: Plan, call: ToolCall, tool: string): Promise<void> {
   const { keyContext, signal } = call;
-  const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
+  const findFault = createPricingCheck({ ...keyContext, signal });
   const problems: FieldProblem[] = [];
   for await (const row of keyContext.bulk.readWrites(plan)) {
     const fault = await findFault(row);

@@ -3,7 +3,7 @@ import { CsvFault, readCsv } from "../../../bulk/files/csv.ts";
 import type { Owner } from "../../../bulk/owner.ts";
 import { ruledFields } from "../../../bulk/plan/change-by-rule.ts";
 import type { PlanInput } from "../../../bulk/plan/make-plan.ts";
-import type { FilterPlanInput } from "../../../bulk/plan/plan-filters.ts";
+import type { FilterPlanInput } from "../../../bulk/plan/plan-rows.ts";
 import { listLinkHosts } from "../../../contract/access.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -61,14 +61,9 @@ export function createPlanLinks(): Tool {
         ...call.keyContext,
         requireRight: (endpoint) => requireRight({ tool: name, endpoint }, call.keyContext),
       };
-      const { plan, unmapped, warnings, format } = await bulk.plan(wanted, owner, call.signal);
+      const plan = await bulk.plan(wanted, owner, call.signal);
       await refuseExcludedActions(plan, call);
-      const findings = {
-        ...(format !== undefined && { format }),
-        ...(unmapped.length > 0 && { unmapped }),
-        ...(warnings.length > 0 && { warnings }),
-      };
-      return { plan: await showPlan(plan, bulk, findings) };
+      return { plan: await showPlan(plan, bulk) };
     },
   });
 }

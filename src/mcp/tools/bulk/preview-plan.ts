@@ -1,6 +1,5 @@
-import { estimatePart } from "../../../bulk/apply/job-runner.ts";
-import { countClicks, describeRow } from "../../../bulk/plan/describe-row.ts";
-import { findCountToType } from "../../../bulk/present.ts";
+import { estimateSeconds } from "../../../bulk/apply/job-runner.ts";
+import { countClicks, describeRow, findCountToType } from "../../../bulk/present.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { uuidPattern } from "../../../contract/fields.ts";
 import { limits } from "../../../contract/limits.ts";
@@ -61,7 +60,7 @@ export function previewPlan(
       ...summary.rows.map((row) => previewRow(row, names, isShared)),
       ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared), isRow: true }] : []),
       ...describeLeftOut(plan),
-      { name: "estimated time", text: `${estimatePart(plan.counts, total)} s` },
+      { name: "estimated time", text: `${estimateSeconds(plan.counts, total)} s` },
     ],
   };
 }

@@ -16,13 +16,16 @@ export const planSchema = z.looseObject({
 
 const rowsPerPage = 100;
 
-export async function showPlan(plan: Plan, bulk: Bulk, findings: JsonObject): Promise<JsonObject> {
+export async function showPlan(plan: Plan, bulk: Bulk): Promise<JsonObject> {
   const { expires_at, ...record } = await presentPlan(plan, bulk);
+  const { format, unmapped = [], warnings = [] } = plan.request.source ?? {};
   return {
     ...record,
     uri: writePlanUri(plan.id),
     expires_at,
-    ...findings,
+    ...(format !== undefined && { format }),
+    ...(unmapped.length > 0 && { unmapped }),
+    ...(warnings.length > 0 && { warnings }),
     next: describeNext(plan),
   };
 }

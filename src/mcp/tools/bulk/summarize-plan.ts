@@ -16,7 +16,7 @@ import {
   type AppMember,
   type ProjectApps,
 } from "../../../bulk/select/project-apps.ts";
-import { describeRow } from "../../../bulk/plan/describe-row.ts";
+import { describeRow } from "../../../bulk/present.ts";
 
 /**
  * Summarizes a whole plan for a user who cannot read all of its rows. Reads every row, in batches.

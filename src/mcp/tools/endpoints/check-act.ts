@@ -55,7 +55,7 @@ async function findDenial(
   const { overwrite_scope: scope } = links.upsert;
   const isOverwrite = endpoint === links.upsert && before;
   if (isOverwrite && !hasScope(facts, scope)) return refuseScope(scope).message;
-  const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
+  const findFault = createPricingCheck({ ...keyContext, signal });
   const action = before === null ? "create" : "update";
   return (await findFault({ action, link_id: id, fields: input }))?.message;
 }

@@ -3,7 +3,7 @@ import {
   planStep,
   type UndoStep,
   type UndoSteps,
-} from "../../../bulk/plan/undo-step.ts";
+} from "../../../bulk/plan/plan-undo.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpointsOf, type UndoStep } from "../../../bulk/plan/undo-step.ts";
+import { endpointsOf, type UndoStep } from "../../../bulk/plan/plan-undo.ts";
 import { describeTemplateState, pickLasting } from "../../../contract/condition.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
@@ -259,8 +259,7 @@ async function planJobUndo({ target_id }: Change, call: ToolCall): Promise<JsonO
   if (job.isHeld) {
     throw refuseUndo("The job is still running.", "Wait until it ends, or cancel it first.");
   }
-  const { plan: made } = await bulk.plan({ undo: job }, keyContext, signal);
-  return { plan: await showPlan(made, bulk, {}) };
+  return { plan: await showPlan(await bulk.plan({ undo: job }, keyContext, signal), bulk) };
 }
 
 const { links, pageTemplate } = contract;
