@@ -101,7 +101,7 @@ describe("an upsert row", () => {
     ).toEqual(["create", ["invalid", notWeb]]);
   });
 
-  test("conflicts if its path is another link's short path", async () => {
+  test("causes a conflict if its path is another link's short path", async () => {
     const { shortened_path: path } = await planner.make({ options: { shorten: true } });
     expect(await plan("upsert", [{ path, url }])).toEqual([
       ["conflict", "The path is already another link's short path"],
@@ -142,7 +142,7 @@ describe("an update row", () => {
     expect(await plan("update", swap)).toEqual([taken, taken]);
   });
 
-  test("conflicts when its link does not exist", async () => {
+  test("causes a conflict if its link does not exist", async () => {
     const rows = [
       { id: missingId, name: "A" },
       { path: "nowhere", name: "B" },

@@ -118,7 +118,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     "https://shop.example.evil.example/",
     "https://\u0455hop.example/",
     " https://shop.example/",
-  ])("is rejected if its misleading URL is %j", async (url) => {
+  ])("is rejected if its URL only appears to have an allowed host: %j", async (url) => {
     expect(await fail("create_link", { url })).toHaveLength(1);
   });
 });

@@ -102,7 +102,7 @@ test("the error for an unregistered app escapes hostile names of registered apps
   expect(error.message).toContain(String.raw`"Pay\\u{202e} now" (a.b)`);
 });
 
-test("an incomplete app registration is rejected without a request", async () => {
+test("an incomplete app registration is rejected without sending a request", async () => {
   const ios_app = { ...mistyped, app_store_id: "123" };
   const { error } = await assistant.call("create_link", { ios_app });
   expect(error).toMatchObject({ code: "validation_failed", message });
