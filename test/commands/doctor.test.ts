@@ -130,19 +130,22 @@ test("doctor reports an owner's key that belongs to another database", async () 
   expect((await serving.stop()).stderr).toContain(`(${said}`);
 });
 
-test.runIf(process.getuid?.() === 0)("doctor reports a file that another user owns", async () => {
-  const { path } = folder;
-  await runJson(["keys", "create", "--data", path]);
-  expect(await readdir(path)).toContain("state.db");
-  await chmod(join(path, ".."), 0o755);
-  for (const name of ["", ...(await readdir(path))]) {
-    if (name !== "state.db") await chown(join(path, name), 4242, 4242);
-  }
-  const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
-  const { code, stdout } = await run(["doctor", "--data", path], { under });
-  expect(code).toBe(1);
-  expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
-});
+test.runIf(process.getuid?.() === 0)(
+  "doctor reports a file that is owned by another user",
+  async () => {
+    const { path } = folder;
+    await runJson(["keys", "create", "--data", path]);
+    expect(await readdir(path)).toContain("state.db");
+    await chmod(join(path, ".."), 0o755);
+    for (const name of ["", ...(await readdir(path))]) {
+      if (name !== "state.db") await chown(join(path, name), 4242, 4242);
+    }
+    const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
+    const { code, stdout } = await run(["doctor", "--data", path], { under });
+    expect(code).toBe(1);
+    expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
+  },
+);
 
 test("doctor reports a key file that cannot be read", async () => {
   await runJson(["keys", "create", "--data", folder.path]);

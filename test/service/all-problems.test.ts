@@ -63,15 +63,18 @@ const mixed: readonly (readonly [string, string, object, string])[] = [
   ],
 ];
 
-test.each(mixed)("%s %s reports wrong types and broken rules in one 422", async (...row) => {
-  const [method, path, body, sentence] = row;
-  await using world = await createWorld();
-  const link = await world.make("/links", { path: "a" });
-  const reply = await world.call(method, path.replace(":id", link.id), { body });
-  const key = path === "/short_links" ? "errors" : "error";
-  expect([reply.status, reply.body]).toEqual([422, { [key]: sentence }]);
-  expect(await listLinks(world)).toEqual([link]);
-});
+test.each(mixed)(
+  "%s %s reports type errors and rule violations in a single 422",
+  async (...row) => {
+    const [method, path, body, sentence] = row;
+    await using world = await createWorld();
+    const link = await world.make("/links", { path: "a" });
+    const reply = await world.call(method, path.replace(":id", link.id), { body });
+    const key = path === "/short_links" ? "errors" : "error";
+    expect([reply.status, reply.body]).toEqual([422, { [key]: sentence }]);
+    expect(await listLinks(world)).toEqual([link]);
+  },
+);
 
 test("a 422 for a page template lists type errors and the position of each problem", async () => {
   await using world = await createWorld();

@@ -67,7 +67,7 @@ const wrongTypes = [
 ];
 
 test.each(wrongTypes)(
-  "every endpoint with a body returns 400 for the content type %s",
+  "every endpoint that takes a body returns 400 for the content type %s",
   async (type) => {
     for (const [method, path, key] of listWrites(world)) {
       const given = { key, body: {}, headers: { "content-type": type } };

@@ -88,17 +88,14 @@ test.each(["GET", "PATCH", "PUT", "DELETE"])(
   },
 );
 
-test.each(["PATCH", "PUT"])(
-  "%s changes only those fields of a link that are sent",
-  async (method) => {
-    const link = await world.make("/links", everyPlainField);
-    const changes = { name: "Summer sale", enable_forced_redirect: false };
-    const reply = await world.call(method, `/links/${link.id}`, { body: changes });
-    expect(reply.status).toBe(200);
-    expect(reply.body).toEqual({ ...link, ...changes });
-    expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
-  },
-);
+test.each(["PATCH", "PUT"])("%s changes only the link fields that are sent", async (method) => {
+  const link = await world.make("/links", everyPlainField);
+  const changes = { name: "Summer sale", enable_forced_redirect: false };
+  const reply = await world.call(method, `/links/${link.id}`, { body: changes });
+  expect(reply.status).toBe(200);
+  expect(reply.body).toEqual({ ...link, ...changes });
+  expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(reply.body);
+});
 
 test.each([null, ""])("sending %j clears a text field of a link", async (empty) => {
   const { path, enable_forced_redirect, ios_deferred_deep_linking_enabled, ...texts } =
