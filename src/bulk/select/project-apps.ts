@@ -91,7 +91,8 @@ export type AppChoice = Readonly<Record<string, unknown>>;
 
 /** Returns the id, bundle id or package name in a link's app field. */
 export function readChoice({ id, bundle_id, package_name }: AppChoice): string {
-  return String((isBlank(id) ? (bundle_id ?? package_name) : id) ?? "");
+  const text = isBlank(id) ? (bundle_id ?? package_name) : id;
+  return typeof text === "string" ? text : "";
 }
 
 /**

@@ -64,6 +64,14 @@ export async function collectList<Item>(
 type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 type ReadPage = (input: ListInput) => Promise<ListBody>;
 
+/** `known` and `unread` count the rows so far. `isJoined` is true if no row was missed. */
+type ListPage<Item> = ListPart<Item> & {
+  readonly known: number;
+  readonly count: number | undefined;
+  readonly isJoined: boolean;
+  readonly isLast: boolean;
+};
+
 /**
  * Stops at the last page, or at a page with no new rows. A deletion shifts later rows to an earlier
  * page, so they could be missed. Each page therefore overlaps the previous one by a row.
@@ -72,7 +80,7 @@ async function* readPages<Item extends RowWithId>(
   name: string,
   readPage: ReadPage,
   query: ListInput,
-) {
+): AsyncGenerator<ListPage<Item>> {
   /** The ids of rows, and the positions of rows that could not be parsed. */
   const known = new Set<string | number>();
   let unread = 0;
@@ -103,7 +111,6 @@ async function* readPages<Item extends RowWithId>(
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
-    // `known` and `unread` count the rows so far. `isJoined` is true if no row was missed.
     yield { rows, known: known.size, unread, count, isJoined, isLast };
     // A server that ignores the page number returns the same page every time.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;

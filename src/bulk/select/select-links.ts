@@ -154,7 +154,8 @@ function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | und
     if (condition === "null") return (held === null) === value;
     if (condition === "present") return (held === null || held === "") !== value;
     // Other conditions match no null, and texts and numbers are compared in their printed form.
-    return held === null ? false : tests[condition]?.(String(held), wanted);
+    const text = typeof held === "string" ? held : JSON.stringify(held);
+    return held === null ? false : tests[condition]?.(text, wanted);
   };
 }
 
