@@ -39,7 +39,7 @@ test("readConfig returns the defaults if nothing is set", () => {
   });
 });
 
-test("readConfig lists the settings that were set, except for empty settings", () => {
+test("readConfig lists the settings that were set, except for empty ones", () => {
   const environment = { ...home, WAYPOST_MODE: "full", WAYPOST_LOG: "", PATH: "/bin" };
   expect(readConfig(environment, { port: "0", host: "" }).given).toEqual({
     flags: new Set(["port"]),
@@ -63,7 +63,7 @@ describe("the console's path", () => {
     ["/", ""],
     ["/waypost", "/waypost"],
     ["/team/way.post_1/", "/team/way.post_1"],
-  ])("is read without a trailing slash: %s", (path, base) => {
+  ])("is stored without a trailing slash: %s", (path, base) => {
     expect(readConsolePath(path)).toBe(base);
   });
 
@@ -90,7 +90,7 @@ describe("the console's path", () => {
   });
 });
 
-describe("settings", () => {
+describe("the settings", () => {
   const settings = [
     ["WAYPOST_DATA", "data", "/srv/one", "/srv/two", "data"],
     ["WAYPOST_HOST", "host", "0.0.0.0", "::1", "host"],
@@ -123,7 +123,7 @@ describe("settings", () => {
   ] as const;
 
   test.each(settings)(
-    "include %s as a variable that the flag --%s overrides",
+    "can be set with %s, and the flag --%s overrides it",
     (variable, flag, one, other, name) => {
       expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
       expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(
@@ -134,12 +134,12 @@ describe("settings", () => {
     },
   );
 
-  test("include the port, where 0 means any free port", () => {
+  test("include the port, and 0 means any free port", () => {
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, {}).port).toBe(80);
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, { port: "0" }).port).toBe(0);
   });
 
-  test("include the public URL without trailing slashes", () => {
+  test("store the public URL without trailing slashes", () => {
     const { public_url } = readConfig(home, { "public-url": "https://links.example/base//" });
     expect(public_url).toBe("https://links.example/base");
   });
@@ -167,7 +167,7 @@ test.each([
   [undefined, "http://{subdomain}.localhost:1"],
   [undefined, "http://open-{subdomain}.localhost"],
 ])(
-  "with the link origin %s, the second origin %s is refused because host names could be equal",
+  "with the link origin %s, the second origin %s is refused because they could share host names",
   (first, second) => {
     const flags = { "link-origin": first, "second-origin": second };
     expect(() => readConfig(home, flags)).toThrow(
@@ -190,19 +190,19 @@ describe("settings for a remote server", () => {
   const remote = { ...home, WAYPOST_BASE_URL: "https://api.example" };
 
   test.each(["https://api.example/", "https://api.example/api/v1", "https://api.example/api/v1/"])(
-    "accept %s as its origin",
+    "accept %s as the server's URL",
     (url) => {
       expect(readConfig(home, { "base-url": url }).base_url).toBe("https://api.example");
     },
   );
 
-  test("do not include a second origin", () => {
+  test("cannot include a second origin", () => {
     expect(() => readConfig(remote, { "second-origin": "https://{subdomain}.example" })).toThrow(
       "cannot be used with --base-url (WAYPOST_BASE_URL)",
     );
   });
 
-  test("accept a link origin only without {subdomain}, because a key has one project", () => {
+  test("accept a link origin only without {subdomain}, as a key belongs to one project", () => {
     const flags = { "link-origin": "https://go.example/" };
     expect(readConfig(remote, flags).link_origin).toBe("https://go.example");
     expect(() => readConfig(remote, { "link-origin": "https://{subdomain}.example" })).toThrow(
@@ -211,16 +211,16 @@ describe("settings for a remote server", () => {
   });
 });
 
-test("the link origin of a remote server must not contain a password", () => {
+test("a remote server's link origin must not contain a password", () => {
   const flags = { "base-url": "https://api.example", "link-origin": "https://:pw@go.example" };
   expect(() => readConfig(home, flags)).toThrow(/^--link-origin [^@]*$/);
 });
 
-describe("a key for a remote server", () => {
+describe("an API key for a remote server", () => {
   const secrets = [{ WAYPOST_API_KEY: "key" }, { WAYPOST_API_KEY_FILE: "/run/key" }];
 
   test.each(secrets)(
-    "is sent over plain http only to this machine unless that is allowed: %j",
+    "is sent over plain HTTP only to this machine unless WAYPOST_ALLOW_HTTP is set: %j",
     (secret) => {
       const environment = { ...home, ...secret };
       const open = { "base-url": "http://api.example" };
@@ -234,18 +234,18 @@ describe("a key for a remote server", () => {
     },
   );
 
-  test("can be omitted, and then plain http is accepted", () => {
+  test("is optional, and plain HTTP is accepted without one", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
-  test("can be sent over http only with WAYPOST_ALLOW_HTTP=1", () => {
+  test("can be sent over plain HTTP only with WAYPOST_ALLOW_HTTP=1", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
       "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );
   });
 });
 
-test("trusted proxies are networks or a number of proxies", () => {
+test("trusted proxies are given as networks or as a number of proxies", () => {
   const read = (text: string) => readConfig(home, { "trusted-proxies": text }).trusted_proxies;
   expect(read("2")).toEqual({ hops: 2 });
   expect(read("10.0.0.0/8, ::1")).toEqual({
@@ -259,14 +259,14 @@ test("trusted proxies are networks or a number of proxies", () => {
   });
 });
 
-test("webhooks cannot use private networks by default", () => {
+test("by default, webhooks cannot use private networks", () => {
   expect(readConfig(home, {}).webhook_private).toEqual([]);
   expect(readConfig({ ...home, WAYPOST_WEBHOOK_PRIVATE: "127.0.0.1/32" }, {})).toMatchObject({
     webhook_private: [{ address: "127.0.0.1", prefix: 32 }],
   });
 });
 
-test("lists are separated by commas, and spaces are ignored", () => {
+test("list items are separated by commas, and spaces are ignored", () => {
   const config = readConfig(
     { ...home, WAYPOST_SCOPES: "links.index, links.show,", WAYPOST_TOOLS: " links ,-delete_link" },
     {},
@@ -295,7 +295,7 @@ test("an unknown scope is refused", () => {
   );
 });
 
-test("secrets are read only from variables, and surrounding spaces are removed", () => {
+test("secrets are read only from variables, and surrounding whitespace is removed", () => {
   const environment = { ...home, WAYPOST_API_KEY: " key\n", WAYPOST_HTTP_TOKEN: " " };
   const { secrets } = readConfig(environment, { "api-key": "other", api_key: "other" });
   expect(secrets.api_key).toBe("key");
@@ -368,14 +368,11 @@ describe("an invalid setting", () => {
     ["time-zone", "new york", `${zone}; did you mean America/New_York?`],
     ["time-zone", "+01:00", zone],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
-  ])(
-    "is refused with an error that names the flag and variable: --%s %s",
-    (flag, value, message) => {
-      expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
-    },
-  );
+  ])("causes an error that contains the flag and variable: --%s %s", (flag, value, message) => {
+    expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
+  });
 
-  test("is refused: a PIN file with --mode full, which never asks for a PIN", () => {
+  test("is refused if a PIN file is set with --mode full, which never asks for a PIN", () => {
     const environment = { ...home, WAYPOST_APPROVAL_PIN_FILE: "/run/pin" };
     expect(() => readConfig(environment, { mode: "full" })).toThrow(
       "WAYPOST_APPROVAL_PIN_FILE is set, but --mode full shows no page",
@@ -420,7 +417,7 @@ describe("an invalid setting", () => {
   test.each([
     { WAYPOST_DATABASE_URL: "postgres://db/links" },
     { WAYPOST_DATABASE_URL_FILE: "/url" },
-  ])("is refused: %j together with a base URL", (environment) => {
+  ])("is refused if a base URL is also set: %j", (environment) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)";
     expect(() =>

@@ -118,7 +118,7 @@ const ours = new Map(
   ]),
 );
 
-test("every file of src belongs to a folder of this list, and no folder is empty", () => {
+test("every file in src belongs to a folder on this list, and no folder is empty", () => {
   expect(files.length).toBeGreaterThan(200);
   const found = new Set(files.map(({ path }) => findRoom(path)));
   expect([...found].toSorted()).toEqual(Object.keys(rooms).toSorted());
@@ -135,7 +135,7 @@ describe("the import check", () => {
     expect(strays).toEqual([]);
   });
 
-  test("finds an import in src for everything that this list allows", () => {
+  test("finds an import in src for every entry on this list", () => {
     const arrows = new Set(
       [...ours].flatMap(([path, imported]) =>
         imported.map((other) => `${findRoom(path)} → ${findRoom(other)}`),
@@ -152,7 +152,7 @@ describe("the import check", () => {
     expect(findCircles(new Map(known))).toEqual([]);
   });
 
-  test("finds no circular imports between files, including imports of types", () => {
+  test("finds no circular imports between files, including type imports", () => {
     expect(findCircles(ours)).toEqual([]);
   });
 
@@ -163,7 +163,7 @@ describe("the import check", () => {
   });
 });
 
-test("the console is loaded only when it is requested", () => {
+test("the console's code is loaded only when the console is requested", () => {
   const eager = files
     .filter(({ path }) => findRoom(path) !== "console")
     .flatMap(({ path }) => readEager(path).map((name) => join(path, "..", name)))
@@ -190,7 +190,7 @@ test("every file directly in src/commands is a command", () => {
   expect(commands.filter((name) => !table.includes(`from "./${name}.ts"`))).toEqual([]);
 });
 
-test("no file of fewer than 15 lines is imported by only one file", () => {
+test("no file with fewer than 15 lines is imported by only one file", () => {
   const small = files.filter(({ path }) => countLines(path) < 15);
   const lonely = small.filter(({ path }) => countUsers(path) < 2);
   expect(lonely.map(({ path }) => path)).toEqual([]);

@@ -10,18 +10,18 @@ type Source = { readonly path: string; readonly text: string };
 const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
-describe("process", () => {
+describe("access to process", () => {
   /** src/entry.ts checks the version of Node before it can import anything. */
   const started = sources.filter(({ path }) => path !== "src/entry.ts");
 
-  test("only the command line writes to stdout and stderr", () => {
+  test("is limited to the command line for stdout and stderr", () => {
     const speakers = started
       .filter(({ text }) => /process\.stdout|(?<![\w./-])console\.\w|process\.stderr/.test(text))
       .map(({ path }) => path);
     expect(speakers).toEqual(["src/commands/terminal/output.ts"]);
   });
 
-  test("only src/main.ts reads the environment, the arguments and the exit code", () => {
+  test("is limited to src/main.ts for the environment, the arguments and the exit code", () => {
     const readers = started
       .filter(({ text }) => /process\.(env|argv|exit)/.test(text))
       .map(({ path }) => path);
@@ -30,7 +30,7 @@ describe("process", () => {
 });
 
 describe("the source files", () => {
-  test("have at most 500 lines of 100 characters", () => {
+  test("have at most 500 lines, each with at most 100 characters", () => {
     const long = [...sources, ...tests].filter(({ text }) => {
       const lines = text.split("\n");
       return lines.length > 501 || lines.some((line) => line.length > 100);
@@ -45,17 +45,17 @@ describe("the source files", () => {
     expect(names.filter((name) => /util|helper|misc|common/.test(name))).toEqual([]);
   });
 
-  test("include at most 35 in test/support", () => {
+  test("include at most 35 files in test/support", () => {
     const kit = tests.filter(({ path }) => path.startsWith("test/support/"));
     expect(kit.length).toBeLessThanOrEqual(35);
   });
 
-  test("do not call URL.canParse, which is wrong in Node 20 and 22 after many calls", () => {
+  test("do not call URL.canParse, which breaks after many calls in Node 20 and 22", () => {
     const askers = sources.filter(({ text }) => text.includes(".canParse("));
     expect(askers.map(({ path }) => path)).toEqual([]);
   });
 
-  test("have classes only for errors, and no TODO comments", () => {
+  test("contain no classes except errors, and no TODO comments", () => {
     const classes = sources.flatMap(({ text }) => text.match(/^.*\bclass \w+.*\{/gm) ?? []);
     expect(classes.filter((line) => !/ extends (Error|CallFailure) /.test(line))).toEqual([]);
     const leftovers = sources.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text));
@@ -74,7 +74,7 @@ const locks = ["package-lock.json", "test/package-lock.json"].map((path) => {
   return { path, packages: Object.entries<Locked>(packages) };
 });
 
-test.each(locks)("$path lists the packages of every platform, as npm ci requires", (lock) => {
+test.each(locks)("$path lists the packages for every platform, as npm ci requires", (lock) => {
   const known = new Set(lock.packages.map(([path]) => path.split("node_modules/").at(-1)));
   const missing = lock.packages.flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies)
@@ -85,18 +85,21 @@ test.each(locks)("$path lists the packages of every platform, as npm ci requires
   expect(missing).toEqual([]);
 });
 
-test.each(locks)("the packages of $path support every Node that Waypost supports", (lock) => {
-  const strict = lock.packages.flatMap(([path, { engines }]) =>
-    engines?.node === undefined ? [] : [{ path, range: engines.node }],
-  );
-  const refusals = ["20.19.0", "20.20.2", "22.23.3", "24.21.0"].flatMap((version) =>
-    strict.filter(({ range }) => !admits(range, version)).map(({ path }) => `${path} ${version}`),
-  );
-  expect(strict.length).toBeGreaterThan(25);
-  expect(refusals).toEqual([]);
-});
+test.each(locks)(
+  "the dependencies in $path support every Node version that Waypost supports",
+  (lock) => {
+    const strict = lock.packages.flatMap(([path, { engines }]) =>
+      engines?.node === undefined ? [] : [{ path, range: engines.node }],
+    );
+    const refusals = ["20.19.0", "20.20.2", "22.23.3", "24.21.0"].flatMap((version) =>
+      strict.filter(({ range }) => !admits(range, version)).map(({ path }) => `${path} ${version}`),
+    );
+    expect(strict.length).toBeGreaterThan(25);
+    expect(refusals).toEqual([]);
+  },
+);
 
-test("the check of version ranges agrees with npm", () => {
+test("the check of version ranges gives the same results as npm", () => {
   expect(["^22.17.0 || >=24.0.0", ">=22", "20.18", "~20.1"].filter(admitsOurOldest)).toEqual([]);
   expect(["^20.19.0 || >=22", "20 || >=22", ">= 18", ">=20 <21"].every(admitsOurOldest)).toBe(true);
 });

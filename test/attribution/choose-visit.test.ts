@@ -72,7 +72,7 @@ describe("a visit", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches with any version of the operating system", () => {
+  test("matches any version of the operating system", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -95,12 +95,12 @@ describe("a visit", () => {
     expect(level(install({ calendar: "buddhist" }), visit())).toBe("low");
   });
 
-  test("matches with low confidence if its page ran no script", () => {
+  test("matches with low confidence if the visited page did not run its script", () => {
     const bare = visit({ script: {} });
     expect(choose(install(), bare)).toMatchObject({ confidence: "low", score: 68 });
   });
 
-  test("matches in any orientation and with other names of the time zone and language", () => {
+  test("matches in any screen orientation and with other time zone and language names", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("medium");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });
@@ -117,7 +117,7 @@ describe("a visit", () => {
     ["America/Argentina/Mendoza", "America/Mendoza"],
     ["America/Atikokan", "America/Coral_Harbour"],
     ["Europe/Kyiv", "Europe/Kiev"],
-  ])("matches a phone in %s whose browser calls the zone %s", (system, browser) => {
+  ])("matches a phone in %s whose browser calls the time zone %s", (system, browser) => {
     const seen = visit({ script: { ...screen, timezone: browser, language: "de-DE" } });
     expect(level(install({ timezone: system }), seen)).toBe("medium");
   });
@@ -131,31 +131,31 @@ describe("a visit", () => {
     expect(choose(install(more), visit())).toBeUndefined();
   });
 
-  test("does not match an iPhone if it was made on an Android phone or a computer", () => {
+  test("does not match an iPhone if it came from an Android phone or a computer", () => {
     for (const agent of [agents.android, agents.desktop]) {
       expect(level(install(), visit({ agent, script: {} }))).toBeUndefined();
     }
   });
 });
 
-describe("the IP address of an install", () => {
+describe("an install's IP address", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("matches no visit if it is unknown, even if the visit's IP address is unknown too", () => {
+  test("matches no visit if it is unknown, even if the visit's IP address is also unknown", () => {
     const nowhere = { address: undefined };
     expect(level(install({}, nowhere), visit())).toBeUndefined();
     expect(level(install(), visit(nowhere))).toBeUndefined();
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("excludes a visit with another IP address, whether shared or not", () => {
+  test("excludes a visit from another IP address, whether shared or not", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("allows only low confidence if it is shared, and requires important properties", () => {
+  test("allows only low confidence if it is shared, and then requires important properties", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -163,7 +163,7 @@ describe("the IP address of an install", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("allows only low confidence if other links were visited from there", () => {
+  test("allows only low confidence if other links were visited from it", () => {
     expect(level(install(), visit(), ...others(1))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBe("low");
     const older = install({ os_version: "17.2.0" });
@@ -177,7 +177,7 @@ describe("the IP address of an install", () => {
 });
 
 describe("two visits", () => {
-  test("match no install if the phones are identical and the links differ", () => {
+  test("match no install if the phones are identical but the links differ", () => {
     expect(level(install(), visit(), visit({ linkId: "summer" }))).toBeUndefined();
     expect(level(install(), visit(), visit())).toBe("medium");
   });
@@ -187,13 +187,13 @@ describe("two visits", () => {
     ["in Instagram, which reports no version", visit({ agent: agents.instagram26 })],
     ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
     ["without a script", visit({ script: {} })],
-  ])("match no install if the links differ, even if a phone is more similar: %s", (_, other) => {
+  ])("match no install if the links differ, even if one phone is more similar: %s", (_, other) => {
     const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("are both returned for the same link, the more similar visit as the match", () => {
+  test("are both returned if the link is the same, and the more similar one is the match", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

@@ -83,14 +83,14 @@ test("most of 10,000 installs with a unique visit are matched, and few to the wr
   }
 });
 
-test("with few phones per IP address, most matches are correct and of medium confidence", () => {
+test("with few phones per IP address, most matches are correct and have medium confidence", () => {
   const counts = play({ seed: 1, spell_ms: 168 * hour_ms, idle: 0.5, most: 3 });
   const world = JSON.stringify(counts);
   expect(counts.medium / counts.matched, world).toBeGreaterThan(0.9);
   expect(counts.wrong / counts.matched, world).toBeLessThan(0.001);
 });
 
-test("when whole offices install at once, few matches have medium confidence", () => {
+test("when whole offices install at the same time, few matches have medium confidence", () => {
   const counts = play({ seed: 1, spell_ms: hour_ms / 2, idle: 1 });
   expect(counts.medium).toBeLessThan(100);
   expect(counts.wrong / counts.matched).toBeLessThan(0.05);

@@ -80,7 +80,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
     });
   });
 
-  test("can be piped into an import into another folder without changing any text", async () => {
+  test("can be piped into an import to another folder without changing any text", async () => {
     const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
     await using elsewhere = await createFolder();
     const data = ["--data", elsewhere.path];
@@ -95,7 +95,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
   });
 });
 
-test("without --format the file extension determines the export format", async () => {
+test("without --format, the file extension determines the export format", async () => {
   const file = join(files, "named.json");
   await exportLinks("--output", file, "--filter", "path_eq=plain-1");
   expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject([{ path: "plain-1" }]);
@@ -142,7 +142,7 @@ describe("export filters", () => {
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
-  ])("are refused for %s before any request is sent", async (filter, message) => {
+  ])("cannot contain %s, which is refused before any request is sent", async (filter, message) => {
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });

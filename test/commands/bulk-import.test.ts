@@ -59,7 +59,7 @@ describe("an import plan", () => {
     expect(await listLinks()).toEqual([]);
   });
 
-  test("shows overwritten fields before and after the change, and counts unchanged links", async () => {
+  test("shows overwritten fields before and after, and counts unchanged links", async () => {
     expect(await importText(rows, "--yes")).toMatchObject({ code: 0 });
     const changed = rows.replace(",A", ",New").replace("/b,B", "/b,B");
     const { stderr } = await importText(changed);
@@ -108,7 +108,7 @@ describe("an import plan", () => {
     expect(stderr).toContain("\n2 rows were left out; the plan above has the reasons.\n");
   });
 
-  test("deletes only the links in the file with --operation delete", async () => {
+  test("with --operation delete deletes only the links in the file", async () => {
     await importText(rows, "--yes");
     const finished = await importText("path\na\n", "--operation", "delete", "--yes");
     expect(finished).toMatchObject({ code: 0 });
@@ -162,7 +162,7 @@ describe("an import file", () => {
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("from another service is imported, and ignored columns are listed", async () => {
+  test("is imported with its ignored columns listed if another service created it", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
@@ -171,7 +171,7 @@ describe("an import file", () => {
     ]);
   });
 
-  test("from Firebase causes warnings for rows that are archived or have no destination", async () => {
+  test("causes a warning for each Firebase row that is archived or has no target", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -191,7 +191,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("from Bitly causes a warning with the row number of each archived link", async () => {
+  test("causes a warning with the row number of each archived Bitly link", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },

@@ -162,7 +162,7 @@ describe("a job", () => {
     expect(await countNamed("new")).toBe(few);
   });
 
-  test("can be cancelled from another process, and reports its finished and remaining rows", async () => {
+  test("can be cancelled from another process and reports finished and pending rows", async () => {
     // More rows than a page of receipts. Progress is shown for each tenth.
     const total = 101;
     await writeLinks("new", total);

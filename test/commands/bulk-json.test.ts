@@ -37,7 +37,7 @@ async function importRows(count: number, name: string) {
   return runJson("import", file, "--yes");
 }
 
-test("the pattern in this test matches text that is meant for assistants", () => {
+test("the pattern used by these tests matches text that is meant for assistants", () => {
   expect('{"next":"Applying its plan (plan_id) again resumes it."}').toMatch(forAssistants);
   expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);

@@ -17,7 +17,7 @@ function createScreen(more: Partial<Screen> = {}) {
 const count = (ended: number, total: number) => ({ ended, total });
 
 describe("job progress on a terminal", () => {
-  test("redraws a single line with the speed and remaining time, and ends it with one newline", () => {
+  test("redraws a single line with the speed and remaining time and ends it only once", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
@@ -68,7 +68,7 @@ describe("job progress on a terminal", () => {
   });
 });
 
-test("without a terminal, progress is printed on a new line every 10 % or every ten seconds", () => {
+test("without a terminal, progress is printed on a new line every 10 % or ten seconds", () => {
   let time = 0;
   const screen = createScreen();
   const progress = createProgress(screen, count(0, 1000), { monotonic: () => time });

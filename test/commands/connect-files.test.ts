@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("in a project loses environment variables that Waypost did not write", async () => {
+  test("loses environment variables that Waypost did not write if it is in a project", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -275,7 +275,7 @@ describe("a settings file", () => {
     ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
     ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
     ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
-  ])("loses only Waypost's entry when the entry is removed: %j", async (text, kept) => {
+  ])("loses only Waypost's entry when that entry is removed: %j", async (text, kept) => {
     fill(file, text);
     expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
     expect(read(file)).toContain(kept);
@@ -287,14 +287,17 @@ describe("a settings file", () => {
     ['{"mcpServers": {"waypost": {}}}', "{}"],
     ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
     ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
-  ])("loses an object that contained only Waypost's entry: %j", async (text, kept) => {
-    fill(file, text);
-    expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
-    expect(read(file)).toBe(kept);
-  });
+  ])(
+    "loses an object that contained only Waypost's entry when that entry is removed: %j",
+    async (text, kept) => {
+      fill(file, text);
+      expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
+      expect(read(file)).toBe(kept);
+    },
+  );
 });
 
-describe("the settings file of Codex", () => {
+describe("Codex's settings file", () => {
   const file = ".codex/config.toml";
 
   test("has its Waypost tables replaced wherever they are in the file", async () => {

@@ -96,7 +96,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(parse(file, read(file))).toEqual({});
     });
 
-    test("keeps comments and other entries with --write, and restores every byte with --remove", async () => {
+    test("keeps other entries with --write and restores every byte with --remove", async () => {
       fill(file, filled);
       const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
       expect(code).toBe(0);
@@ -232,7 +232,7 @@ describe("the entry that waypost connect writes", () => {
     expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
   });
 
-  test("can refer to a key file instead of a variable in a project", async () => {
+  test("in a project can refer to a key file instead of a variable", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
@@ -283,7 +283,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("contains no password in a project, and a warning is shown", async () => {
+  test("contains no password if it is in a project, and a warning is shown", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");

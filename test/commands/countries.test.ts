@@ -48,7 +48,7 @@ const from = (address: string, country?: string): Headers => ({
   ...(country && { "cf-ipcountry": country }),
 });
 
-test("a visitor's country comes from the header, or from the file if there is no header", async () => {
+test("a visitor's country is read from the header, or from the file without a header", async () => {
   const counted = await count(
     ["--trusted-proxies", "loopback"],
     [

@@ -157,7 +157,7 @@ test("doctor reports a key file that cannot be read", async () => {
   );
 });
 
-test("doctor refuses a remote server without TLS, or only warns if it is allowed", async () => {
+test("doctor refuses a remote server without TLS, or warns if plain HTTP is allowed", async () => {
   const env = { WAYPOST_BASE_URL: "http://api.invalid", WAYPOST_API_KEY: "some-key" };
   expectRefused(
     await run(["doctor", "--data", folder.path], { env }),

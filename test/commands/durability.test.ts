@@ -20,7 +20,7 @@ const writers = 6;
 /** Creates a folder on a real disk. */
 const createOnDisk = () => createFolder(tmpdir());
 
-test("no acknowledged write is lost when one of several writing processes is killed with -9", async () => {
+test("no acknowledged write is lost when one of several writers is killed with -9", async () => {
   await using folder = await createOnDisk();
   const acknowledged: string[] = [];
   let asked = 0;

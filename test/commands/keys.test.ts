@@ -99,7 +99,7 @@ describe("a new key", () => {
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test("belongs to the named project, and several projects make the name required", async () => {
+  test("belongs to the project given by --project, required if several exist", async () => {
     const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
     for (const name of ["other", "OTHER", other.id]) {
       const made = await runJson(keys("create", "--project", name));

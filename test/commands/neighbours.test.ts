@@ -51,13 +51,16 @@ describe("a folder without data", () => {
     expect(() => statSync(folder.path)).toThrow("ENOENT");
   });
 
-  test.each(["", ",", " , "])("gets no full-access key if the scopes are %j", async (scopes) => {
-    await using folder = await createFolder();
-    const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
-    const { code, stdout, stderr } = await run(words);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^waypost: --scopes is empty[^\n]*\n$/);
-  });
+  test.each(["", ",", " , "])(
+    "causes no full-access key to be created for the scopes %j",
+    async (scopes) => {
+      await using folder = await createFolder();
+      const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
+      const { code, stdout, stderr } = await run(words);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^waypost: --scopes is empty[^\n]*\n$/);
+    },
+  );
 
   test("causes a one-line error if it cannot be created", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);

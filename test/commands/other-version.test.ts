@@ -57,7 +57,7 @@ test.each(shapes)(
 );
 
 test.each(logged)(
-  "the write-ahead log of a killed process is kept if the data is from another version, after %s: %s",
+  "a killed process's write-ahead log is kept if the data is from another version, after %s: %s",
   async (name, statement) => {
     await using served = await createServed();
     await using killed = await createFolder();

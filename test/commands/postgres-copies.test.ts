@@ -84,7 +84,7 @@ test("migrate copies a folder to PostgreSQL and back without changing any rows",
   expect((await serving.call("GET", "/links?q[name_cont]=日本語")).body.meta.count).toBe(1);
 });
 
-test("writes to a migrated database are refused, and the error shows the data's new location", async () => {
+test("writes to a migrated database fail with an error that shows the new location", async () => {
   const url = await createDatabase();
   await using target = await createFolder();
   const env = { WAYPOST_DATABASE_URL: url };
@@ -158,7 +158,7 @@ test("a killed migration to PostgreSQL can be completed with the same command", 
   expect(await readDatabase(url)).toEqual(before);
 });
 
-test("a migration that lost the response to COMMIT can be completed with the same command", async () => {
+test("a migration that lost the response to COMMIT can be completed by a second run", async () => {
   const url = await createDatabase();
   await using proxy = await openPostgresProxy(url);
   await using source = await createSource();

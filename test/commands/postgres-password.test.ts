@@ -67,7 +67,7 @@ test("a database password in a flag is omitted from suggested commands", async (
   expect(stderr).not.toMatch(/Gr(ü|%C3%BC)n|p(@|%40)ss/);
 });
 
-test("a wrong or missing database password is reported in one line without being shown", async () => {
+test("a wrong or missing database password is reported in one line but not shown", async () => {
   await using database = await takeGuarded();
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [

@@ -94,7 +94,7 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
 ];
 
 test.each(emptyOnes)(
-  "the report of a database role that %s includes an SQL statement that fixes it",
+  "for a database role that %s the error includes an SQL statement that fixes it",
   async (_, spoil, words) => {
     await using rightless = await takeRightless();
     await query(rightless.owner, spoil(rightless));
@@ -120,7 +120,7 @@ test("migrate reports a database role that lacks permissions and copies nothing"
   expect(await run(["keys", "list", "--data", folder.path])).toMatchObject({ code: 0 });
 });
 
-test("the report of a role that cannot access the tables includes an SQL fix", async () => {
+test("for a role without table permissions, the error includes an SQL fix", async () => {
   await using rightless = await takeRightless();
   const made = await run(["keys", "list", "--data", folder.path], {
     env: { WAYPOST_DATABASE_URL: rightless.owner },

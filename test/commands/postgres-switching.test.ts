@@ -95,7 +95,7 @@ describe("a client that alternates between two processes", () => {
     await callRefused(client, "get_link", { id: "gone" });
   });
 
-  test("sees both processes redirect to a changed destination", async () => {
+  test("changes a destination, and both processes redirect to the new one", async () => {
     const { link } = await once("get_link", { id: "spring" });
     const addresses = [link.address, turn(link.address)];
     for (const address of addresses) expect(await visit(address)).toMatchObject({ location: url });
@@ -145,7 +145,7 @@ describe("a client that alternates between two processes", () => {
     await ask("unpublish_template");
   });
 
-  test("plans in one process, is approved in the other, then applies, exports and undoes", async () => {
+  test("has a plan approved in the other process, then applies and undoes it", async () => {
     const rows = ["a", "b", "spring"].map((path) => ({ path, name: `Row ${path}` }));
     const { plan } = await once("plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 2, update: 1 });
@@ -180,7 +180,7 @@ describe("a client that alternates between two processes", () => {
     expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
   });
 
-  test("gets approval on the other process's page", async () => {
+  test("gets an approval on the other process's approval page", async () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })

@@ -115,7 +115,7 @@ async function resolve(url: string): Promise<number> {
 }
 
 describe("within a second of a project change", () => {
-  test("requests of a suspended project are denied until it is unsuspended", async () => {
+  test("a suspended project's requests are denied until it is unsuspended", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
     await update("--suspend", "off");
@@ -190,7 +190,7 @@ describe("within a second of a project change", () => {
     expect(await ask("/")).toBe(200);
   });
 
-  test("a new subdomain replaces the link host", async () => {
+  test("a new subdomain changes the link host", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const asked = ["default", "moved"].map((name) => `http://${name}.localhost:${port}/sale`);
     const answers = async () => Promise.all(asked.map(resolve));

@@ -48,7 +48,7 @@ describe("a server process", () => {
     await next.finished;
   });
 
-  test("is alive but not ready while its database is unreadable or from a newer version", async () => {
+  test("is alive but not ready while its database is unreadable or too new", async () => {
     await using served = await createServed();
     const { url } = served.serving.places;
     using held = openStoreFile(served.folder.path);

@@ -17,7 +17,7 @@ import {
 
 const header = "x-request-id";
 
-test("a response has the request's own ID if it is valid, and otherwise a new ID", async () => {
+test("a response has the ID of the request if that ID is valid, or else a new one", async () => {
   await using served = await createServed();
   const { places, key } = served.serving;
   const json = { "content-type": "application/json" };

@@ -47,8 +47,8 @@ test("serve explains what to do if PostgreSQL closes the connection during start
   expect(refused.stderr).toContain("Check that PostgreSQL is running there, and try again");
 });
 
-describe("starting waypost serve", () => {
-  test("creates a project and its owner's key the first time and prints the next steps", async () => {
+describe("waypost serve, when it is started", () => {
+  test("creates a project and its owner's key the first time and prints next steps", async () => {
     const data = folder.path;
     await using serving = await startServe(data);
     const { places, key } = serving;
@@ -131,7 +131,7 @@ describe("starting waypost serve", () => {
   });
 });
 
-describe("stopping waypost serve", () => {
+describe("waypost serve, when it is stopped", () => {
   test("finishes running requests and exits with 0", async () => {
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
@@ -153,7 +153,7 @@ describe("stopping waypost serve", () => {
     agent.destroy();
   });
 
-  test("is immediate if SIGINT follows SIGTERM", async () => {
+  test("exits immediately if SIGINT follows SIGTERM", async () => {
     await using serving = await startServe(folder.path);
     const pending = await beginCreate(serving);
     const ended = serving.stop("SIGTERM");
@@ -273,7 +273,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("prints the variable that contains the token, and the link origin if it is known", async () => {
+  test("prints the variable with the token, and the link origin if it is known", async () => {
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;

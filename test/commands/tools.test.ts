@@ -37,7 +37,7 @@ test("waypost tools prints a table on stdout and the totals on stderr", async ()
   expect(stderr).toMatch(/^38 tools, about \d+ tokens/);
 });
 
-test("--tools selects groups and tools by name, and a minus excludes a tool", async () => {
+test("--tools selects groups and tools by name, and a minus sign excludes a tool", async () => {
   await using folder = await createFolder();
   const words = ["tools", "--data", folder.path, "--tools", "links,get_ios_app,-delete_link"];
   const { tools } = await runJson(words);
@@ -141,7 +141,7 @@ describe("with a running server", () => {
     }
   });
 
-  test("waypost tools refuses an invalid key for a remote server even if probing is off", async () => {
+  test("waypost tools refuses a remote server's invalid key even without probing", async () => {
     await using elsewhere = await createFolder();
     const list = (key: string) => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };

@@ -15,7 +15,7 @@ const spring = { path: "spring", url: "https://example.com/spring" };
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
 describe("two servers with the same data", () => {
-  test("add up the visits to both servers", async () => {
+  test("count their visits together", async () => {
     await using two = await startTwo();
     await using client = await connectTo(two.one);
     const { structured } = await client.callTool("create_link", spring);
@@ -46,7 +46,7 @@ describe("two servers with the same data", () => {
     expect((await here.callTool("get_link", { id: "spring" })).isError).toBe(true);
   });
 
-  test("notify clients that the list of tools has changed, whichever server changed it", async () => {
+  test("notify clients of a changed list of tools, whichever server changed it", async () => {
     await using two = await startTwo();
     const { places, key } = two.one;
     const listening = { transport: "http", url: places.mcp, token: key, watches: true } as const;

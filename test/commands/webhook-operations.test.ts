@@ -87,7 +87,7 @@ test("doctor shows accepted webhook events, and nothing if there is no webhook",
   });
 });
 
-test("doctor reports a failing webhook receiver, as an error after some minutes", async () => {
+test("doctor reports a failing webhook receiver, and after some minutes as an error", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);

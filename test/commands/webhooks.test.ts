@@ -246,7 +246,7 @@ test.each([
   expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
 });
 
-test("creating a webhook with an http URL prints a warning that it needs a private network", async () => {
+test("creating a webhook with an http URL warns that it needs a private network", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,

@@ -135,7 +135,7 @@ const implied: Readonly<Record<string, readonly [string, boolean, boolean]>> = {
 const entries = listEndpoints();
 
 describe("the API contract", () => {
-  test("contains the endpoints of the specification with their statuses, and no others", () => {
+  test("contains exactly the endpoints and statuses of the specification", () => {
     const lines = entries.map((entry): Line => {
       const { status, also = "" } = entry.success;
       return [nameOf(entry), `${status} ${also}`.trim(), entry.tool, entry.effect];
@@ -147,7 +147,7 @@ describe("the API contract", () => {
     expect(apiPrefix).toBe("/api/v1");
   });
 
-  test("requires the right kind of key for each endpoint", () => {
+  test("requires the correct type of key for each endpoint", () => {
     const kinds = entries.map((entry) => [
       entry.path.startsWith("/projects"),
       entry.path,
@@ -159,7 +159,7 @@ describe("the API contract", () => {
     }
   });
 
-  test("requires the role, plan and feature that the specification names", () => {
+  test("requires the role, plan and feature given in the specification", () => {
     for (const entry of entries) {
       const name = nameOf(entry);
       const isApp = /^\/(ios|android)_apps/.test(entry.path);
@@ -175,7 +175,7 @@ describe("the API contract", () => {
     expect(roles).toEqual(["viewer", "manager", "owner"]);
   });
 
-  test("requires the scope that the specification names", () => {
+  test("requires the scope given in the specification", () => {
     const found = Object.fromEntries(
       Object.keys(opened).map((scope) => [
         scope,
@@ -192,7 +192,7 @@ describe("the API contract", () => {
     expect(new Set(unscoped)).toEqual(new Set(["none", "master"]));
   });
 
-  test("has the rate limits that the specification names", () => {
+  test("has the rate limits given in the specification", () => {
     for (const [name, names] of Object.entries(spenders)) {
       expect(entries.filter((entry) => entry.budget === name).map(nameOf)).toEqual(names);
     }
@@ -208,7 +208,7 @@ describe("the API contract", () => {
     });
   });
 
-  test("has the wrappers and required fields of the specification", () => {
+  test("has the wrappers and required fields given in the specification", () => {
     const wrapped = entries.flatMap((entry) =>
       entry.wrapper ? [[nameOf(entry), entry.wrapper]] : [],
     );
@@ -232,16 +232,16 @@ describe("the API contract", () => {
     expect(optional).toEqual(["POST /page_template/publish", "POST /page_template/preview"]);
   });
 
-  test("returns HTML where the specification does, and marks undocumented paths", () => {
+  test("returns HTML where the specification does and marks undocumented paths", () => {
     const pages = entries.filter((entry) => entry.type === "text/html").map(nameOf);
     expect(pages).toEqual(["POST /page_template/preview"]);
     expect(entries.filter((entry) => entry.documented === false).map(nameOf)).toEqual(guessed);
   });
 });
 
-describe("the endpoints of the API contract", () => {
+describe("endpoints in the API contract", () => {
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "are defined completely: %s",
+    "are completely defined: %s",
     (_, entry) => {
       expect(entry.idempotent).toBeTypeOf("boolean");
       expect(entry.overwrites).toBeTypeOf("boolean");
@@ -262,7 +262,7 @@ describe("the endpoints of the API contract", () => {
   );
 
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "have the effect that their method implies: %s",
+    "have the effect that their HTTP method implies: %s",
     (_, entry) => {
       const { effect, idempotent, overwrites } = entry;
       const nature = implied[entry.tool] ?? implied[entry.method];
@@ -272,7 +272,7 @@ describe("the endpoints of the API contract", () => {
     },
   );
 
-  test("have distinct names in path, query and body, so that tool input can be flat", () => {
+  test("use distinct names in path, query and body, so that tool input can be flat", () => {
     for (const entry of entries) {
       const query = entry.list === undefined ? [] : ["page", "limit", "filters", "sort", "q"];
       const keys = [
@@ -285,7 +285,7 @@ describe("the endpoints of the API contract", () => {
     }
   });
 
-  test("list the fields whose change needs an approval", () => {
+  test("list the fields whose changes require approval", () => {
     const asked = entries.flatMap((entry) =>
       entry.approval_fields === undefined ? [] : [[entry.tool, entry.approval_fields]],
     );
@@ -299,7 +299,7 @@ describe("the endpoints of the API contract", () => {
     ]);
   });
 
-  test("have the filters that the specification lists", () => {
+  test("have the filters given in the specification", () => {
     const app = ["name", "custom_scheme", "created_at"];
     expect(filtersOf(contract.links.index)).toEqual(
       "name path shortened_path clicks created_at created_via"

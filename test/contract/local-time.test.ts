@@ -12,7 +12,7 @@ describe("writeLocalTime and parseLocalTime", () => {
     ["America/New_York", "2026-01-01T03:00:00Z", "2025-12-31T22:00:00-05:00"],
     ["Asia/Kathmandu", "2026-01-01T00:00:00Z", "2026-01-01T05:45:00+05:45"],
     ["UTC", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"],
-  ])("convert in %s the time %s", (zone, time, localTime) => {
+  ])("convert between local time in %s and the time %s", (zone, time, localTime) => {
     expect(writeLocalTime(Date.parse(time), openTimeZone(zone))).toBe(localTime);
     expect(parseLocalTime(localTime, openTimeZone(zone))).toBe(
       Math.floor(Date.parse(time) / 1000) * 1000,
@@ -20,7 +20,7 @@ describe("writeLocalTime and parseLocalTime", () => {
   });
 });
 
-describe("a time without a zone", () => {
+describe("a time without a time zone", () => {
   test.each([
     ["Europe/Berlin", "2026-11-01", "2026-10-31T23:00:00.000Z"],
     ["Europe/Berlin", "2026-07-01", "2026-06-30T22:00:00.000Z"],
@@ -33,7 +33,7 @@ describe("a time without a zone", () => {
     ["Europe/Berlin", "2026-03-29T02:30", "2026-03-29T01:30:00.000Z"],
     // Midnight does not exist: the day starts at one o'clock.
     ["America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00.000Z"],
-  ])("is read in the local time zone %s: %s", (zone, text, time) => {
+  ])("is read as local time in %s: %s", (zone, text, time) => {
     const read = parseLocalTime(text, openTimeZone(zone));
     expect(read === null ? null : new Date(read).toISOString()).toBe(time);
   });
@@ -44,7 +44,7 @@ test.each([
   "2026-11-01T00:00:00Z",
   "2026-11-01T01:00+01:00",
   "2026-11-01 00:00 UTC",
-])("%s is read in the zone that it contains", (text) => {
+])("%s is read in the time zone that it contains", (text) => {
   expect(parseLocalTime(text, openTimeZone("Asia/Tokyo"))).toBe(Date.UTC(2026, 10, 1));
 });
 

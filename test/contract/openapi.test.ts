@@ -28,7 +28,7 @@ test("the build writes the OpenAPI document to dist/openapi.json", () => {
   expect(JSON.parse(readFileSync("dist/openapi.json", "utf8"))).toEqual(JSON.parse(text));
 });
 
-test("the OpenAPI document contains every method of every endpoint, and no others", () => {
+test("the OpenAPI document contains exactly the methods of every endpoint", () => {
   const expected = endpoints.flatMap((endpoint) => {
     const path = endpoint.path.replace(":id", "{id}");
     const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
@@ -50,7 +50,7 @@ test("every operation has the scope of its endpoint", () => {
   }
 });
 
-test("only operations that need a key list missing and invalid keys as errors", () => {
+test("only operations that need a key document a missing or invalid key as an error", () => {
   for (const { name, operation } of operations) {
     const { $ref } = readObject(readObject(operation["responses"])["401"]);
     const response = operation["x-key"] === "none" ? "ClientKeyRefused" : "Unauthorized";
@@ -58,7 +58,7 @@ test("only operations that need a key list missing and invalid keys as errors", 
   }
 });
 
-test("operations that the specification does not have are marked as Waypost's own", () => {
+test("operations that are not in the specification are marked as Waypost extensions", () => {
   const own = operations.filter(({ operation }) => operation["x-waypost-own"] === true);
   expect(own.map(({ name }) => name).toSorted()).toEqual([
     "GET /browser_paths",
@@ -93,7 +93,7 @@ test("every request, response and error in the OpenAPI document has an example",
 });
 
 describe("checkExchange", () => {
-  test("is called for every request of a test to the API", () => {
+  test("is called for every request that a test sends to the API", () => {
     const past = listFiles("test").filter((path) => {
       const isMeasured = path.startsWith("test/bench/") || path.endsWith("/api-description.ts");
       if (!path.endsWith(".ts") || isMeasured) return false;
@@ -114,7 +114,7 @@ describe("checkExchange", () => {
     checkExchange({ method: "GET", url, body: "" }, { status, headers, body });
   };
 
-  test("accepts a response that matches the document", () => {
+  test("accepts a response that matches the OpenAPI document", () => {
     expect(() => checkGet(link)).not.toThrow();
     expect(() => checkGet({ error: "Link not found" }, 404)).not.toThrow();
   });
@@ -125,7 +125,7 @@ describe("checkExchange", () => {
     ["a field that is not described", { ...link, secret: "x" }, 200],
     ["a status that is not described", link, 206],
     ["an error without a message", {}, 404],
-  ])("refuses a response with %s", (_, body, status) => {
+  ])("rejects a response with %s", (_, body, status) => {
     expect(() => checkGet(body, status)).toThrow("not as the OpenAPI document describes it");
   });
 
@@ -135,7 +135,7 @@ describe("checkExchange", () => {
       { status: 200, headers: { ...headers, ...more }, body: link },
     );
 
-  test("refuses an accepted request that does not match the document", () => {
+  test("rejects a successful request that does not match the OpenAPI document", () => {
     expect(() => send({ name: "Spring" })).not.toThrow();
     expect(() => send({ name: ["Spring"] })).toThrow("body is not as");
     const unknown = { name: "Spring", ios_app: { id: "shop", color: "red" } };

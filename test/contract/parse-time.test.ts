@@ -37,6 +37,6 @@ test.each([
   " 2026-01-16",
   "2026-01-16x",
   "2026-01-16T12:30:00+2",
-])("parseTime refuses %j", (text) => {
+])("parseTime rejects %j", (text) => {
   expect(parseTime(text)).toBeNull();
 });

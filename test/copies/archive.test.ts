@@ -48,7 +48,7 @@ async function unpack(bytes: Buffer, chunkBytes = bytes.length) {
 }
 
 test.each([0, 1, 511, 512, 513, 100_000])(
-  "unpacking an archive returns a file of 1 + %i bytes unchanged",
+  "a file of 1 + %i bytes is unchanged after it is packed and unpacked",
   async (n) => {
     const files = { data: "x".repeat(n + 1), key: "secret" };
     const bytes = await pack(files);
@@ -61,7 +61,7 @@ test.each([0, 1, 511, 512, 513, 100_000])(
 );
 
 test.each([0, 8 ** 11 - 1, 8 ** 11, 2 ** 45])(
-  "the header of an archive can describe a file of %i bytes",
+  "an archive header can describe a file of %i bytes",
   (size) => {
     const header = { name: "data", size, mtime_s: 1 };
     expect(readHeader(writeHeader(header))).toEqual(header);
@@ -97,19 +97,19 @@ describe("an archive from another program", () => {
     ["the same file twice", [entry("key", "x"), entry("key", "x")]],
     ["a header with a wrong checksum", [Buffer.from(entry("key", "x")).fill("y", 0, 1)]],
     ["data that is no tar file", [Buffer.alloc(512, "a")]],
-  ])("is refused if it contains %s", async (_, entries) => {
+  ])("is rejected if it contains %s", async (_, entries) => {
     const bytes = gzipSync(Buffer.concat([...entries, end]));
     await expect(unpack(bytes)).rejects.toThrow(new CopyFault(foreign));
     expect(await readdir(folder)).not.toContain("key");
   });
 });
 
-test("an archive that tar made from a folder is accepted", async () => {
+test("an archive that tar created from a folder is accepted", async () => {
   const bytes = gzipSync(Buffer.concat([entry("./key", "secret"), entry("./data", "x"), end]));
   expect((await unpack(bytes)).files).toEqual({ key: "secret", data: "x" });
 });
 
-test("an archive that is cut off at any byte is refused", async () => {
+test("an archive that is truncated at any byte is rejected", async () => {
   const bytes = await pack({ data: "word ".repeat(1000), key: "secret" });
   for (let length = 0; length < bytes.length; length += 1) {
     await expect(unpack(bytes.subarray(0, length))).rejects.toThrow(CopyFault);
@@ -121,7 +121,7 @@ test("an archive that is cut off at any byte is refused", async () => {
   }
 });
 
-test("an archive with one changed byte is refused, unless its content is the same", async () => {
+test("an archive in which one byte changed is rejected unless its content is equal", async () => {
   const files = { data: randomBytes(500).toString("base64"), key: "secret" };
   const bytes = await pack(files);
   let refused = 0;

@@ -23,14 +23,14 @@ async function listColumns({ list }: Migrations) {
   return columns;
 }
 
-describe.each(knownDatabases)("the tables of $file", ({ migrations, tables, left = [] }) => {
-  test("are all copied or listed as left out", async () => {
+describe.each(knownDatabases)("the tables in $file", ({ migrations, tables, left = [] }) => {
+  test("are all either copied or listed as excluded", async () => {
     const listed = [...tables.map(({ name }) => name), ...left];
     const columns = await listColumns(migrations);
     expect(listed.toSorted()).toEqual([...columns.keys()].toSorted());
   });
 
-  test("have the columns that their sort keys name", async () => {
+  test("have the columns that their sort keys refer to", async () => {
     const columns = await listColumns(migrations);
     for (const { name: table, key } of tables) {
       const names = columns.get(table)?.map(({ name }) => name);
@@ -40,7 +40,7 @@ describe.each(knownDatabases)("the tables of $file", ({ migrations, tables, left
     }
   });
 
-  test("require no column that is not copied", async () => {
+  test("require only columns that are copied", async () => {
     const columns = await listColumns(migrations);
     for (const { name: table, leaves = [] } of tables) {
       const left = (columns.get(table) ?? []).filter(({ name }) => leaves.includes(name));

@@ -27,7 +27,7 @@ test("compose.yaml follows the Compose specification", () => {
   expect(check({ ...compose, services: { waypost: { volume: [] } } })).toBe(false);
 });
 
-test("compose.yaml runs Waypost read-only, without capabilities, and with a data volume", () => {
+test("compose.yaml runs Waypost read-only, without capabilities and with a data volume", () => {
   const { waypost, caddy, postgres } = compose.services;
   expect(waypost).toMatchObject({
     read_only: true,
@@ -40,7 +40,7 @@ test("compose.yaml runs Waypost read-only, without capabilities, and with a data
   expect(postgres.profiles).toEqual(["postgres"]);
 });
 
-describe("the setup of compose.yaml without containers", () => {
+describe("the setup in compose.yaml without containers", () => {
   test("opens a link through a proxy that asks Waypost about the host name", async () => {
     await openLinkThrough(startProxy);
   });
@@ -101,7 +101,7 @@ test("deploy/Caddyfile asks Waypost before it requests a certificate", () => {
   expect(text.split("{").length).toBe(text.split("}").length);
 });
 
-test("Caddy in compose.yaml buffers whole requests before it forwards them", () => {
+test("Caddy in compose.yaml buffers whole requests before forwarding them", () => {
   const { environment } = compose.services.caddy;
   const text = readFileSync("deploy/Caddyfile", "utf8");
   const filled = text.replace("{$WAYPOST_PROXY_OPTION}", environment.WAYPOST_PROXY_OPTION);

@@ -22,14 +22,14 @@ test.each([
   "gemini-extension.json",
   ".claude-plugin/plugin.json",
   ".cursor-plugin/plugin.json",
-])("%s has the version of the package", (path) => {
+])("%s has the same version as the package", (path) => {
   expect(readJson(path).version).toBe(version);
 });
 
 describe("server.json", () => {
   const server = readJson("server.json");
 
-  test("names the image and the bundle of this version, and no npm package", () => {
+  test("lists this version's image and bundle but no npm package", () => {
     const packages = server.packages.map(({ registryType, identifier }: Package) => {
       return [registryType, identifier];
     });
@@ -63,7 +63,7 @@ describe("server.json", () => {
     expect(server.packages[0].environmentVariables).toEqual([mode]);
   });
 
-  test("gets the owner, a lowercase image and the bundle's digest for a release", async () => {
+  test("gets the owner, a lowercase image name and the bundle's digest for a release", async () => {
     await using folder = await createUsedFolder();
     const bundle = join(folder.path, "waypost.mcpb");
     await writeFile(bundle, "a bundle");
@@ -109,7 +109,7 @@ describe("plugins and extensions", () => {
 });
 
 describe("the install links in README.md", () => {
-  test("contain the URL of a running server for Cursor", () => {
+  test("contain a running server's URL for Cursor", () => {
     const [, link = ""] = /\((https:\/\/cursor\.com\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     expect(query.get("name")).toBe("waypost");
@@ -149,19 +149,19 @@ test("the API host serves the repository's llms.txt at its root", async () => {
 
 type Step = { readonly name?: string; readonly uses?: string; readonly run?: string };
 
-describe("the workflows", () => {
+describe("the CI workflows", () => {
   const workflows = ["test", "release"].map((name) => {
     const path = `.github/workflows/${name}.yml`;
     return { name, jobs: parse(readFileSync(path, "utf8")).jobs };
   });
 
-  test("run the tests on every supported Node", () => {
+  test("run the tests on every supported Node version", () => {
     const [{ jobs } = { jobs: {} }] = workflows;
     expect(jobs.test.strategy.matrix.node).toEqual([20, 22, 24]);
     expect(jobs.test.steps).toContainEqual({ run: ".ci/run" });
   });
 
-  test("push the image under the name that server.json publishes", async () => {
+  test("push the image under the name published in server.json", async () => {
     const [, { jobs } = { jobs: {} }] = workflows;
     const { steps } = jobs.release;
     const { run } = steps.find(({ name }: Step) => name === "Name the image");
@@ -174,7 +174,7 @@ describe("the workflows", () => {
     expect(push.with.tags).toBe("${{ env.IMAGE }}");
   });
 
-  test("validate with the registry of MCP servers before they publish", () => {
+  test("validate server.json with the MCP registry before publishing", () => {
     const [, { jobs } = { jobs: {} }] = workflows;
     const steps: readonly Step[] = jobs.release.steps;
     const validates = steps.findIndex(({ run }) => run?.includes("/v0.1/validate"));
@@ -187,7 +187,7 @@ describe("the workflows", () => {
     ['{"valid":true,"issues":[]}', 0],
     ['{"valid":false,"issues":[{"message":"no name"}]}', 1],
     ['{"title":"Bad Request"}', 1],
-  ])("validate the registry's response %s with exit code %i", async (answer, code) => {
+  ])("handle the MCP registry's response %s with exit code %i", async (answer, code) => {
     const [, { jobs } = { jobs: {} }] = workflows;
     const { run } = jobs.release.steps.find((step: Step) => step.run?.includes("/v0.1/validate"));
     await using folder = await createUsedFolder();
@@ -198,7 +198,7 @@ describe("the workflows", () => {
     expect(status).toBe(code);
   });
 
-  test("name scripts and files that exist", () => {
+  test("refer only to scripts and files that exist", () => {
     const { scripts } = readJson("package.json");
     const text = JSON.stringify(workflows);
     const named = [...text.matchAll(/npm run (\w+)/g)].map(([, script = ""]) => script);

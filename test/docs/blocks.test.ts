@@ -39,10 +39,10 @@ test.each(blocks)("the $language block at $path:$line is valid", async (block) =
   await check(block);
 });
 
-describe("the curl commands of a page", () => {
+describe("the curl commands on a documentation page", () => {
   const paths = new Set(blocks.filter(isLocalCurl).map(({ path }) => path));
 
-  test.each([...paths])("work in order on a new server: %s", async (path) => {
+  test.each([...paths])("succeed in order on a new server: %s", async (path) => {
     await using folder = await createFolder();
     await using shellFolder = await createEmptyFolder();
     const cwd = shellFolder.path;

@@ -19,12 +19,12 @@ const help = renderHelp(Object.values(commandList));
 const tools = readFileSync("docs/reference/tools.md", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 
-test("README.md begins with the commands that run and test Waypost", () => {
+test("README.md starts with the commands that run and test Waypost", () => {
   const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code?.trim());
   expect(blocks.slice(0, 2)).toEqual(commands);
 });
 
-test("CI runs the README's test command", () => {
+test("CI runs the test command from the README", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toContain("npm ci && npm test");
 });
 
@@ -53,7 +53,7 @@ test("manifest.json contains the current tools, version and settings", async () 
   expect(readFileSync("manifest.json", "utf8")).toBe(await renderManifest());
 });
 
-test("manifest.json only sets known variables, each from a field that the user fills in", () => {
+test("manifest.json sets only known variables, each from a field that the user fills in", () => {
   const { server, user_config } = JSON.parse(readFileSync("manifest.json", "utf8"));
   for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {
     expect(settingList.map((setting) => setting.variable)).toContain(variable);
@@ -87,7 +87,7 @@ describe("the client configurations in README.md", () => {
     }
   });
 
-  test("for HTTP work with the URL and key of a first start", async () => {
+  test("for HTTP work with the URL and key that the first start creates", async () => {
     const server = servers.find(({ url }) => url !== undefined);
     expect(server.url).toBe("http://127.0.0.1:8787/mcp");
     await using folder = await createFolder();

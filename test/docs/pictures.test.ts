@@ -22,12 +22,12 @@ test.each(pictures)("%s is a PNG of at most 150 KB that is used on a page", (pat
   expect(shown).toContain(path);
 });
 
-test("every picture on a page exists", () => {
+test("every image used on a page exists", () => {
   expect(shown.length).toBeGreaterThan(5);
   expect(shown.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test("icon.png of the MCP bundle has 512 by 512 pixels", () => {
+test("the MCP bundle's icon.png is 512 by 512 pixels", () => {
   expect(JSON.parse(readFileSync("manifest.json", "utf8")).icon).toBe("icon.png");
   const bytes = readFileSync("icon.png");
   expect(bytes.subarray(0, 8).toString("hex")).toBe(signature);

@@ -13,7 +13,7 @@ test("README.md has at most 250 lines", () => {
   expect(countLines(findPage("README.md"))).toBeLessThanOrEqual(250);
 });
 
-test("README.md links to every page of docs/", () => {
+test("README.md links to every page in docs/", () => {
   const readme = findPage("README.md").text;
   expect(docs.filter(({ path }) => !readme.includes(`](${path})`))).toEqual([]);
 });
@@ -31,18 +31,18 @@ describe.each(docs)("$path", (page) => {
     expect(countLines(page)).toBeLessThanOrEqual(200);
   });
 
-  test("begins with its title and intended readers", () => {
+  test("starts with its title and its intended readers", () => {
     expect(page.text).toMatch(/^# [^\n]+\n\nFor /);
   });
 });
 
 describe.each(pages)("$path", (page) => {
-  test(`has no sentence over ${mostWords} words`, () => {
+  test(`has no sentence longer than ${mostWords} words`, () => {
     const long = listSentences(page).filter((text) => text.split(" ").length > mostWords);
     expect(long).toEqual([]);
   });
 
-  test("only links to files and headings in the npm package", () => {
+  test("links only to files and headings in the npm package", () => {
     const targets = [...page.text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, to = ""]) => to);
     expect(targets.filter((target) => !hasTarget(page, target))).toEqual([]);
   });

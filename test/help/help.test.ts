@@ -10,7 +10,7 @@ const names = listFiles("docs")
   .filter((path) => path.endsWith(".md"))
   .map((path) => path.slice("docs/".length, -".md".length));
 
-test("waypost help TOPIC prints the page of that name", async () => {
+test("waypost help TOPIC prints the page with that name", async () => {
   const { code, stdout } = await run(["help", "glossary"]);
   expect(code).toBe(0);
   expect(stdout.trim()).toBe(readFileSync("docs/glossary.md", "utf8").trim());
@@ -37,11 +37,11 @@ test("waypost help rejects a word that matches several pages", async () => {
   expect((await run(["help", "and"])).code).toBe(2);
 });
 
-test("waypost help with the name of a command prints the help text", async () => {
+test("waypost help with the name of a command prints that command's help text", async () => {
   expect(await run(["help", "backup"])).toEqual(await run(["--help"]));
 });
 
-test("waypost help topics lists every page of docs/, and those about the API", async () => {
+test("waypost help topics lists every page in docs/ and the pages about the API", async () => {
   const { code, stdout } = await run(["help", "topics"]);
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split("\n");
@@ -54,7 +54,7 @@ test("waypost help topics lists every page of docs/, and those about the API", a
 });
 
 test.each(["glosary", "../package", "/etc/passwd"])(
-  "waypost help %s is refused with the command that lists the topics",
+  "waypost help %s is refused, and the command that lists the topics is shown",
   async (name) => {
     const { code, stdout, stderr } = await run(["help", name]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -63,7 +63,7 @@ test.each(["glosary", "../package", "/etc/passwd"])(
   },
 );
 
-test("the console's Help shows every page, and every link between them works", async () => {
+test("the console's Help shows every page, and all links between pages work", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   const { text: list } = await tab.open("/help");
@@ -75,7 +75,7 @@ test("the console's Help shows every page, and every link between them works", a
   for (const target of targets) expect((await tab.open(target)).status).toBe(200);
 });
 
-test("the console says that a missing help page does not exist", async () => {
+test("the console shows that a help page does not exist", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   expect((await tab.open("/help/nothing")).text).toContain(

@@ -22,7 +22,7 @@ function openPictures(bytes = 100) {
   };
 }
 
-test("an IP address may request ten new QR codes with a query per second", async () => {
+test("an IP address can request ten new QR codes with a query per second", async () => {
   const { countDrawn, ask, advance } = openPictures();
   const statuses: (number | undefined)[] = [];
   for (let turn = 0; turn < 12; turn += 1) statuses.push(await ask("spring", `id=${turn}`));
@@ -36,13 +36,13 @@ test("an IP address may request ten new QR codes with a query per second", async
   expect(await ask("spring", `id=${"1".repeat(500)}`)).toBeUndefined();
 });
 
-test("no QR code is drawn for a link URL that is too long", async () => {
+test("no QR code is generated for a link URL that is too long", async () => {
   const { ask } = openPictures();
   expect(await ask("long")).toBeUndefined();
   expect(await ask("long")).toBeUndefined();
 });
 
-test("the oldest cached QR codes are dropped for new codes", async () => {
+test("the oldest cached QR codes are evicted to make room for new ones", async () => {
   const { countDrawn, ask } = openPictures(1_200_000);
   for (let turn = 0; turn < 20; turn += 1) await ask(`link-${turn}`);
   await ask("link-19");

@@ -21,7 +21,7 @@ openForEach(openLinkHost, (opened) => (host = opened));
 
 const read = async (path: string) => JSON.parse((await host.visit(path)).text);
 
-test("association files of a project without apps are valid and empty", async () => {
+test("the association files of a project without apps are valid and empty", async () => {
   expect(await read(ios)).toEqual({
     applinks: { details: [] },
     webcredentials: { apps: [] },
@@ -30,7 +30,7 @@ test("association files of a project without apps are valid and empty", async ()
   expect(await read(android)).toEqual([]);
 });
 
-test("association files list the apps that can be verified and the paths they open", async () => {
+test("association files list the verifiable apps and the paths that they open", async () => {
   await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   // Apps created in the same millisecond have no order.
   host.world.advance(1);
@@ -69,7 +69,7 @@ test("association files list the apps that can be verified and the paths they op
 });
 
 test.each([ios, android])(
-  "%s is available again after one failed read of the database",
+  "%s is available again after a failed read of the database",
   async (file) => {
     let isFailing = false;
     const failing: KyselyPlugin = {
@@ -122,7 +122,7 @@ describe("association files", () => {
     expect(ofAndroid).toEqual(ofIos);
   });
 
-  test("exclude the short paths of a URL with a query until its link is deleted", async () => {
+  test("exclude the short paths of URLs with a query until the link is deleted", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web" });
     host.world.advance(1);
@@ -142,7 +142,7 @@ describe("association files", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("exclude the paths of all links first, and then their other short paths", async () => {
+  test("list the exclusions of all links' paths before those of other short paths", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });
@@ -174,7 +174,7 @@ async function shorten(target: string): Promise<string> {
   return `/${body.shortened_path}`;
 }
 
-test("association files change at once when an app is changed or deleted", async () => {
+test("association files change immediately when an app is changed or deleted", async () => {
   const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   expect(JSON.stringify(await read(ios))).toContain("com.example.one");
   const change = { ios_app: { bundle_id: "com.example.renamed" } };
@@ -189,7 +189,7 @@ test("association files change at once when an app is changed or deleted", async
   expect(await read(android)).toEqual([]);
 });
 
-test("association files list only the project's own apps, also on its custom domain", async () => {
+test("association files list only the project's own apps, even on its custom domain", async () => {
   await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   const { id } = await host.world.addProject({
     subdomain: "other",

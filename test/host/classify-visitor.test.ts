@@ -41,18 +41,21 @@ const people = [
 ];
 
 describe("a visit", () => {
-  test.each(people)("is redirected for its device and counted: %s", async (_, agent, to) => {
-    const before = await host.readClicks(id);
-    const visited = await host.visit(`/${path}`, { agent });
-    expect(visited.status).toBe(302);
-    expect(visited.headers.location).toBe(places[to]);
-    expect(await host.readClicks(id)).toBe(before + 1);
-  });
+  test.each(people)(
+    "is redirected to the URL for its device and counted: %s",
+    async (_, agent, to) => {
+      const before = await host.readClicks(id);
+      const visited = await host.visit(`/${path}`, { agent });
+      expect(visited.status).toBe(302);
+      expect(visited.headers.location).toBe(places[to]);
+      expect(await host.readClicks(id)).toBe(before + 1);
+    },
+  );
 });
 
-describe("the count of visits", () => {
+describe("the visit count", () => {
   test.each(Object.entries(agents.bots))(
-    "excludes the bot %s, which gets the page with social tags",
+    "excludes the bot %s, which gets a page with social tags",
     (_, agent) => expectUncounted(200, { agent }),
   );
 

@@ -40,7 +40,7 @@ const list = async (query: string) =>
 const listBusiest = async () => (await list("q[s]=clicks desc")).links.map(({ id }) => id);
 
 describe("a visit", () => {
-  test("is included in the next read, change or list of the link", async () => {
+  test("is counted the next time the link is read, changed or listed", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     await host.visit("/spring");
     expect(await readStored(id)).toBe(0);
@@ -60,7 +60,7 @@ describe("a visit", () => {
     expect((await host.world.call("POST", "/short_links", { body })).body.clicks).toBe(6);
   });
 
-  test("is included in filters and sorts by clicks, even if the count was cached", async () => {
+  test("is counted when links are filtered or sorted by clicks, even with a cache", async () => {
     const quiet = await host.add("link", { path: "quiet", url });
     const busy = await host.add("link", { path: "busy", url });
     for (const clicks of [1, 2, 3]) {
@@ -73,7 +73,7 @@ describe("a visit", () => {
     expect(await listBusiest()).toEqual([quiet.id, busy.id]);
   });
 
-  test("invalidates the cached counts of its own project", async () => {
+  test("invalidates only the cached counts of its own project", async () => {
     const { world } = host;
     const projects = [await world.addProject(), world.project, await world.addProject()];
     const keys: string[] = [];
@@ -102,7 +102,7 @@ describe("a visit", () => {
     expect(await host.readClicks(id)).toBe(1);
   });
 
-  test("is stored within a second, even if nothing reads the clicks", async () => {
+  test("is stored within a second even if the click count is never read", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     for (const count of [1, 2]) {
       await host.visit("/spring");
@@ -115,7 +115,7 @@ describe("a visit", () => {
     }
   });
 
-  test("is included in reads of its link and in lists while its write is in progress", async () => {
+  test("is counted when its link is read or listed while the visit is being saved", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { world } = host;
     const key = await world.addKey({ project: await world.addProject() });
@@ -136,7 +136,7 @@ describe("a visit", () => {
   });
 });
 
-test("1,000 simultaneous visits are all counted during reads and writes", async () => {
+test("1,000 concurrent visits are all counted during reads and writes", async () => {
   const links: { readonly id: string }[] = [];
   for (let count = 0; count < 10; count += 1) {
     links.push(await host.add("link", { path: `busy/${count}`, url }));
@@ -159,7 +159,7 @@ test("1,000 simultaneous visits are all counted during reads and writes", async 
 });
 
 describe("pending visits", () => {
-  test("are dropped for a deleted link and stored for all others", async () => {
+  test("are dropped for a deleted link and stored for all other links", async () => {
     const { id } = await host.add("link", { path: "gone", url });
     const kept = await host.add("link", { path: "kept", url });
     await host.visit("/gone");
@@ -169,7 +169,7 @@ describe("pending visits", () => {
     expect(host.world.reported).toEqual([]);
   });
 
-  test("are dropped for a deleted project and stored for all others", async () => {
+  test("are dropped for a deleted project and stored for all other projects", async () => {
     const { world } = host;
     const other = await world.addProject({ subdomain: "other" });
     const key = await world.addKey({ project: other });
@@ -224,7 +224,7 @@ describe("pending visits", () => {
     expect(await readStored(id)).toBe(4);
   });
 
-  test("are lost rather than written twice if the outcome of a write is unknown", async () => {
+  test("are lost rather than written twice if a write's outcome is unknown", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     let isLost = true;
@@ -281,7 +281,7 @@ describe("pending visits", () => {
     expect(seen).toEqual([true, false, true]);
   });
 
-  test("are not written again for every visit while the database refuses writes", async () => {
+  test("are not retried on every new visit while the database rejects writes", async () => {
     let tries = 0;
     const write = () => {
       tries += 1;
@@ -310,7 +310,7 @@ describe("pending visits", () => {
     expect([tries, alarms.length]).toEqual([2, 2]);
   });
 
-  test("stay in memory for at most 100,000 links while no write succeeds", async () => {
+  test("stay in memory for at most 100,000 links while every write fails", async () => {
     const counted: number[] = [];
     let isBusy = true;
     const clicks = createClicks({

@@ -83,7 +83,7 @@ describe.each([
     await host.world.store.write((db) => updateProject(db, id, { link_in_referrer }, 0));
   });
 
-  test.each(some)("a link with $title does what explainVisits says", async (row) => {
+  test.each(some)("a link with $title behaves as explainVisits describes", async (row) => {
     const { link, apps } = await create(host, row);
     const address = `${host.origin}/${encodePath(link.path ?? "")}`;
     const { visits } = explainVisits(link, apps, { link_in_referrer, address });

@@ -41,7 +41,7 @@ const listWays = (shown: string) =>
   Array.from(shown.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href]) => href);
 
 describe("the default page", () => {
-  test("is in the visitor's language and direction, and has the app's name", async () => {
+  test("is in the visitor's language and text direction, and shows the app's name", async () => {
     const seen = [];
     for (const language of ["de-AT", "ar", "sv, zh-CN;q=0.5", ""]) {
       const { text, shown, headers } = await show("/spring", speak(language));
@@ -63,14 +63,14 @@ describe("the default page", () => {
     expect((await show("/spring", speak("he"))).shown).toContain('<h1 class="title" dir="auto">');
   });
 
-  test("is never shown in the language of another visitor", async () => {
+  test("is never shown in another visitor's language", async () => {
     const labels = ["fr", "ja", "fr"].map(async (language) =>
       /<html lang="(\w+)"/.exec((await show("/spring", speak(language))).text)?.at(1),
     );
     expect(await Promise.all(labels)).toEqual(["fr", "ja", "fr"]);
   });
 
-  test("allows images only if the link has a picture", async () => {
+  test("allows images only if the link has an image", async () => {
     const { shown, policy } = await show("/pictured");
     expect(shown).toContain(`src="${picture}"`);
     expect(shown).toMatch(/role="img" aria-label="[^"]+"/);
@@ -82,7 +82,7 @@ describe("the default page", () => {
     }
   });
 
-  test("shows the project's name once if the link has no title", async () => {
+  test("shows the project's name only once if the link has no title", async () => {
     const { shown } = await show("/bare", { agent: computer });
     expect(shown.match(/>\s*Default\s*</g)).toHaveLength(1);
     const other = { host: `other.localhost:${host.port}` };
@@ -95,8 +95,8 @@ describe("the default page", () => {
   });
 });
 
-describe("the default page on a computer, for a link without a desktop destination", () => {
-  test("shows both stores and a QR code of the visited URL", async () => {
+describe("the default page on a computer, for a link without a desktop URL", () => {
+  test("shows both app stores and a QR code of the visited URL", async () => {
     const { shown } = await show("/spring?id=7", { agent: computer });
     expect(listWays(shown)).toEqual([
       "https://apps.apple.com/app/id1",
@@ -107,12 +107,12 @@ describe("the default page on a computer, for a link without a desktop destinati
     expect((await show("/spring", { agent: computer })).shown).not.toContain(code);
   });
 
-  test("shows no QR code if phones have no destination either", async () => {
+  test("shows no QR code if the link has no destination for phones either", async () => {
     const { shown } = await show("/bare", { agent: computer });
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("shows neither stores nor a QR code to a bot", async () => {
+  test("shows neither app stores nor a QR code to a bot", async () => {
     const { shown } = await show("/spring", { agent: agents.bots.Slack });
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
@@ -141,7 +141,7 @@ describe("the default page in an in-app browser", () => {
   ] as const;
 
   test.each(inside)(
-    "explains to visitors of %s how to leave through %s",
+    "explains to visitors who use %s how to leave through %s",
     async (name, menu, agent) => {
       const { shown } = await show("/spring", { agent, ...speak("fr") });
       expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
@@ -151,7 +151,7 @@ describe("the default page in an in-app browser", () => {
     },
   );
 
-  test("explains nothing if the browser opens apps or no app can be opened", async () => {
+  test("explains nothing if the browser can open apps or there is no app to open", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

@@ -57,7 +57,7 @@ async function visitAtOnce(targets: readonly string[]): Promise<readonly string[
   return answers.map((answer) => /\r\nlocation: (\S+)/i.exec(answer)?.[1] ?? answer.slice(0, 3));
 }
 
-test("simultaneous first visits are each redirected by the link that they open", async () => {
+test("concurrent first visits are each redirected by the link they opened", async () => {
   await addLinks(["a", "b", "c"]);
   const body = { url: `http://default.localhost:${host.port}/c?color=red` };
   const { body: short } = await host.world.call("POST", "/short_links", { body });
@@ -82,7 +82,7 @@ test("a link that could not be read is read again for the next visitor", async (
   expect(await visitAtOnce(["/a", "/b"])).toEqual([`${url}a`, `${url}b`]);
 });
 
-test("a visit succeeds after the app of its link could not be read", async () => {
+test("the next visit succeeds after a failed read of the link's app", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "TEAM000001" };
   await addLinks(["page"], { url: null, ios_app });
   failing = /ios_apps/;

@@ -76,7 +76,7 @@ const addresses = [
 ];
 
 describe("a link with a dangerous URL", () => {
-  test.each(addresses)("does not redirect: %j", async (address) => {
+  test.each(addresses)("never redirects: %j", async (address) => {
     const fields = {
       url: address,
       ios_fallback_url: address,
@@ -93,14 +93,14 @@ describe("a link with a dangerous URL", () => {
   });
 });
 
-describe("a URL with characters that a header cannot contain", () => {
+describe("a destination with characters that are not allowed in a header", () => {
   test.each([
     ["https://bücher.example/ä?ö#ü", "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC"],
     ["https://shop.example/日本", "https://shop.example/%E6%97%A5%E6%9C%AC"],
     ["https://shop.example/%0d%0aX:1", "https://shop.example/%0d%0aX:1"],
     ["https://shop.example/?q=%250a", "https://shop.example/?q=%250a"],
     ["https://evil%2eexample/", "https://evil%2eexample/"],
-  ])("is sent encoded in one Location header: %j", async (url, location) => {
+  ])("is encoded in a single Location header: %j", async (url, location) => {
     const path = await writeLink({ url });
     expect((await host.visit(path)).headers.location).toBe(location);
     const raw = await host.sendRaw(
@@ -110,7 +110,7 @@ describe("a URL with characters that a header cannot contain", () => {
   });
 });
 
-describe("a parameter for an app store", () => {
+describe("an app store parameter", () => {
   test.each([
     "a&id=evil.app",
     "a#b",
@@ -182,7 +182,7 @@ describe("a request target", () => {
     "/{{link.url}}",
     "/__proto__",
     "/constructor",
-  ])("gets the usual 404 page if it is not the path of a link: %s", async (target) => {
+  ])("returns the normal 404 page unless it is a link's path: %s", async (target) => {
     const visited = await host.visit(target.slice(0, 15_000));
     const missing = await host.visit("/missing");
     expect(visited.status).toBe(404);
@@ -200,7 +200,7 @@ describe("a request target", () => {
     "/sh\xc3\xb6p",
     "/shop\t",
     "/shop\x0b",
-  ])("opens no link if it has a form that browsers do not send: %j", async (target) => {
+  ])("opens no link if browsers never send it in that form: %j", async (target) => {
     const answer = await host.sendRaw(
       `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
     );
@@ -208,7 +208,7 @@ describe("a request target", () => {
     expect(answer).not.toMatch(/location/i);
   });
 
-  test("cannot change the redirect by its query or headers", async () => {
+  test("redirects to the same destination whatever its query and headers are", async () => {
     const tries = ["url=", "to=", "next=", "link=", "ifl=", "_url="];
     for (const name of tries) {
       const visited = await host.visit(`/shop?${name}https://evil.example/`, {

@@ -39,7 +39,7 @@ describe("a host name", () => {
     expect(visited.headers.location).toBe(`${url}other`);
   });
 
-  test("belongs to a project as its custom domain only while it is verified", async () => {
+  test("is used as a project's custom domain only while it is verified", async () => {
     expect(await visitOwn()).toMatchObject({ status: 421, text: elsewhere });
     await change({ custom_domain_verified: true });
     expect((await visitOwn()).headers.location).toBe(`${url}other`);
@@ -47,7 +47,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("can be a project's verified custom domain even below the link origin", async () => {
+  test("can be a project's verified custom domain even under the link origin", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;
@@ -85,7 +85,7 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("opens no link if it belongs to no project: %j", async (name) => {
+  ])("opens no link unless it belongs to a project: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);
@@ -107,7 +107,7 @@ describe("a host name", () => {
 });
 
 describe("a missing link", () => {
-  test("looks the same as a missing or suspended project", async () => {
+  test("returns the same response as a missing or suspended project", async () => {
     const home_url = "https://shop.example/home";
     await change({ suspended: true, home_url, not_found_url: home_url });
     const asked = [
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("shows the project's name, whether the link was deleted or never existed", async () => {
+  test("shows a page with the project's name, whether or not it ever existed", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -162,7 +162,7 @@ describe("a missing link", () => {
     expect(text).toContain('<html lang="he" dir="rtl">');
   });
 
-  test("works as soon as it is created, and not once it is deleted again", async () => {
+  test("redirects as soon as it is created and returns 404 once it is deleted again", async () => {
     expect((await host.visit("/brief")).status).toBe(404);
     const { id } = await host.add("link", { path: "brief", url });
     for (const seen of [1, 2]) {
@@ -184,7 +184,7 @@ describe("home_url and not_found_url", () => {
     return [status, headers.location];
   };
 
-  test("redirect visitors of the root and of missing links, without the query", async () => {
+  test("redirect visitors of the root and of missing links and drop the query", async () => {
     await change({ home_url, not_found_url });
     const missing = [302, "https://shop.example/m%C3%BCll"];
     for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);
@@ -198,7 +198,7 @@ describe("home_url and not_found_url", () => {
     expect(await ask("/nothing")).toEqual([404, undefined]);
   });
 
-  test("do not apply to files that programs request, or to other projects", async () => {
+  test("do not apply to files that programs request or to other projects", async () => {
     await change({ home_url, not_found_url });
     for (const path of ["/.well-known/change-password", "/nothing.qr", "/sitemap.xml"]) {
       expect([path, await ask(path)]).toEqual([path, [404, undefined]]);
@@ -225,7 +225,7 @@ describe("home_url and not_found_url", () => {
     await change({ home_url: null, not_found_url: null });
   });
 
-  test("are optional: without home_url the root shows the project's name", async () => {
+  test("are optional: without home_url, the root shows the project's name", async () => {
     await host.add("link", { path: "there", url });
     const { status, text, headers } = await host.visit("/");
     expect([status, headers["cache-control"]]).toEqual([200, "private, no-store"]);
@@ -250,7 +250,7 @@ describe("the link host", () => {
     expect((await host.visit("/%zz", { method: "POST", body: {} })).status).toBe(405);
   });
 
-  test("returns the status and headers of GET for HEAD, without a body", async () => {
+  test("returns the same status and headers for HEAD as for GET, without a body", async () => {
     for (const path of ["/spring", "/nothing", "/spring.qr", "/.well-known/assetlinks.json"]) {
       const { date: _, ...head } = (await host.visit(path, { method: "HEAD" })).headers;
       const { date: __, ...headers } = (await host.visit(path)).headers;
@@ -260,7 +260,7 @@ describe("the link host", () => {
   });
 });
 
-test("the headers of a redirect forbid caching", async () => {
+test("a redirect's headers forbid caching", async () => {
   expect((await host.visit("/spring")).headers).toMatchObject({
     location: url,
     "cache-control": "private, no-store",
@@ -270,7 +270,7 @@ test("the headers of a redirect forbid caching", async () => {
   });
 });
 
-test("Google Play's referrer contains the exact URL of each visit", async () => {
+test("the Google Play referrer contains the exact URL of each visit", async () => {
   await change({ custom_domain_verified: true, link_in_referrer: true });
   const key = await host.world.addKey({ project: other });
   const body = {
@@ -296,7 +296,7 @@ test("Google Play's referrer contains the exact URL of each visit", async () => 
   await change({ custom_domain_verified: false, link_in_referrer: false });
 });
 
-test("the link host serves robots.txt and favicon.ico itself", async () => {
+test("the link host serves its own robots.txt and favicon.ico", async () => {
   expect(await host.visit("/robots.txt")).toMatchObject({
     status: 200,
     text: "User-agent: *\nAllow: /\n",

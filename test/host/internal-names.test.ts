@@ -66,7 +66,7 @@ async function readSdk(): Promise<readonly (readonly [string, string])[]> {
   return Promise.all(asked);
 }
 
-test("no response of the link host or the SDK's endpoints contains a link's name", async () => {
+test("no response from the link host or the SDK endpoints contains a link's name", async () => {
   await nameLink();
   const designed = [...(await readHost()), ...(await readSdk())];
   await publish();
@@ -79,7 +79,7 @@ test("no response of the link host or the SDK's endpoints contains a link's name
   expect(resolved.body.name).toBe(canary);
 });
 
-test("a page's title is the social title, or else the app's name, or else the host", async () => {
+test("a page's title is the social title, or else the app's name or the host", async () => {
   const read = async () => readTitles((await world.open("/spring")).text);
   const [app] = (await world.world.call("GET", "/ios_apps")).body.ios_apps;
   for (const isPublished of [false, true]) {

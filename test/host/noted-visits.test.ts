@@ -35,7 +35,7 @@ function createTestClock() {
   };
 }
 
-test("data from a page's script replaces data from the page request, in either order", async () => {
+test("page script data overrides page request data, whichever arrives first", async () => {
   await using world = await openInstallWorld();
   const setup = createTestClock();
   const { note } = createDeferredVisits({ ...setup, store: world.world.store });
@@ -60,7 +60,7 @@ test("pending visits that await an install are stored when the process stops", a
   expect((await world.listRows()).map(({ id }) => id)).toEqual(["visit-1"]);
 });
 
-test("only one write of visits runs at a time, and at most 2,000 visits wait for it", async () => {
+test("only one write of visits runs at a time, and at most 2,000 visits are queued", async () => {
   const setup = createTestClock();
   const [over, sizes] = [createGate(), [] as number[]];
   const store = {
@@ -87,7 +87,7 @@ test("only one write of visits runs at a time, and at most 2,000 visits wait for
   expect(setup.reported).toHaveLength(1);
 });
 
-test("a page whose visit cannot be stored is shown without a script", async () => {
+test("a page whose visit cannot be stored is served without a script", async () => {
   const reported: unknown[] = [];
   await using host = await openLinkHost({
     wrap: (store) => ({ ...store, write: () => Promise.reject(new StoreBusy("away")) }),

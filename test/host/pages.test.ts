@@ -37,7 +37,7 @@ const publish = (word: string) =>
   });
 
 describe("the preview page", () => {
-  test("is not cached, runs no script and is not indexed", async () => {
+  test("is not cached or indexed and runs no script", async () => {
     const { headers } = await host.visit("/spring", { agent: iPhone });
     expect(headers).toMatchObject({
       "content-type": "text/html; charset=utf-8",
@@ -57,7 +57,7 @@ describe("the preview page", () => {
     expect(second).not.toBe(first);
   });
 
-  test("opens the app by its custom scheme on iOS and by an intent on Android", async () => {
+  test("opens the app with its custom scheme on iOS and with an intent on Android", async () => {
     const ios = await host.visit("/spring?a=1", { agent: iPhone });
     expect(readLinks(ios.text)).toEqual(["shop://spring?a=1", "https://apps.apple.com/app/id1"]);
     const android = await host.visit("/spring", { agent: phone });
@@ -69,7 +69,7 @@ describe("the preview page", () => {
     ]);
   });
 
-  test("does not contain a stored custom scheme that belongs to the system", async () => {
+  test("omits a stored custom scheme that is reserved by the system", async () => {
     const custom_scheme = "intent";
     await host.world.store.write(async (db) => {
       await db.updateTable("ios_apps").set({ custom_scheme }).execute();
@@ -83,7 +83,7 @@ describe("the preview page", () => {
     }
   });
 
-  test("has the design of the published template from the next visit on", async () => {
+  test("uses the published template's design from the next visit on", async () => {
     const read = async () => (await host.visit("/spring", { agent: iPhone })).text;
     expect(await read()).not.toContain("Sesame");
     expect((await publish("Sesame")).status).toBe(200);
@@ -98,7 +98,7 @@ describe("the preview page", () => {
     expect(await read()).not.toContain("Barley");
   });
 
-  test("has the design of its own project", async () => {
+  test("uses its own project's design", async () => {
     const { world } = host;
     const projects = [await world.addProject(), world.project, await world.addProject()];
     for (const [index, project] of projects.entries()) {
@@ -116,7 +116,7 @@ describe("the preview page", () => {
     expect(designs).toEqual(["Design 0", "Design 1", undefined]);
   });
 
-  test("has the default body if only CSS was published", async () => {
+  test("uses the default body if only CSS was published", async () => {
     const body = { css: ".card { outline: 3px solid #123456 }" };
     const published = await host.world.call("POST", "/page_template/publish", { body });
     expect(published.status).toBe(200);
@@ -127,7 +127,7 @@ describe("the preview page", () => {
     expect(text).toContain(body.css);
   });
 
-  test("has the same words in every language if a template is published", async () => {
+  test("has the same text in every language if a template is published", async () => {
     await publish("Sesame");
     const agent = agents.ios["Instagram's browser on an iPhone"];
     const { text, headers } = await host.visit("/spring", { agent, headers: arabic });
@@ -137,7 +137,7 @@ describe("the preview page", () => {
     expect(text).not.toContain('class="leave"');
   });
 
-  test("has the default design if the operator has disabled templates", async () => {
+  test("uses the default design if the operator has disabled templates", async () => {
     await publish("Sesame");
     const { id } = host.world.project;
     await host.world.store.write((db) => updateProject(db, id, { templates_enabled: false }, 0));
@@ -146,7 +146,7 @@ describe("the preview page", () => {
     expect(visited.text).toContain("Spring sale");
   });
 
-  test("has the default design if the stored template is invalid", async () => {
+  test("uses the default design if the stored template is invalid", async () => {
     await publish("Sesame");
     await host.world.store.write((db) =>
       db.updateTable("page_template_versions").set({ body: "{% nonsense %}" }).execute(),
@@ -157,8 +157,8 @@ describe("the preview page", () => {
   });
 });
 
-describe("with a second host name", () => {
-  test("a visit is stored for later installs only at the first host name", async () => {
+describe("when a second host name is configured", () => {
+  test("a visit is stored for later installs only on the first host name", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     const ios_app = { bundle_id: "com.example.b", team_id: "ABCDE12345" };
     await twice.add("link", { path: "b", ios_app, ios_deferred_deep_linking_enabled: true });
@@ -176,7 +176,7 @@ describe("with a second host name", () => {
     expect(await listNoted()).toEqual(noted);
   });
 
-  test("the Open button's host name redirects visitors without the app", async () => {
+  test("the Open button's host name redirects visitors who do not have the app", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     await addLink(twice);
     const ios = await twice.visit("/spring?a=1", { agent: iPhone });
@@ -192,7 +192,7 @@ describe("with a second host name", () => {
   });
 });
 
-test("a link deleted by another process returns 404 within 20 ms", async () => {
+test("a link that another process deletes returns 404 within 20 ms", async () => {
   const [link] = (await host.world.call("GET", "/links")).body.links;
   const visit = () => host.visit("/spring");
   expect((await visit()).status).toBe(302);

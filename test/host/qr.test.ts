@@ -30,7 +30,7 @@ openForAll(openLinkHost, async (opened) => {
 const paths = ["spring", encodeURI("frühling/größe 1"), `long/${"x".repeat(1900)}`];
 
 describe.each(paths)("the QR code of %s", (path) => {
-  test("is an SVG with its URL by default", async () => {
+  test("is an SVG of its URL by default", async () => {
     const { status, headers, text } = await host.visit(`/${path}.qr`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/svg+xml");
@@ -48,7 +48,7 @@ describe.each(paths)("the QR code of %s", (path) => {
     expectModules(side, isDark, path);
   });
 
-  test("is a PNG with its URL if format=png is sent", async () => {
+  test("is a PNG of its URL if format=png is sent", async () => {
     const { status, headers, bytes } = await host.visit(`/${path}.qr?format=png`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/png");
@@ -61,7 +61,7 @@ describe.each(paths)("the QR code of %s", (path) => {
   });
 });
 
-test("a QR code can be cached for an hour and revalidated by its ETag", async () => {
+test("a QR code can be cached for an hour and revalidated with its ETag", async () => {
   const { headers } = await host.visit("/spring.qr");
   expect(headers["cache-control"]).toBe("public, max-age=3600");
   const png = await host.visit("/spring.qr?format=png");
@@ -71,7 +71,7 @@ test("a QR code can be cached for an hour and revalidated by its ETag", async ()
   expect((await host.visit("/spring.qr?format=png", known)).status).toBe(200);
 });
 
-test("a missing link and a link with an overlong URL have no QR code", async () => {
+test("a missing link and a link whose URL is too long have no QR code", async () => {
   for (const path of ["/nothing.qr", "/.qr", "/spring.qr.qr", "/spring.qr/", "//spring.qr"]) {
     expect((await host.visit(path)).status).toBe(404);
   }
@@ -80,7 +80,7 @@ test("a missing link and a link with an overlong URL have no QR code", async () 
   expect((await host.visit(`/${path}.qr`)).status).toBe(404);
 });
 
-test("a QR code contains the project's custom domain on every host name", async () => {
+test("a QR code contains the project's custom domain, whichever host name serves it", async () => {
   const { world } = host;
   const custom_domain = "a-rather-long-name-for-a-shop.example";
   const other = await world.addProject({ subdomain: "o", custom_domain });
@@ -95,7 +95,7 @@ test("a QR code contains the project's custom domain on every host name", async 
   expect(await draw(custom_domain)).toBe(after);
 });
 
-test("clients behind a trusted proxy may each request ten new QR codes a second", async () => {
+test("clients behind a trusted proxy can each request ten new QR codes per second", async () => {
   const trustedProxies = { networks: [{ address: "127.0.0.1", prefix: 32 }] };
   await using proxied = await openLinkHost({ trustedProxies });
   const apps = await addApps(proxied, { ios: "Shop", android: "Shop" });
@@ -115,7 +115,7 @@ test("clients behind a trusted proxy may each request ten new QR codes a second"
   expect(await readCode("203.0.113.2")).not.toBe(code);
 });
 
-test("a shortened path has its own, smaller QR code", async () => {
+test("a shortened path has its own smaller QR code", async () => {
   const link = await host.add("link", {
     path: "a/rather/long/path/for/a/picture",
     url,

@@ -38,8 +38,8 @@ async function readReferrer(path: string): Promise<string> {
   return Buffer.from(new URLSearchParams(referrer).get("_url") ?? "", "base64url").toString();
 }
 
-describe("a trailing slash of a visited path", () => {
-  test("is ignored, and does not select another link", async () => {
+describe("a trailing slash in a visited path", () => {
+  test("is ignored and does not select another link", async () => {
     await host.add("link", { path: "only/", url });
     for (const path of ["/product", "/product/", "/product%2F", "/product///", "/only"]) {
       expect([path, await readLocation(path)]).toEqual([path, url]);
@@ -59,7 +59,7 @@ describe("the query of a visit", () => {
     ["", "own=1"],
     ["&&", "own=1"],
     ["x=%0d%0aSet-Cookie:%20a=b", "own=1&x=%0d%0aSet-Cookie:%20a=b"],
-  ])("%j is added after the destination's own query", async (query, whole) => {
+  ])("is added after the destination's own query: %j", async (query, whole) => {
     const { headers } = await host.visit(`/product?${query}`);
     expect(headers.location).toBe(`https://shop.example/p?${whole}#top`);
     expect(headers["set-cookie"]).toBeUndefined();
@@ -67,7 +67,7 @@ describe("the query of a visit", () => {
     expect(await readLocation("/product")).toBe(url);
   });
 
-  test("is omitted if the destination would be too long", async () => {
+  test("is omitted if it would make the destination too long", async () => {
     expect(await readLocation(`/product?id=${"1".repeat(8200)}`)).toBe(url);
     const fits = "1".repeat(8000);
     expect(await readLocation(`/product?id=${fits}`)).toContain(fits);
@@ -133,12 +133,12 @@ describe("with link_in_referrer", () => {
     expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
   });
 
-  test("a short path is replaced by the URL that was shortened", async () => {
+  test("a short path is replaced with the URL that was shortened", async () => {
     const short = await shorten("/app?id=1");
     expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
   });
 
-  test("apps and Google Play get the percent-encoded URL", async () => {
+  test("apps and Google Play receive the percent-encoded URL", async () => {
     const android_app = { package_name: "com.example.a" };
     const ios_app = { bundle_id: "com.example.a" };
     await host.add("link", { path: "grüße", url, android_app, enable_forced_redirect: true });
@@ -155,7 +155,7 @@ describe("with link_in_referrer", () => {
     }
   });
 
-  test("the page's tags for iOS contain the URL with its query", async () => {
+  test("the page's iOS tags contain the URL with its query", async () => {
     const { text } = await host.visit("/banner?id=1", { agent: iPhone });
     expect(text).toContain(`app-argument=${host.origin}/banner?id=1`);
     expect(text).toContain('content="shop://banner?id=1"');
@@ -178,7 +178,7 @@ describe("the short path of a link's URL with a query", () => {
     expect((await host.visit(`/${one}.qr`)).status).toBe(200);
   });
 
-  test("opens the app with the query", async () => {
+  test("opens the app with that query", async () => {
     const app = { ios_app: { bundle_id: "com.example.a" } };
     await host.add("link", { path: "short/app", url, ...app });
     const short = await shorten("/short/app?id=1");

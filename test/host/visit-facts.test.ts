@@ -48,7 +48,7 @@ async function listReferrers() {
   return (await readCounts("referrer")).map(([, host]) => host);
 }
 
-test("visits are counted by source, and presses of the Open button are not clicks", async () => {
+test("visits are counted by source, and Open button presses are not clicks", async () => {
   const link = await host.add("link", { path: "spring", url, options: { shorten: true } });
   await host.visit("/spring");
   await host.visit("/spring/");
@@ -80,7 +80,7 @@ test("visits are counted by platform and by hour", async () => {
   expect(await readCounts("platform")).toEqual([[0, "ios", 1]]);
 });
 
-test("only Waypost's own parameter is removed from the query of a visit", async () => {
+test("only Waypost's own parameter is removed from a visit's query", async () => {
   await host.add("link", { path: "spring", url });
   const readLocation = async (path: string) => (await host.visit(path)).headers.location;
   expect(await readLocation("/spring?wp=qr")).toBe(url);
@@ -140,7 +140,7 @@ test("pages on localhost are stored as referrers", async () => {
   expect(await listReferrers()).toEqual(["127.0.0.1", "[::1]", "localhost"]);
 });
 
-test("the country of a visit is the result of the operator's lookup", async () => {
+test("a visit's country is the one that the operator's lookup returns", async () => {
   await host.add("link", { path: "spring", url });
   await host.visit("/spring", { headers: { "x-country": "DE" } });
   await host.visit("/spring");

@@ -9,7 +9,7 @@ const sources: MetricSources = {
   connections: { sessions: 0, streams: 0, calls: 0 },
 };
 
-test("the metrics show a pool's connections if the database has a pool", async () => {
+test("the metrics include connection counts if the database has a connection pool", async () => {
   const { write } = createMetrics();
   expect(await write(sources)).not.toMatch(/^waypost_pool_connections/m);
   const text = await write({ ...sources, pool: { open: 8, idle: 3, waiting: 4 } });

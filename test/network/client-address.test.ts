@@ -27,7 +27,7 @@ describe("X-Forwarded-For", () => {
     },
   );
 
-  test("is ignored from a peer outside the trusted networks", () => {
+  test("is ignored if the connection does not come from a trusted network", () => {
     const arrival = { peer: "203.0.113.1", forwardedFor: "198.51.100.1" };
     expect(find("10.0.0.0/8", arrival)).toBe("203.0.113.1");
   });
@@ -54,7 +54,7 @@ describe("findClientAddress with trusted networks", () => {
     ["an invalid entry before a proxy", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"],
     ["an invalid entry before the client", "<script>, 203.0.113.9", "203.0.113.9"],
     ["an empty entry at the end", "203.0.113.9,", "10.0.0.1"],
-  ])("reads X-Forwarded-For with %s", (_, forwardedFor, address) => {
+  ])("finds the client's IP address if X-Forwarded-For contains %s", (_, forwardedFor, address) => {
     expect(find("10.0.0.0/8", { forwardedFor })).toBe(address);
   });
 
@@ -84,14 +84,17 @@ describe("findClientAddress with a number of trusted proxies", () => {
     ["2", "203.0.113.9", "203.0.113.9"],
     ["3", "203.0.113.9, nonsense, 198.51.100.2", "198.51.100.2"],
     ["1", "", "10.0.0.1"],
-  ])("trusts %s proxies, given X-Forwarded-For %j", (hops, forwardedFor, address) => {
-    expect(find(hops, { forwardedFor })).toBe(address);
-  });
+  ])(
+    "with %s trusted proxies reads the correct entry of X-Forwarded-For: %j",
+    (hops, forwardedFor, address) => {
+      expect(find(hops, { forwardedFor })).toBe(address);
+    },
+  );
 });
 
 describe("the IP address of a client behind an untrusted proxy", () => {
   test.each(["forwarded", "via", "x-real-ip", "x-forwarded-for"])(
-    "is unknown when the request has the header %s",
+    "is unknown if the request has the header %s",
     (name) => {
       expect(findOwnAddress("203.0.113.1", { [name]: "198.51.100.7" })).toBeUndefined();
     },
@@ -106,7 +109,7 @@ test("findClientAddress returns undefined for a closed connection", () => {
   expect(find("1", { peer: undefined, forwardedFor: "203.0.113.9" })).toBeUndefined();
 });
 
-test("findClientAddress returns the trusted proxy's entry, whatever a client sends", () => {
+test("findClientAddress returns the trusted proxy's entry, whatever the client sends", () => {
   const address = fc.ipV4().filter((text) => !text.startsWith("10."));
   const text = fc.string().filter((written) => !/[\r\n]/.test(written));
   fc.assert(

@@ -20,7 +20,7 @@ test.each([
   expect(isDatabaseUrl(url)).toBe(true);
 });
 
-test("every password is either hidden or makes the database URL invalid", () => {
+test("any password is either hidden or makes the database URL invalid", () => {
   const sign = fc.constantFrom(..."aZ09/?#@:%[]\\&=+ .-_~;,|\"'<>ü".split(""));
   const passwords = fc.string({
     unit: fc.oneof(sign, fc.constantFrom("%2F", "%40")),
@@ -37,7 +37,7 @@ test("every password is either hidden or makes the database URL invalid", () => 
   );
 });
 
-test("every percent-encoded password is accepted", () => {
+test("any percent-encoded password is accepted", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (password) => {
       const url = `postgres://ada:${encodeURIComponent(password)}@db.example/links`;

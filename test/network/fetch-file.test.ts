@@ -64,7 +64,7 @@ function fetchFile(
   return fetch(file, new AbortController().signal);
 }
 
-test("fetchFile returns the file and sends no unnecessary headers", async () => {
+test("fetchFile returns the file without sending unnecessary headers", async () => {
   answer = (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}");
   const got = await fetchFile();
   expect(got).toMatchObject({ kind: "answered", status: 200, isCut: false });
@@ -80,14 +80,14 @@ test("fetchFile returns the file and sends no unnecessary headers", async () => 
   );
 });
 
-test("fetchFile returns a redirect and does not follow it", async () => {
+test("fetchFile returns a redirect without following it", async () => {
   const location = "http://169.254.169.254/latest/meta-data/";
   answer = (response) => response.writeHead(302, { location }).end();
   expect(await fetchFile()).toMatchObject({ kind: "answered", status: 302 });
   expect(asked).toHaveLength(1);
 });
 
-test("fetchFile stops reading a large file at the limit", async () => {
+test("fetchFile stops reading a large file at the size limit", async () => {
   let sent = 0;
   answer = (response) => {
     const part = Buffer.alloc(64 * 1024, "x");
@@ -118,7 +118,7 @@ describe("fetchFile", () => {
     expect(await fetchFile()).toEqual({ kind: "timed_out" });
   });
 
-  test("times out for a host name that is never resolved", async () => {
+  test("times out for a host name that never resolves", async () => {
     const fetch = createFetchFile({
       reach: { resolve: () => new Promise(() => {}), isPublic: () => true },
       setAlarm: (_, ring) => {
@@ -151,7 +151,7 @@ describe("fetchFile with checked hosts", () => {
   });
 });
 
-test("fetchFile tries a host's next IP address if the first cannot be reached", async () => {
+test("fetchFile tries a host's next IP address if the first one is unreachable", async () => {
   addresses = [["127.0.0.9", publicPlace]];
   const server = createServer(secureExample, (_, response) => response.end("own"));
   await using own = await openServer(server);
@@ -196,7 +196,7 @@ test.each([
   expect(await fetch(file, new AbortController().signal)).toEqual(outcome);
 });
 
-describe("fetchFile with an untrusted connection", () => {
+describe("fetchFile over an untrusted connection", () => {
   test.each([
     ["with a self-signed certificate", { authorities: [] as string[] }, "SELF_SIGNED"],
     ["with a certificate for another host", { hostname: "other.example" }, "ALTNAME"],
@@ -206,13 +206,13 @@ describe("fetchFile with an untrusted connection", () => {
     expect(asked).toEqual([]);
   });
 
-  test("reports the error code with a certificate for clients only", async () => {
+  test("reports the error code of a certificate that is valid only for clients", async () => {
     await using own = await openServer(createServer(clientOnly));
     const got = await fetchFile({ at: own.port, authorities: [clientOnly.cert] });
     expect(got).toEqual({ kind: "untrusted", code: "INVALID_PURPOSE" });
   });
 
-  test("reports the error code without TLS", async () => {
+  test("reports the error code when the server does not use TLS", async () => {
     const listener = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
     const { port: at, server: plain } = await openServer(listener);
     expect(await fetchFile({ at })).toMatchObject({ kind: "untrusted" });

@@ -16,11 +16,11 @@ test.each([
   ["::1", "0:0:0:0"],
   ["::", "0:0:0:0"],
   ["1::", "1:0:0:0"],
-])("%s belongs to the address group %s", (address, group) => {
+])("the IP address %s belongs to the group %s", (address, group) => {
   expect(findAddressGroup(address)).toBe(group);
 });
 
-test("all addresses of an IPv6 /64 network belong to one group", () => {
+test("all IP addresses in an IPv6 /64 network belong to the same group", () => {
   const part = fc.integer({ min: 0, max: 0xff_ff }).map((value) => value.toString(16));
   const parts = fc.array(part, { minLength: 4, maxLength: 4 });
   fc.assert(
@@ -46,6 +46,6 @@ test.each([
   ["localhost.example", false],
   ["127.0.0.1.example", false],
   ["mylocalhost", false],
-])("%s is a loopback host: %s", (hostname, isAlone) => {
+])("%s is treated as a loopback host: %s", (hostname, isAlone) => {
   expect(isLoopbackHost(hostname)).toBe(isAlone);
 });

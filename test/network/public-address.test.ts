@@ -13,7 +13,7 @@ test.each([
   "2606:4700::1111",
   "2a00:1450:4001::200e",
   "::ffff:8.8.8.8",
-])("%s is a public address", (address) => {
+])("%s is a public IP address", (address) => {
   expect(isPublicAddress(address)).toBe(true);
 });
 
@@ -65,6 +65,6 @@ test.each([
   "fe80::1%eth0",
   "fec0::1",
   "ff02::1",
-])("%j is not a public address", (address) => {
+])("%j is not a public IP address", (address) => {
   expect(isPublicAddress(address)).toBe(false);
 });

@@ -8,7 +8,7 @@ const most = 300_000;
 
 type Seen = { readonly length: number | undefined; readonly listeners: number };
 
-test("readAtMost reads a body only once and leaves no listeners", async () => {
+test("readAtMost reads a body only once and leaves no listeners behind", async () => {
   const seen: Seen[] = [];
   const listen = getRequestListener(async (_, { incoming }) => {
     const bytes = await readAtMost(incoming, most);

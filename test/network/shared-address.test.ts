@@ -9,13 +9,13 @@ test.each([
   ["Private Relay", "2a02:26f7:c640:4cda::1 2a09:bac2:2740::1 2a09:bac3:d3a0::1"],
   ["a mobile carrier", "172.56.20.1 174.203.4.5 107.77.1.1 166.137.3.4 100.64.1.1"],
   ["a private network", "10.0.0.1 192.168.1.1 fd00::1 127.0.0.1 ::1"],
-])("an address of %s is shared (%s)", (_, addresses) => {
+])("an IP address of %s is treated as shared (%s)", (_, addresses) => {
   for (const address of addresses.split(" ")) {
     expect(findClientNetwork(address), address).toMatchObject({ isShared: true });
   }
 });
 
-test("addresses adjacent to the shared ranges are not shared", () => {
+test("IP addresses adjacent to the shared ranges are not treated as shared", () => {
   const others = "104.29.0.1 172.227.0.1 172.64.0.1 2606:54c1::1 2606:54c4::1 2a09:bac1::1";
   for (const address of others.split(" ")) {
     expect(findClientNetwork(address), address).toMatchObject({ isShared: false });

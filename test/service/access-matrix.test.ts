@@ -120,7 +120,7 @@ test.each([
 );
 
 test.each(roles)(
-  "a key with the role %s can create an app together with a link only if the role may register apps",
+  "a key with the role %s can create a link's app only if the role may register apps",
   async (role) => {
     await using world = await createWorld();
     const key = await world.addKey({ role });
@@ -140,7 +140,7 @@ const registrations = [
 ] as const;
 
 test.each(registrations)(
-  "writing a link may create its %s only if the key has the scope %s",
+  "a request that writes a link can create its %s only if the key has the scope %s",
   async (name, scope, app) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;

@@ -360,7 +360,7 @@ test("sending an iOS app back unmodified does not change it", async () => {
   await fc.assert(property, { numRuns: 80, examples });
 });
 
-test("an update that sends fingerprints replaces the list, and any other update keeps it", async () => {
+test("an update with fingerprints replaces the list, and any other update keeps it", async () => {
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };
   const changed = await world.call("PATCH", `/android_apps/${made.id}`, { body });

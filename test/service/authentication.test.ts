@@ -32,7 +32,7 @@ test("a key is accepted in the Authorization header and in the api_key parameter
   expect((await world.call("POST", "/links", posted)).status).toBe(201);
 });
 
-test("missing, malformed, ambiguous and unknown keys each return their own error message", async () => {
+test("missing, malformed, ambiguous and unknown keys each get their own message", async () => {
   const other = await world.addKey();
   const { key } = world;
   const cases = [
@@ -80,7 +80,7 @@ test("every 401 has a WWW-Authenticate header", async () => {
   expect(headers.get("www-authenticate")).toBeNull();
 });
 
-test("a revoked key is rejected by the next request", async () => {
+test("a revoked key is rejected from the next request on", async () => {
   const known = new Set((await listKeys(world.store.db)).map(({ id }) => id));
   const key = await world.addKey();
   expect((await world.call("GET", "/links", { key })).status).toBe(200);

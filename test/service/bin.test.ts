@@ -160,7 +160,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the same scope and role as creating a record, and shares that rate limit", async () => {
+  test("needs the same scope and role as a create request and shares its rate limit", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -207,7 +207,7 @@ describe.each([
   const readApp = async (id: string) => (await read(`/links/${id}`))[`${kind}_id`];
   const restore = (id: string) => send("POST", `${path(id)}/restore`);
 
-  test("a restored app is reattached to its links unless they were given another app", async () => {
+  test("a restored app is reattached to its links unless they now have another app", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -278,7 +278,7 @@ describe.each([
     }
   });
 
-  test("a restored app is reattached only to links that were given no other app", async () => {
+  test("a restored app is reattached only to links that have had no other app since", async () => {
     const first = await addApp();
     const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -127,7 +127,7 @@ test("a body with 60,000 unknown fields returns a short error message", async ()
   expect(reply.text.length).toBeLessThan(3000);
 });
 
-test("the Warning header lists unknown fields and suggests known fields with similar names", async () => {
+test("the Warning header lists unknown fields and suggests similar known fields", async () => {
   const body = {
     name: "A",
     titel: "B",
@@ -143,7 +143,7 @@ test("the Warning header lists unknown fields and suggests known fields with sim
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("sending a link or app back unmodified succeeds with a warning about read-only fields", async () => {
+test("sending a link or app back unmodified only warns about read-only fields", async () => {
   const app = await world.make("/ios_apps", { ios_app: ios });
   const link = await world.make("/links", { path: "a", ios_app_id: app.id });
   const ignored = '299 waypost "Ignored fields: id, shortened_path, clicks."';
@@ -300,7 +300,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} and ${field} can be sent together only if they identify the same app`, async () => {
+  test(`${member} and ${field} can be sent together only if they mean the same app`, async () => {
     const { id } = await world.make(list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;
     for (const [one, other] of [

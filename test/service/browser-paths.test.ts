@@ -34,7 +34,7 @@ test("GET /browser_paths returns the paths of links without an app, oldest first
   expect(await read()).toEqual({ paths: ["first", "second", "s2", "a"], are_all: true });
 });
 
-test("GET /browser_paths omits and reports paths that cannot be expressed as a pattern", async () => {
+test("GET /browser_paths omits and reports paths that a pattern cannot express", async () => {
   await addLinks(async (tenant) => {
     await addLink(tenant, "star-*");
     await addLink(tenant, "later", { now: now + 1 });

@@ -114,7 +114,7 @@ test("a rate limit's window starts with the first request and ends a minute late
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a key that reached its rate limit stays limited after thousands of other keys send requests", () => {
+test("a limited key stays limited after thousands of other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -148,7 +148,7 @@ test("exactly 600 of 650 concurrent requests are accepted", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("a request denied for its plan, scope or role does not count toward the rate limit", async () => {
+test("a request denied for its plan, scope or role does not use up the rate limit", async () => {
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [
     [await world.addKey({ project: free }), "/short_links"],

@@ -140,7 +140,7 @@ describe("POST /links/attribute with a client key", () => {
     expect((await attribute(`shop://shoes?${many}`)).body).toEqual({ matched: false });
   });
 
-  test('returns "matched": false, not an error, for an address that no link has', async () => {
+  test('returns "matched": false instead of an error for a URL without a link', async () => {
     await world.make("/links", { path: "shoes" });
     const strange = ["javascript:alert(1)", "content://media/1", "https://", "shop://", "\u0000"];
     const others = ["https://example.com/shoes", `${host}/`, `${host}/%E0%A4`, `${host}/none`];
@@ -191,7 +191,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(body.link.clicks).toBe(1);
   });
 
-  test('returns "high" for a self-reported install, while webhooks say "reported"', async () => {
+  test('returns "high" for a self-reported install, but webhooks get "reported"', async () => {
     const { store, project, now } = world;
     const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
     const tenant = { projectId: project.id };
@@ -300,7 +300,7 @@ describe("a client key", () => {
     expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
   });
 
-  test("shares its IP address's rate limit with unknown keys", async () => {
+  test("shares the rate limit of its IP address with unknown keys", async () => {
     const url = `${origin}${apiPrefix}/links/attribute`;
     const send = async (token: string, address: string) => {
       const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
@@ -320,7 +320,7 @@ describe("a client key", () => {
   test.each([
     ["", {}],
     [" behind a proxy that is not trusted", { "x-forwarded-for": "198.51.100.7" }],
-  ])("can report at most 60 installs a minute from one IP address%s", async (_, more) => {
+  ])("can report at most 60 installs per minute from one IP address%s", async (_, more) => {
     await world.make("/links", { path: "shoes" });
     const url = `${origin}${apiPrefix}/links/attribute`;
     const authorization = `Bearer ${client}`;
@@ -343,7 +343,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key parameter is rejected even by public endpoints", async () => {
+test("a client key in a repeated api_key is rejected even by public endpoints", async () => {
   await world.make("/links", { path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

@@ -62,7 +62,7 @@ const send = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("a page of another origin can read the 429, and preflight requests are not counted", async () => {
+test("a page of another origin can read the 429, and preflights are not counted", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
     expect((await send("OPTIONS")).status).toBe(204);
     expect((await send("POST")).status).toBe(404);

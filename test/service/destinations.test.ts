@@ -126,7 +126,7 @@ describe("POST /short_links in a project with allowed hosts", () => {
   });
 });
 
-test("changing a project's allowed hosts takes effect with the project's next request", async () => {
+test("changing a project's allowed hosts takes effect on the next request", async () => {
   expect((await create({ url: forbiddenUrl })).status).toBe(201);
   await limit();
   expect((await create({ url: forbiddenUrl })).status).toBe(422);
@@ -167,7 +167,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a page template with a forbidden host cannot be published unless that version was already live", async () => {
+  test("a template with a forbidden host can be published only if already live", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

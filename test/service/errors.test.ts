@@ -81,7 +81,7 @@ test.each(wrongTypes)(
   },
 );
 
-test("every endpoint that takes a body returns 400 if both body and content type are missing", async () => {
+test("every endpoint that takes a body returns 400 without body and content type", async () => {
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
     expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
@@ -228,7 +228,7 @@ test("a URL longer than 16 KiB returns 414", async () => {
   }
 });
 
-test("the body of a request is never read if its key is rejected", async () => {
+test("the body of a request whose key is rejected is never read", async () => {
   const free = await world.addProject({ plan: "free" });
   const suspended = await world.addProject({ suspended: true });
   for (const [key, path] of [

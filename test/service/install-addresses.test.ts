@@ -70,7 +70,7 @@ describe("the limit for unmatched installs from a shared IP address", () => {
     expect(await match(relay)).toMatchObject({ matched: true });
   });
 
-  test("allows only 20 of 40 concurrent requests", async () => {
+  test("allows only 20 of 40 concurrent installs", async () => {
     const statuses = await Promise.all(Array.from({ length: 40 }, () => guess()));
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
@@ -130,7 +130,7 @@ test("an install is not matched to a link whose deferred linking has been turned
   expect([await isMatched(), await counted()]).toEqual([true, 1]);
 });
 
-test("a stored visit contains at most 2,000 characters of the query and 512 of the user agent", async () => {
+test("a visit's stored query is cut to 2,000 characters and its user agent to 512", async () => {
   const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
   await visit(`/spring?${known}&c=${long}`);
   await visit(`/spring?d=${long}`);

@@ -75,7 +75,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(routesById)(
-    "with invalid trailing characters get the same response as known IDs with them in %s %s",
+    "get the same response as known ones when extra characters are appended in %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -151,7 +151,7 @@ describe("a bundle ID, package name or path of another project", () => {
     }
   });
 
-  test("filters only the caller's links, even if both projects use it", async () => {
+  test("as a filter matches only the caller's links, even if both projects use it", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -219,7 +219,7 @@ describe("rows of another project", () => {
   );
 
   test.each(["eq", "not_eq", "cont", "start", "in", "null"])(
-    "cannot be detected by filtering by their apps with the condition %s",
+    "cannot be detected by filtering links by app with the condition %s",
     async (condition) => {
       await makeOwn(world);
       for (const field of ["ios_app_bundle_id", "android_app_package_name"]) {

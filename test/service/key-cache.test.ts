@@ -89,7 +89,7 @@ describe("a key lookup", () => {
     expect(count()).toBeLessThanOrEqual(8);
   });
 
-  test("is retried by the next request after a store error", async () => {
+  test("is retried on the next request after a store error", async () => {
     const key = await world.addKey({ role: "viewer" });
     const hung = createGate();
     const { keyCache, count } = watchLookUps(world, async () => {

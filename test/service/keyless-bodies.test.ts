@@ -103,7 +103,7 @@ test("a request body sent without a secret key is limited to 64 KB", async () =>
   expect((await made).status).toBe(201);
 });
 
-test("the API holds at most 32 incomplete bodies of requests without a secret key", async () => {
+test("the API holds at most 32 incomplete request bodies sent without a secret key", async () => {
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(40);
   const refused = await waitForAnswers(slow, 8);
@@ -120,7 +120,7 @@ test("the API holds at most 32 incomplete bodies of requests without a secret ke
   expect((await made).status).toBe(201);
 });
 
-test("an incomplete body older than two seconds is dropped to make room for a new one", async () => {
+test("an incomplete body older than two seconds is dropped in favor of a new one", async () => {
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();

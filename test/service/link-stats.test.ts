@@ -23,7 +23,7 @@ describe("GET /link_stats for a period", () => {
     note("autumn", "2026-01-14T12:00:00Z", { source: "button" });
   });
 
-  test("includes the first and last day, and days without clicks, when grouped by day", async () => {
+  test("includes the first and last day and days without clicks when grouped by day", async () => {
     const stats = await read("from=2026-01-05&to=2026-01-09");
     expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
     expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
@@ -89,7 +89,7 @@ describe("GET /link_stats for a period", () => {
     },
   );
 
-  test("counts button presses only when grouped by source", async () => {
+  test("includes button presses only when grouped by source", async () => {
     const day = "from=2026-01-14&to=2026-01-14";
     for (const who of ["", `&id=${ids["autumn"]}`]) {
       const stats = await read(`${day}&by=source${who}`);
@@ -112,7 +112,7 @@ describe("GET /link_stats for a period", () => {
     }
   });
 
-  test('returns at most "rows" rows and sums up the others', async () => {
+  test('returns at most "rows" rows and adds up the rest in one more row', async () => {
     const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
     expect(stats.rows).toMatchObject([
       { key: "/spring/one", clicks: 4, previous: 0 },
@@ -147,7 +147,7 @@ test("GET /link_stats returns the requested rows plus one row for deleted links"
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("GET /link_stats never lists the total of minor referrers first", async () => {
+test("GET /link_stats never lists the row for minor referrers first", async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
@@ -193,7 +193,7 @@ test.each([
   ["from=2026-01-09T20:20:00Z&to=2026-01-10T12:00:00Z", "2026-01-09T20:00Z", 16],
   ["from=2026-01-10&to=2026-01-10&time_zone=America/St_Johns", "2026-01-10T00:30-03:30", 24],
 ])(
-  "GET /link_stats by hour starts each hour on a full hour UTC and adds up to the total: %s",
+  "GET /link_stats by hour starts each row on a full UTC hour and adds up to the total: %s",
   async (period, first, count) => {
     for (let hour = 0; hour < 24; hour += 1) {
       note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
@@ -287,7 +287,7 @@ test("GET /link_stats accepts a key in the header, in the query or in both", asy
   ]);
 });
 
-test("GET /link_stats needs the scope links.index and counts only visits to the key's project", async () => {
+test("GET /link_stats needs the scope links.index and counts only its project", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
   expect((await ask("", narrow)).status).toBe(401);

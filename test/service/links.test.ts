@@ -38,7 +38,7 @@ test("POST /links stores every field exactly as sent", async () => {
   expect(link.id).toMatch(uuid);
 });
 
-test("POST /links without fields creates a link with a generated path and default values", async () => {
+test("POST /links without fields creates a link with a generated path and defaults", async () => {
   const { id, path, ...rest } = await world.make("/links", {});
   expect(id).toMatch(uuid);
   expect(path).toMatch(/^\w+$/);
@@ -134,7 +134,7 @@ test("read-only and unknown link fields are ignored when other fields are sent",
   expect(reply.body).toEqual(link);
 });
 
-test("a deleted link is not returned, listed or resolved, and its paths can be reused", async () => {
+test("a deleted link is not returned, listed or resolved, and its paths are reusable", async () => {
   const link = await world.make("/links", { path: "short-lived", options: { shorten: true } });
   const reply = await world.call("DELETE", `/links/${link.id}`);
   expect([reply.status, reply.text]).toEqual([204, ""]);

@@ -115,7 +115,7 @@ const lists = [
 ];
 
 describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) => {
-  test("is the same whether or not it is read in the background", async () => {
+  test("returns the same response whether or not it is read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
       await world.store.finishTasks();
@@ -303,7 +303,7 @@ onFile("100 lists of a project may wait, and one more gets 503 with Retry-After"
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
 });
 
-test("a list's rows and count are consistent even during writes", async () => {
+test("a list's rows and count match each other even during writes", async () => {
   const { get } = openService(
     ({ readLong, write }) =>
       (work, options) =>

@@ -34,7 +34,7 @@ const refuse = async (body: string) =>
   readRefusal(await install(home, { ...iosFirstLaunch, body }));
 
 describe("an app installed after a visit", () => {
-  test("receives the link with the visit's parameters only once", async () => {
+  test("receives the link with the visit's parameters, but only once", async () => {
     expect((await visit("/spring?ref=anna")).status).toBe(204);
     expect(await match()).toEqual({
       matched: true,
@@ -65,7 +65,7 @@ describe("an app installed after a visit", () => {
     expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
   });
 
-  test("gets the same response to repeated requests for at least a minute, even after the visit expires", async () => {
+  test("gets the same response to a repeated request even after the visit expires", async () => {
     await visit();
     host.world.advance(10 * 60_000 - 2000);
     const first = readAnswer("ios", await install());
@@ -82,7 +82,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("gets the same response to a repeated request while the first is still running", async () => {
+  test("gets the same response to a repeated request while the first is running", async () => {
     await visit();
     const answers = await Promise.all([
       install(),
@@ -113,7 +113,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("is matched by the copied URL, even if several phones are identical", async () => {
+  test("is matched by the copied URL even if another visitor has an identical phone", async () => {
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { clipboard: true }, host.world.now()));
     const relay = { from: "172.226.3.4" };
@@ -131,7 +131,7 @@ describe("an app installed after a visit", () => {
     expect(await match(relay.from)).toMatchObject({ matched: false });
   });
 
-  test("can still open a copied URL after the visit expires, but no install is counted", async () => {
+  test("can open a copied URL after the visit expires, but no install is counted", async () => {
     const { page } = await visit("/spring?ref=anna");
     const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
     host.world.advance(10 * 60_000);
@@ -229,7 +229,7 @@ const change = (fields: object) =>
   host.world.call("PATCH", `/links/${host.link.id}`, { body: fields });
 
 describe("a visit", () => {
-  test("is not stored for a link that has no deferred linking or no page", async () => {
+  test("is not stored for a link without deferred linking or without a page", async () => {
     await change({ ios_deferred_deep_linking_enabled: false });
     await findNothing("/spring");
     await change({ ios_deferred_deep_linking_enabled: true, enable_forced_redirect: true });
@@ -265,7 +265,7 @@ describe("a visit", () => {
 });
 
 describe("a forged report from the page script", () => {
-  test("returns 405 and is not stored unless it contains a visit ID issued by the page", async () => {
+  test("is rejected with 405 unless it contains a visit ID issued by the page", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
@@ -305,7 +305,7 @@ describe("a forged report from the page script", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("cannot store more than 120 visits per minute from one IP address", async () => {
+  test("can store at most 120 visits per minute from one IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
@@ -385,7 +385,7 @@ test("an install request that timed out with 503 does not use up a visit", async
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("a stored visit contains the phone's properties and IP address only as hashes", async () => {
+test("a stored visit contains the phone's properties and IP address only hashed", async () => {
   await visit("/spring?ref=anna");
   const [row] = await rows();
   const text = JSON.stringify(row);

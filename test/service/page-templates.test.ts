@@ -32,7 +32,7 @@ async function listVersions() {
 }
 
 describe("a project without a page template", () => {
-  test("gets 201 and a draft for its first save, but no live version", async () => {
+  test("returns 201 and a draft for its first save, but no live version", async () => {
     const reply = await save({ body, css });
     expect(reply.status).toBe(201);
     expect(reply.body).toEqual({
@@ -81,7 +81,7 @@ describe("a project without a page template", () => {
 });
 
 describe("a template draft", () => {
-  test("is changed by a save that leaves the live version unchanged", async () => {
+  test("is changed by a save, but the live version is not", async () => {
     await save({ body, css });
     const live = (await publish()).body.live_version;
     world.advance(1000);
@@ -128,7 +128,7 @@ describe("a template draft", () => {
     expect(shown.text).toContain(starter.css);
   });
 
-  test('is published as a version with "published_by": "owner" in every response', async () => {
+  test('is published with "published_by": "owner" in every response', async () => {
     const { live_version } = (await publish({ body, css })).body;
     const [listed] = await listVersions();
     for (const version of [live_version, listed, (await show(listed.id)).body]) {
@@ -136,7 +136,7 @@ describe("a template draft", () => {
     }
   });
 
-  test("is published with an empty body if it contains only CSS", async () => {
+  test("is published with an empty body if only CSS was saved", async () => {
     for (const reply of [await publish({ css }), await publish({ body: "" })]) {
       expect(reply.status).toBe(200);
       expect(reply.body).toMatchObject({ body: "", css, live_version: { body: "", css } });
@@ -166,7 +166,7 @@ describe("a template draft", () => {
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
   });
 
-  test("is not changed by a rejected save, and the error lists the position of each problem", async () => {
+  test("is not changed by a rejected save, whose error lists every position", async () => {
     await save({ body, css });
     const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };
     const problems = [
@@ -206,7 +206,7 @@ describe("a template draft", () => {
     ]);
   });
 
-  test("is never a mix of four concurrent saves", async () => {
+  test("never mixes the contents of four concurrent saves", async () => {
     await save({ body, css });
     const replies = await Promise.all(
       ["a", "b", "c", "d"].map((text) => save({ body: `${text}${body}`, css: `.${text}{top:0}` })),

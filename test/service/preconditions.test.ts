@@ -85,7 +85,7 @@ describe.each(subjects)("If-Match for the record type %s", (_, { path, body, edi
     },
   );
 
-  test("does not change the 404 for a deleted record", async () => {
+  test("does not prevent the 404 for a deleted record", async () => {
     await world.call("DELETE", address, { key });
     const reply = await world.call("DELETE", address, { key, headers: tag(shown) });
     expect(reply.status).toBe(404);
@@ -154,7 +154,7 @@ describe("the page template", () => {
     expect((await publish(shownAs("two", null))).status).toBe(200);
   });
 
-  test("can be published with the live version's ETag by a key without permission to read the draft", async () => {
+  test("can be published with the live version's ETag without read permission", async () => {
     const { body: first } = await publish({});
     await save("other");
     expect((await publish(shownAs(undefined, first.live_version.id))).status).toBe(200);

@@ -58,7 +58,7 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error("the disk is full"));
 }
 
-test("three processes together accept only slightly more than the limit of 600 requests", async () => {
+test("three processes together accept 600 requests and only a few more", async () => {
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 600, asked)).toBe(600);
@@ -94,7 +94,7 @@ test("processes share an IP address's rate limit without storing the IP address"
   expect(JSON.stringify(rows)).not.toContain("203.0");
 });
 
-test("a request count is stored only once per twentieth of the rate limit", async () => {
+test("a process stores its request count only once per twentieth of the rate limit", async () => {
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
   expect(world.store.countWrites()).toBe(before);
@@ -129,7 +129,7 @@ test("a process still limits requests if it cannot store its request counts", as
   expect(tries).toBe(2);
 });
 
-test("request counts from before the clock was set back do not count in a new window", async () => {
+test("request counts from before the clock was set back do not count again later", async () => {
   const asked = { key: world.key };
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
   const { store, now } = world;

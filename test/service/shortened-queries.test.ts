@@ -43,7 +43,7 @@ describe("shortening a link's URL with a query", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
   });
 
-  test("returns the same short path again for every URL of that link with the same query", async () => {
+  test("returns the same short path again for any URL of that link with that query", async () => {
     const link = await world.make("/links", { path: "a b", options: { shorten: true } });
     const first = await shortenTo(`${host}/a%20b?id=1`);
     for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
@@ -119,7 +119,7 @@ describe("the short path of a link's URL with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("can be reused while the link is deleted, but then the link cannot be restored", async () => {
+  test("can be reused while the link is deleted, which then cannot be restored", async () => {
     const { id } = await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);

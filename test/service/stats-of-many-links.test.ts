@@ -30,7 +30,7 @@ const periodOf = (from: number, length: number) => {
 
 const add = (sum: number, one: number) => sum + one;
 
-test("readVisitSums of many links returns totals, top rows and filtered rows that match the visits", async () => {
+test("readVisitSums returns totals, top rows and filtered rows that match the visits", async () => {
   await using world = await createWorld();
   const { clicks, project, store } = world;
   const tenant = { db: store.db, projectId: project.id };

@@ -128,7 +128,7 @@ describe("the rows for a period and for the previous period", () => {
     expect(none.rows).toEqual([]);
   });
 
-  test("add up to the totals even if more links were clicked in the previous period than are listed", async () => {
+  test("add up to the totals even if the previous period had more links than rows", async () => {
     for (let place = 0; place < 14; place += 1) {
       await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {
@@ -146,8 +146,8 @@ describe("the rows for a period and for the previous period", () => {
   });
 });
 
-describe("a statistics period that starts or ends within an hour", () => {
-  test("is widened to whole hours", async () => {
+describe("a statistics period that starts or ends in the middle of an hour", () => {
+  test("is extended to whole hours", async () => {
     note("2026-01-10T11:35Z");
     for (const [from, to, clicks] of [
       ["11:30", "11:40", 1],
@@ -165,7 +165,7 @@ describe("a statistics period that starts or ends within an hour", () => {
     }
   });
 
-  test("is widened to whole hours even for old visits and in any time zone", async () => {
+  test("is extended to whole hours even for old visits and in any time zone", async () => {
     note("2024-10-01T08:30Z");
     const stats = await readWhole("from=2024-10-01T08:10&to=2024-10-01T08:20&compare=true");
     expect(stats).toMatchObject({ by: "hour", total: { clicks: 1 }, previous: { clicks: 0 } });

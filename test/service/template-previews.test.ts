@@ -150,7 +150,7 @@ describe("a template preview of a link", () => {
     }
   });
 
-  test("requires the scope links.show in addition", async () => {
+  test("requires the scope links.show as well", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
     const both = await world.addKey({ scopes: ["page_templates.show", "links.show"] });

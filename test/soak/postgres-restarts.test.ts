@@ -19,13 +19,13 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-test("kill -9 among many writers on PostgreSQL loses no acknowledged write", async () => {
+test("no acknowledged write to PostgreSQL is lost when a writer is killed with -9", async () => {
   const findings = await measureKillsOn("PostgreSQL", postgres, scale(200, 3));
   const lost = findings.find(({ what }) => what.endsWith("acknowledged and lost"));
   expect(lost).toMatchObject({ value: 0 });
 });
 
-test("killing PostgreSQL under load loses nothing, and writes work after its restart", async () => {
+test("no write is lost when PostgreSQL is killed, and later writes succeed", async () => {
   await using site = await openSite(postgres);
   const { keys, subdomain } = await site.addBenchProject("restarts", scale(250, 20));
   await using server = await site.serve();

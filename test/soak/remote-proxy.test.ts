@@ -19,7 +19,7 @@ const token = "soak-token-of-those-who-call-the-gateway";
 /** The errors that a tool may return because of the connection. */
 const codes = ["unreachable", "timed_out", "bad_response", "rate_limited"];
 
-test("a delayed, cut or reset remote connection loses and repeats no write", async () => {
+test("no write is lost or repeated when a remote connection is delayed, cut or reset", async () => {
   await using site = await openSite(undefined);
   const { keys } = await site.addBenchProject("remote", 1);
   await using service = await site.serve();

@@ -54,7 +54,7 @@ const increase = (by: Sql<Tables>) =>
 const once = { signal: staying, line: "one" };
 
 describe("a write", () => {
-  test("is not lost if two processes write at the same time", async () => {
+  test("is not lost if two processes write concurrently", async () => {
     await add(store, "counter");
     const turns = Array.from({ length: 40 }, (_, turn) => increase(turn % 3 === 0 ? other : store));
     await Promise.all(turns);
@@ -62,7 +62,7 @@ describe("a write", () => {
     expect(await things.execute()).toEqual([{ id: "counter", number: 40 }]);
   });
 
-  test("reports the columns of a violated unique key, and the next write works", async () => {
+  test("reports the columns of a violated unique key, and the next write succeeds", async () => {
     await add(store, "twin");
     const again = add(store, "twin");
     await expect(again).rejects.toBeInstanceOf(Duplicate);
@@ -80,7 +80,7 @@ describe("a write", () => {
     expect(await list(other.db)).toEqual([]);
   });
 
-  test("is visible to readers only after its commit", async () => {
+  test("is visible to readers only after it is committed", async () => {
     const [begun, over] = [createGate(), createGate()];
     const writing = store.write(async (db) => {
       await db.insertInto("things").values({ id: "new", number: 0 }).execute();
@@ -94,7 +94,7 @@ describe("a write", () => {
     expect([await list(store.db), await list(other.db)]).toEqual([["new"], ["new"]]);
   });
 
-  test("changes the version that other processes read", async () => {
+  test("changes the version number that other processes read", async () => {
     const seen = new Set([await store.readVersion()]);
     for (const id of ["one", "two"]) {
       await add(other, id);
@@ -105,13 +105,13 @@ describe("a write", () => {
 });
 
 describe("a long read", () => {
-  test("sees all earlier commits of every process", async () => {
+  test("sees all commits that any process made earlier", async () => {
     await add(store, "own");
     await add(other, "foreign");
     expect(await store.readLong(list, once)).toEqual(["foreign", "own"]);
   });
 
-  test("sees no later writes, and the next read sees them", async () => {
+  test("does not see later writes, but the next read does", async () => {
     const twice = async (db: Kysely<Tables>) => {
       const first = await list(db);
       await add(other, "meanwhile");
@@ -131,7 +131,7 @@ describe("a long read", () => {
     expect(await list(store.db)).toEqual([]);
   });
 
-  test("throws the cause if it fails, and the next read works", async () => {
+  test("throws the original error if it fails, and the next read succeeds", async () => {
     const wrong = store.readLong((db) => sql`select * from nowhere`.execute(db), once);
     await expect(wrong).rejects.toThrow("nowhere");
     expect(await store.readLong(list, once)).toEqual([]);
@@ -159,7 +159,7 @@ describe("a long read", () => {
     expect(hasListedTwice).toBe(false);
   });
 
-  test("is rejected after the store is closed", async () => {
+  test("is rejected once the store is closed", async () => {
     await store.close();
     await expect(store.readLong(list, once)).rejects.toBeInstanceOf(StoreBusy);
     store = await open();

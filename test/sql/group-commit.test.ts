@@ -10,8 +10,8 @@ import { createCaller } from "../support/rows.ts";
 
 /** Tests which writes share a transaction, their order, and the outcome for each caller. */
 
-describe("simultaneous writes", () => {
-  test("share a commit, and each write sees the earlier writes", async () => {
+describe("concurrent writes", () => {
+  test("share a commit, and each write sees the earlier ones", async () => {
     const { groups, insert, listSeen } = openGroups();
     const counts = await Promise.all(
       ["a", "b", "c"].map((name) =>
@@ -25,7 +25,7 @@ describe("simultaneous writes", () => {
     expect(groups.countCommits()).toBe(1);
   });
 
-  test("end only after the commit is synced to disk, even if they failed", async () => {
+  test("resolve or fail only after the commit is synced to disk", async () => {
     const { groups, insert, listCommitted, steps } = openGroups();
     const answered: string[] = [];
     const noteAnswer = (name: string) => () => answered.push(`${name}: ${steps.join(" ")}`);
@@ -42,7 +42,7 @@ describe("simultaneous writes", () => {
     ]);
   });
 
-  test("wait for the disk while later writes run, and end in order", async () => {
+  test("wait for the disk while later writes run, and resolve in order", async () => {
     const { groups, insert, listCommitted, holdDisk } = openGroups();
     const answered: string[] = [];
     const write = (name: string) =>
@@ -58,7 +58,7 @@ describe("simultaneous writes", () => {
     expect(answered).toEqual(["a", "b"]);
   });
 
-  test("all fail with an unknown outcome if the disk cannot sync", async () => {
+  test("all fail with an unknown outcome if the disk sync fails", async () => {
     const { groups, insert, faults } = openGroups();
     const broken = new Error("the disk is gone");
     faults.sync = broken;
@@ -70,7 +70,7 @@ describe("simultaneous writes", () => {
     expect(outcomes).toEqual([rejected, rejected]);
   });
 
-  test("end before the store is closed", async () => {
+  test("finish before the store closes", async () => {
     const { groups, insert, holdDisk } = openGroups();
     const order: string[] = [];
     const release = holdDisk();
@@ -82,13 +82,13 @@ describe("simultaneous writes", () => {
     expect(order).toEqual(["answered", "closed"]);
   });
 
-  test("increase the commit count before they end", async () => {
+  test("resolve only after the commit counter has been incremented", async () => {
     const { groups, insert } = openGroups();
     const written = groups.write(async () => insert("a"));
     expect(await written.then(() => groups.countCommits())).toBe(1);
   });
 
-  test("are saved even if one of them fails, and the failed write is not saved", async () => {
+  test("are saved unless they fail themselves", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const failure = new Error("it is refused");
     const outcomes = await Promise.allSettled([
@@ -166,7 +166,7 @@ describe("group commit", () => {
     );
   });
 
-  test("skips writes whose caller disconnected, but finishes a started write", async () => {
+  test("skips writes whose caller disconnected but finishes a write that has started", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const { signal, leave } = createCaller();
     const first = groups.write(
@@ -184,7 +184,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["first", "third"]);
   });
 
-  test("runs ordinary writes before low-priority writes, which share a commit", async () => {
+  test("runs normal writes before low-priority writes, which share a commit", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string, isPatient: boolean) =>
       groups.write(async () => insert(name), { isPatient });
@@ -198,7 +198,7 @@ describe("group commit", () => {
     expect(groups.countCommits()).toBe(2);
   });
 
-  test("runs a low-priority write after four groups of ordinary writes", async () => {
+  test("runs a low-priority write after four groups of normal writes", async () => {
     const { groups, steps } = openGroups({ work_ms: 10 });
     const done: string[] = [];
     const ordinary = Array.from({ length: 12 }, (_, turn) =>
@@ -214,7 +214,7 @@ describe("group commit", () => {
     expect(done.indexOf("patient 1")).toBe(9);
   });
 
-  test("lets other work of the process run between long writes", async () => {
+  test("lets the process do other work between long writes", async () => {
     const { groups } = openGroups({ work_ms: 1 });
     const order: string[] = [];
     const ticking = setImmediate().then(async () => {
@@ -243,7 +243,7 @@ describe("group commit", () => {
     expect(openings).toHaveLength(3);
   });
 
-  test("fails all waiting writes with StoreBusy if another process holds the lock", async () => {
+  test("fails all queued writes with StoreBusy if another process holds the lock", async () => {
     const { groups, insert, listCommitted, faults } = openGroups();
     faults.begin = new StoreBusy("the store is busy");
     const busy = { status: "rejected", reason: faults.begin };
@@ -254,7 +254,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["c"]);
   });
 
-  test("finishes waiting writes when the store closes, and rejects later writes", async () => {
+  test("finishes queued writes when the store closes and rejects later writes", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string) => groups.write(async () => insert(name));
     const waiting = [write("a"), write("b")];
@@ -265,7 +265,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["a", "b", "c"]);
   });
 
-  test("does not wait for the lock if all callers disconnected", async () => {
+  test("does not wait for the lock if every caller disconnected", async () => {
     const { groups, faults } = openGroups();
     const { signal, leave } = createCaller();
     faults.begin = new StoreBusy("the store is busy");

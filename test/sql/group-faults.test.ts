@@ -27,7 +27,7 @@ const someFaults = array(record({ step: constantFrom(...failing), turn: nat(8) }
   maxLength: 6,
 });
 
-test("every write reports its true outcome after a failure, and the next write works", async () => {
+test("every write reports its true outcome after a failure, and the next succeeds", async () => {
   const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
     using file = openFile();
     const due = [...faults];

@@ -20,7 +20,7 @@ test("callers that wait during a sync share the next sync", async () => {
   await second;
 });
 
-test("a sync without new commits still runs, because another process may write", async () => {
+test("a sync without new commits still runs because another process may have written", async () => {
   const log = await openLog((path) => writeFileSync(path, ""));
   const first = log.sync();
   await first;
@@ -29,7 +29,7 @@ test("a sync without new commits still runs, because another process may write",
   await second;
 });
 
-test("all syncs and writes after a failed sync fail", async () => {
+test("after a failed sync, all later syncs and writes fail", async () => {
   // A pipe can be opened like a file, but syncing a pipe always fails.
   const log = await openLog((path) => execFileSync("mkfifo", [path]));
   log.requireSound();

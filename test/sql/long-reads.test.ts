@@ -45,7 +45,7 @@ async function startEndlessRead(line = "one") {
   return { leave, end };
 }
 
-test("reads and writes during a long read finish before the long read does", async () => {
+test("reads and writes that start during a long read finish before it does", async () => {
   const { leave, end } = await startEndlessRead();
   await write(store, "beside");
   expect(await listNotes(store.db)).toEqual(["beside"]);
@@ -53,7 +53,7 @@ test("reads and writes during a long read finish before the long read does", asy
   await end;
 });
 
-test("a checkpoint of a large log does not make writes wait for a long read", async () => {
+test("checkpointing a large log does not make writes wait for a long read", async () => {
   const first = await startEndlessRead("one");
   // Write more than the log's limit, with enough commits to start a checkpoint.
   await store.write((db) => sql`insert into notes values (zeroblob(45000000))`.execute(db));
@@ -76,7 +76,7 @@ test("a store can be closed while its checkpoint waits for a long read", async (
 });
 
 describe("a long read whose caller disconnects", () => {
-  test("ends, and the next read starts", async () => {
+  test("stops, and the next read starts", async () => {
     const { leave, end } = await startEndlessRead();
     const next = store.readLong(listNotes, { signal: staying, line: "one" });
     leave();
@@ -99,7 +99,7 @@ describe("a long read whose caller disconnects", () => {
 });
 
 describe("the queue of long reads", () => {
-  test("accepts 100 for each project, and projects take turns", async () => {
+  test("holds up to 100 reads per project, and projects take turns", async () => {
     const { leave, end } = await startEndlessRead("long");
     const answered: string[] = [];
     const read = async (line: string) => {
@@ -115,7 +115,7 @@ describe("the queue of long reads", () => {
   });
 });
 
-test("a long read uses a new thread if the previous thread ended with an error", async () => {
+test("a long read uses a new thread if the previous thread crashed", async () => {
   const options = { signal: staying, line: "one" };
   renameSync(folder, `${folder}-away`);
   const failed = store.readLong(listNotes, options);
@@ -124,7 +124,7 @@ test("a long read uses a new thread if the previous thread ended with an error",
   expect(await store.readLong(listNotes, options)).toEqual([]);
 });
 
-test("closing the store ends the current and all waiting long reads", async () => {
+test("closing the store ends the running long read and all queued ones", async () => {
   const { end } = await startEndlessRead();
   const waiting = store.readLong(listNotes, { signal: staying, line: "one" });
   const refused = expect(waiting).rejects.toBeInstanceOf(StoreBusy);

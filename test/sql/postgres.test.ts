@@ -114,7 +114,7 @@ describe("a transaction", () => {
     await holding.end();
   });
 
-  test("may take an hour in a migration, and otherwise ten seconds", async () => {
+  test("can run for an hour in a migration and for ten seconds otherwise", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const settings = sql<{ longest: string; lock: string }>`
@@ -135,7 +135,7 @@ describe("a transaction", () => {
     await expect(store.write((db) => takeLong(db))).rejects.toThrow();
   });
 
-  test("fails before it reaches the server if a text contains a NUL", async () => {
+  test("fails before it reaches the server if its text contains a NUL", async () => {
     await expect(add(store, "a\0b")).rejects.toThrow("a text with a NUL reached the database");
   });
 });
@@ -184,7 +184,7 @@ async function writeOverBreaks(id: string, breaks: number) {
 }
 
 describe("a broken connection", () => {
-  test("is reported as StoreBusy, and later calls use a new connection", async () => {
+  test("causes StoreBusy, and later calls use a new connection", async () => {
     expect(await read(store, "none")).toBeUndefined();
     proxy.cut();
     const place = new RegExp(`^postgres://.*@${new URL(proxy.url).host}/.* cannot be reached`);
@@ -201,7 +201,7 @@ describe("a broken connection", () => {
     expect(await read(store, "after the cut")).toBe(0);
   });
 
-  test("is replaced without an error if a new connection opens at once", async () => {
+  test("is replaced without an error if a new connection opens immediately", async () => {
     await Promise.all([read(store, "none"), read(store, "none"), add(store, "before")]);
     proxy.cut();
     proxy.restore();
@@ -214,7 +214,7 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("restarts a write if it breaks between two statements", async () => {
+  test("makes a write start over if it breaks between two statements", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
@@ -258,7 +258,7 @@ describe("a broken connection", () => {
     expect(await read(reader, "none")).toBeUndefined();
   });
 
-  test("rolls back a write that was in progress", async () => {
+  test("causes a rollback of the write that was in progress", async () => {
     const written = store.write(async (db) => {
       await db.insertInto("things").values({ id: "midst", number: 1 }).execute();
       proxy.cut();
@@ -270,7 +270,7 @@ describe("a broken connection", () => {
   });
 });
 
-test("the version changes with each commit, regardless of the order of transactions", async () => {
+test("the version number changes with each commit, in any order of commits", async () => {
   const other = await open(database.url);
   const seen = new Set<number>();
   const isNew = async () => {
@@ -296,7 +296,7 @@ test("the version changes with each commit, regardless of the order of transacti
 });
 
 describe("a long read on PostgreSQL", () => {
-  test("is rejected as soon as its caller disconnects, but blocks the next read", async () => {
+  test("is rejected when its caller disconnects, but blocks the next read to its end", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal, line: string) =>
@@ -321,7 +321,7 @@ describe("a long read on PostgreSQL", () => {
     expect(isRead).toBe(true);
   });
 
-  test("waits for the running one of its project, while another project's read runs", async () => {
+  test("waits for its own project's running read but not for another project's", async () => {
     const over = createGate();
     const ended: string[] = [];
     const begin = async (name: string, line: string, until?: Promise<unknown>) => {
@@ -337,7 +337,7 @@ describe("a long read on PostgreSQL", () => {
     expect(ended).toEqual(["another project's", "first", "second"]);
   });
 
-  test("has a timeout on the server, and other statements have none", async () => {
+  test("has a timeout on the server, but other statements have none", async () => {
     const select = sql<{ longest: string }>`select current_setting('statement_timeout') as longest`;
     const readLongest = (db: Kysely<Tables>) => select.execute(db).then(({ rows }) => rows[0]);
     const longest = store.readLong(readLongest, { signal: staying, line: "one" });
@@ -363,7 +363,7 @@ describe("a long read on PostgreSQL", () => {
 });
 
 describe("a PostgreSQL database", () => {
-  test("is rejected and not changed if it contains tables of another program", async () => {
+  test("is refused and left unchanged if it contains another program's tables", async () => {
     const url = await createDatabase();
     await query(url, "create table migrations (name text)");
     const opening = openPostgres(url);
@@ -371,7 +371,7 @@ describe("a PostgreSQL database", () => {
     await expect(opening).rejects.toThrow("contains tables of another program");
   });
 
-  test("is rejected if it does not exist, without showing its password", async () => {
+  test("is refused if it does not exist, without showing its password", async () => {
     const url = new URL(database.url);
     url.password = "hidden-word";
     url.pathname = "/nowhere";

@@ -72,7 +72,7 @@ describe("an unusable SQLite file", () => {
       "because another version wrote it",
       () => makeOurs(sql`delete from waypost_migrations`),
     ],
-  ])("is rejected with a clear message and not changed: %s", async (_, message, prepare) => {
+  ])("is refused with a clear message and left unchanged: %s", async (_, message, prepare) => {
     await prepare();
     const before = readFiles();
     const opening = open();
@@ -83,7 +83,7 @@ describe("an unusable SQLite file", () => {
   });
 });
 
-test("a damaged page of a large file is found when all pages are checked", async () => {
+test("a damaged page of a large file is detected when all pages are checked", async () => {
   await makeOurs(sql`
     create table many as
     with recursive rows (number) as (select 1 union all select number + 1 from rows limit 20000)
@@ -100,7 +100,7 @@ test("a damaged page of a large file is found when all pages are checked", async
 });
 
 describe("a SQLite file", () => {
-  test("contains everything once it is closed, even without its log", async () => {
+  test("contains all data once it is closed, even without its log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     await store.close();
@@ -111,7 +111,7 @@ describe("a SQLite file", () => {
     expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 
-  test("is private like its log, and has Waypost's application ID", async () => {
+  test("is private, as is its log, and has Waypost's application ID", async () => {
     await using store = await openStored();
     await addProject(store);
     for (const name of readdirSync(folder)) {
@@ -124,14 +124,14 @@ describe("a SQLite file", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("uses a write-ahead log that Waypost syncs, on both connections", async () => {
+  test("uses a write-ahead log, and Waypost syncs it on both connections", async () => {
     await using store = await openStored();
     // durability.test.ts shows that each commit is synced before its response.
     expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);
     expect(await store.write(readPragmas)).toEqual(["wal", 1, 0, 1]);
   });
 
-  test("has its log next to the real file if it is a symbolic link", async () => {
+  test("keeps its log next to the real file when opened through a symbolic link", async () => {
     const origin = join(folder, "origin.db");
     await (await openStored()).close();
     renameSync(path, origin);
@@ -142,7 +142,7 @@ describe("a SQLite file", () => {
     expect(readdirSync(folder)).toContain("origin.db-wal");
   });
 
-  test("receives the content of its log after 50 commits", async () => {
+  test("receives the contents of its log after 50 commits", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     for (let commit = 0; commit < 50; commit += 1) {
@@ -151,7 +151,7 @@ describe("a SQLite file", () => {
     await waitUntil(() => readAlone(`select id from projects where id = '${id}'`).length === 1);
   });
 
-  test("can be opened by five connections at once for the first time", async () => {
+  test("can be opened for the first time by five connections concurrently", async () => {
     const stores = await Promise.all([1, 2, 3, 4, 5].map(() => open()));
     const [first, ...others] = stores;
     const id = first && (await addProject(first));
@@ -161,7 +161,7 @@ describe("a SQLite file", () => {
     for (const store of stores) await store.close();
   });
 
-  test("still has its data after a restart, with or without a log", async () => {
+  test("still contains its data after a restart, with or without a log", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     const copy = mkdtempSync(join(folder, "copy-"));
@@ -186,7 +186,7 @@ describe("while another process locks the SQLite file", () => {
     await store.close();
   });
 
-  test("reads work, and a write waits for the lock", async () => {
+  test("reads succeed, and a write waits for the lock", async () => {
     await using store = await openStored();
     const projectId = await addProject(store);
     const other = openDatabase(path);

@@ -38,7 +38,7 @@ describe("an approval by token", () => {
     expect(await other.approvals.takeForToken(id, act.digest)).toBe(false);
   });
 
-  test("can be used by only one of ten simultaneous callers in two processes", async () => {
+  test("can be used by only one of ten concurrent callers in two processes", async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await state.approvals.openForToken(act);
       const takers = Array.from({ length: 10 }, (_, taker) => (taker % 2 === 0 ? state : other));
@@ -49,7 +49,7 @@ describe("an approval by token", () => {
     }
   });
 
-  test("cannot be answered on a page, and the ID of a page is not a token", async () => {
+  test("cannot be answered on a page, and a page's ID is not a valid token", async () => {
     const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);
@@ -61,13 +61,13 @@ describe("an approval by token", () => {
 });
 
 describe("an approval page", () => {
-  test("is created once for ten simultaneous requests in two processes", async () => {
+  test("is created only once for ten concurrent requests in two processes", async () => {
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
     const ids = await Promise.all(askers.map((asker) => waitFor(asker)));
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("allows exactly one of the requests that waited for its answer", async () => {
+  test("allows only one of the requests that were waiting for it", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "approved");
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
@@ -80,7 +80,7 @@ describe("an approval page", () => {
     expect(await state.approvals.askPage({ ...another, waited })).toHaveProperty("waits");
   });
 
-  test("reports a rejection to every request that waited for it", async () => {
+  test("reports a rejection to every request that was waiting for it", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "declined");
     const declined = { said: "declined" };
@@ -116,7 +116,7 @@ describe("an approval page", () => {
     expect(await state.approvals.askPage(act)).toEqual({ said });
   });
 
-  test("is found with its current status, and only by its exact ID", async () => {
+  test("can be found with its current status, but only by its exact ID", async () => {
     const id = await waitFor(state);
     const found = { id, preview: "{}", expires_at: at.now + 5 * minute };
     expect(await state.approvals.findPage(id)).toMatchObject({ ...found, status: "waiting" });
@@ -149,7 +149,7 @@ describe("an approval", () => {
     expect(await state.approvals.takeForToken(late.id, another.digest)).toBe(false);
   });
 
-  test("increases the count of expired approvals if it was not used", async () => {
+  test("increments the count of expired approvals if it was not used", async () => {
     await waitFor(state);
     const answered = await waitFor(state, another);
     await state.approvals.decidePage(answered, "declined");
@@ -161,7 +161,7 @@ describe("an approval", () => {
     expect(state.approvals.measure()).toEqual({ asked: 2, expired: 1 });
   });
 
-  test("expires if the clock is set back to before its request", async () => {
+  test("expires if the clock is set back to before it was requested", async () => {
     const page = await waitFor(state);
     await state.approvals.decidePage(page, "approved");
     at.now -= minute;

@@ -38,7 +38,7 @@ async function takeMany(count: number, name: Name, subject = "subject"): Promise
 }
 
 describe.each(limits)("the counter %s", (name, most, window_ms) => {
-  test(`allows ${most} uses in its window over all processes`, async () => {
+  test(`allows ${most} uses in its window across all processes`, async () => {
     expect(await takeMany(most + 3, name)).toBe(most);
     expect(await one.counters.readLeft(name, "subject")).toEqual({
       left: 0,
@@ -52,7 +52,7 @@ describe.each(limits)("the counter %s", (name, most, window_ms) => {
   });
 });
 
-test("a use no longer counts toward its limit when its own window has passed", async () => {
+test("a use no longer counts toward its limit once its window has passed", async () => {
   for (let turn = 0; turn < 4; turn += 1) {
     await takeMany(5, "pin_of_key");
     at.now += 10 * minute;
@@ -62,7 +62,7 @@ test("a use no longer counts toward its limit when its own window has passed", a
   expect(await takeMany(20, "pin_of_key")).toBe(5);
 });
 
-test("40 simultaneous uses of a counter are allowed only up to its limit", async () => {
+test("40 concurrent uses of a counter do not exceed its limit", async () => {
   const taken = await Promise.all(
     Array.from({ length: 40 }, (_, turn) =>
       (turn % 2 === 0 ? one : other).counters.take({ sign_in_by_pin: "203.0.113.1" }),
@@ -71,7 +71,7 @@ test("40 simultaneous uses of a counter are allowed only up to its limit", async
   expect(taken.filter((each) => each !== undefined)).toHaveLength(20);
 });
 
-test("a refunded use no longer counts, and the other uses still count", async () => {
+test("a refunded use no longer counts, but the other uses do", async () => {
   await takeMany(19, "sign_in_by_pin");
   const last = await one.counters.take({ sign_in_by_pin: "subject" });
   expect(await takeMany(1, "sign_in_by_pin")).toBe(0);
@@ -87,13 +87,13 @@ test("uses of a counter still count after a restart", async () => {
   expect(await takeMany(1, "pin_of_key")).toBe(0);
 });
 
-test("uses of a counter still count after the clock was set back", async () => {
+test("uses of a counter still count after the clock is set back", async () => {
   await takeMany(20, "overwrite");
   at.now -= hour;
   expect(await takeMany(1, "overwrite")).toBe(0);
 });
 
-test("uses of a counter are deleted when their window has passed", async () => {
+test("uses of a counter are deleted once their window has passed", async () => {
   await takeMany(5, "sign_in_by_key");
   at.now += hour;
   await takeMany(1, "sign_in_by_key", "another subject");

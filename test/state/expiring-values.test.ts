@@ -24,7 +24,7 @@ async function countRows(): Promise<number> {
 const find = async ({ kept }: State) => (await kept.find("successor", "key"))?.value;
 
 describe("a stored value", () => {
-  test("is found by every process under its kind and key", async () => {
+  test("can be read by every process with its kind and key", async () => {
     await one.kept.save("successor", "key", "value");
     expect(await find(other)).toBe("value");
     expect(await other.kept.find("successor", "another key")).toBeUndefined();
@@ -33,7 +33,7 @@ describe("a stored value", () => {
     expect(await find(one)).toBe("new value");
   });
 
-  test("is found until it expires, and is then deleted", async () => {
+  test("can be read until it expires and is then deleted", async () => {
     await one.kept.save("successor", "key", "value");
     at.now += 30 * day - 1;
     await one.removeEnded();
@@ -44,13 +44,13 @@ describe("a stored value", () => {
     expect(await countRows()).toBe(0);
   });
 
-  test("is not found if it was saved before the clock was set back", async () => {
+  test("cannot be read if it was saved before the clock was set back", async () => {
     await one.kept.save("overwrite_grant", "key", true);
     at.now -= hour;
     expect(await one.kept.find("overwrite_grant", "key")).toBeUndefined();
   });
 
-  test("can be claimed by only one of several callers", async () => {
+  test("can be claimed by only one of several concurrent callers", async () => {
     await one.kept.save("console_address", "key", "sealed");
     const taken = await Promise.all(
       [one, other, one, other].map(({ kept }) => kept.take("console_address", "key")),
@@ -71,7 +71,7 @@ describe("a stored value", () => {
   });
 });
 
-describe("the stored values of an owner", () => {
+describe("stored values with the same owner", () => {
   const limits = [
     ["preview", 100],
     ["export_page", 10],
@@ -80,7 +80,7 @@ describe("the stored values of an owner", () => {
   const values = { preview: "", export_page: { type: "text/csv", text: "" }, hidden_form: true };
 
   test.each(limits)(
-    "are limited for the kind %s to the newest %i, regardless of other owners",
+    "of the kind %s are limited to the newest %i, whatever other owners have stored",
     async (...of) => {
       const [kind, most] = of;
       const save = (key: string, owner: string) =>
@@ -98,7 +98,7 @@ describe("the stored values of an owner", () => {
     },
   );
 
-  test("count as one value if they have the same time, like the pages of a file", async () => {
+  test("count as one value if they have the same timestamp, like pages of a file", async () => {
     const value = { type: "text/csv", text: "" };
     for (let file = 0; file < 11; file += 1) {
       at.now += 1;
@@ -137,7 +137,7 @@ describe("notices for webhooks", () => {
     expect(JSON.stringify(notices)).not.toContain(id);
   });
 
-  test("are listed with the oldest first, and can be removed", async () => {
+  test("are listed oldest first and can be removed", async () => {
     for (const digest of ["b", "a", "c"]) {
       at.now += 1;
       await one.approvals.askPage({ ...act, digest, told: { ...notice, headline: digest } });

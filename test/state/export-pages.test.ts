@@ -50,7 +50,7 @@ test("an exported file is deleted after an hour", async () => {
   expect(await isKept("key", id)).toBe(false);
 });
 
-test("the ten newest exported files of each key are stored, with any number of pages", async () => {
+test("each key's ten newest exported files are stored, with any number of pages", async () => {
   const theirs = await save("another key");
   const ids: string[] = [];
   for (let files = 0; files < 11; files += 1) ids.push(await save("key", ["a", "b", "c"]));
@@ -59,7 +59,7 @@ test("the ten newest exported files of each key are stored, with any number of p
   expect(await isKept("another key", theirs)).toBe(true);
 });
 
-test("an export that fails midway stores no rows", async () => {
+test("an export that fails partway stores no rows", async () => {
   await expect(save("key", ["a", "b"], new Error("it ended"))).rejects.toThrow("it ended");
   const { db } = await at.openSql();
   expect(await db.selectFrom("kept_values").select("key").execute()).toEqual([]);

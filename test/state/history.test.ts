@@ -54,7 +54,7 @@ const findRecent = (realm: string) => state.history.findRecent(realm, "link-1", 
 const last = async () => (await state.history.findLast(own))?.id;
 const find = (id: string): Promise<Change | undefined> => state.history.find(own, id);
 
-test('a change is in the history before its outcome is known, as "begun"', async () => {
+test('a change is recorded as "begun" before its outcome is known', async () => {
   const change = await begin();
   const { id } = change;
   expect(id).toMatch(/^change_[\w-]{22}$/);
@@ -74,7 +74,7 @@ test('a change is in the history before its outcome is known, as "begun"', async
   expect(await find(id)).toBeUndefined();
 });
 
-test("a change can be found by a target's name that is too long for an index", async () => {
+test("a change can be found by a target name that is too long for an index", async () => {
   // Use random text, so that no database can compress it.
   const long = randomBytes(3000).toString("base64url");
   const begun = await make({ target_id: null, target_key: long });
@@ -97,7 +97,7 @@ test("a recorded change distinguishes null from an unknown value", async () => {
   expect(change?.effects[0] && "before" in change.effects[0]).toBe(false);
 });
 
-test("findLast returns the newest change that is not undone and not an undo", async () => {
+test("findLast returns the newest change that is not an undo and has not been undone", async () => {
   const [first, second] = [await make(), await make()];
   expect(await last()).toBe(second);
   const undo = await make({ tool: "undo", undoes: second });
@@ -123,7 +123,7 @@ test("a change whose undo failed is not listed as undone", async () => {
   expect(await find(first)).toMatchObject({ undone_by: id });
 });
 
-test("findRecent returns the newest change of a target if it is recent enough", async () => {
+test("findRecent returns a target's newest change if it is recent enough", async () => {
   await make();
   at.now += 1000;
   const second = await make();
@@ -133,7 +133,7 @@ test("findRecent returns the newest change of a target if it is recent enough", 
   expect(await findRecent("project")).toBeUndefined();
 });
 
-test("findRecent returns the last of several changes with the same time", async () => {
+test("findRecent returns the last of several changes with the same timestamp", async () => {
   const begun = [];
   for (let turn = 0; turn < 4; turn += 1) begun.push(await begin());
   // Databases may store updated rows in a different order.
@@ -143,7 +143,7 @@ test("findRecent returns the last of several changes with the same time", async 
   expect(await findRecent("project")).toMatchObject({ id: begun.at(-1)?.id });
 });
 
-test("changes of a record that was created again are found by all its former IDs", async () => {
+test("changes of a recreated record can be found by all its former IDs", async () => {
   await state.history.noteSuccessor("project", "one", "two");
   await state.history.noteSuccessor("project", "two", "three");
   expect(await state.history.findSuccessor("project", "one")).toBe("three");
@@ -166,7 +166,7 @@ test("a change is deleted after 30 days", async () => {
   expect(await state.history.findSuccessor("project", "one")).toBe("one");
 });
 
-test("old changes are also deleted in projects without new changes", async () => {
+test("old changes are deleted even in projects without new changes", async () => {
   const left = await make({ realm: "a left project" });
   await state.history.noteSuccessor("a left project", "one", "two");
   at.now += 30 * day;

@@ -43,8 +43,8 @@ async function startRuns(): Promise<{ job: Job; first: Run; second: Run }> {
 const listStatuses = async (jobs: Jobs, job: Job) =>
   (await jobs.listReceipts(job, { limit: 100 })).map(({ status }) => status);
 
-describe("the lease of a job", () => {
-  test("can be acquired by only one process when it expires", async () => {
+describe("a job's lease", () => {
+  test("can be acquired by only one process once it expires", async () => {
     const { first, second } = await startRuns();
     expect(await state.jobs.take(first)).toBe(true);
     at.now += lease_ms - 1;
@@ -55,7 +55,7 @@ describe("the lease of a job", () => {
     expect(taken.toSorted()).toEqual([false, true]);
   });
 
-  test("is renewed as long as the job runs", async () => {
+  test("is renewed while the job runs", async () => {
     const { first, second } = await startRuns();
     await state.jobs.take(first);
     for (let beat = 0; beat < 5; beat += 1) {
@@ -72,7 +72,7 @@ describe("the lease of a job", () => {
 });
 
 describe("a runner that lost its lease", () => {
-  test("cannot record rows, renew the lease or end the job", async () => {
+  test("cannot record rows, renew the lease or finish the job", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
@@ -88,7 +88,7 @@ describe("a runner that lost its lease", () => {
     expect(await other.jobs.renew(second)).toBe(true);
   });
 
-  test("continues if no other process has claimed the job", async () => {
+  test("continues its job if no other process has claimed it", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     at.now += 5 * lease_ms;
@@ -99,7 +99,7 @@ describe("a runner that lost its lease", () => {
 });
 
 describe("a cancelled job", () => {
-  test("sends no more rows, but still records the outcome of a sent row", async () => {
+  test("sends no more rows but still records the outcome of a row already sent", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -125,7 +125,7 @@ describe("a cancelled job", () => {
     expect(await other.jobs.noteSent(second, 0)).toBe(true);
   });
 
-  test('stays "done" if it was finished before it was cancelled', async () => {
+  test('stays "done" if it finished before it was cancelled', async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.release(first, "done");
@@ -135,7 +135,7 @@ describe("a cancelled job", () => {
   });
 });
 
-describe("simultaneous progress records of a job", () => {
+describe("concurrent progress records of a job", () => {
   test("share a commit and are all stored unchanged", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
@@ -202,7 +202,7 @@ describe("the receipts of a job", () => {
     action === "update" || action === "delete" ? [position] : [],
   );
 
-  test("contain each changed row once and in order, in pages of any size", async () => {
+  test("list each changed row once and in order, whatever the page size", async () => {
     const job = await openJob(actions);
     expect(acts.length).toBeGreaterThan(80);
     for (const limit of [1, 7, 20, acts.length, 1000]) {
@@ -211,7 +211,7 @@ describe("the receipts of a job", () => {
     expect((await state.jobs.find(job.id))?.counts.left).toBe(acts.length);
   });
 
-  test("stay in order if rows finish between two pages", async () => {
+  test("stay in order even if rows finish between two pages", async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);
@@ -225,7 +225,7 @@ describe("the receipts of a job", () => {
     expect(ended?.counts).toEqual({ done: acts.length, rejected: 0, unknown: 0, left: 0 });
   });
 
-  test('with the filter "open" are those without a known outcome', async () => {
+  test('include only rows without a known outcome with the filter "open"', async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);
@@ -238,7 +238,7 @@ describe("the receipts of a job", () => {
     expect(open.map(({ position }) => position)).toEqual([third, fourth, ...rest]);
   });
 
-  test("are returned in reverse order before a position", async () => {
+  test("before a given position are returned newest first", async () => {
     const job = await openJob(actions);
     const found: number[] = [];
     for (let before = Number.MAX_SAFE_INTEGER; ;) {

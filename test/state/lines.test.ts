@@ -23,7 +23,7 @@ const take = ({ counters }: State, subject = "key", kind = "job_write") =>
 const queue = ({ counters }: State, subject = "key") =>
   counters.queue({ kind: "link_writes", subject, window_ms: readSpan("link_writes") });
 
-describe("the slots of a job queue", () => {
+describe("a job queue's slots", () => {
   test("are consecutive, whichever process reserves them", async () => {
     expect([await take(one), await take(two), await take(two), await take(one)]).toEqual([
       0, 100, 200, 300,
@@ -32,19 +32,19 @@ describe("the slots of a job queue", () => {
     expect(await take(two)).toBe(150);
   });
 
-  test("are each assigned to only one of several simultaneous calls", async () => {
+  test("are each assigned to only one of several concurrent calls", async () => {
     const asked = Array.from({ length: 20 }, (_, index) => take(index % 2 === 0 ? one : two));
     const waits = (await Promise.all(asked)).toSorted((a, b) => a - b);
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("cannot be used later if they were not used in time", async () => {
+  test("cannot be used later if they were missed", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
-  test("stay empty if the process that reserved them has closed", async () => {
+  test("stay unused if the process that reserved them has closed", async () => {
     await take(one);
     await take(one);
     await one.close();
@@ -58,14 +58,14 @@ describe("the slots of a job queue", () => {
     expect([await take(two, "other"), await take(two, "key", "job_delete")]).toEqual([0, 0]);
   });
 
-  test("start again after the clock was set back", async () => {
+  test("start over after the clock is set back", async () => {
     await take(one);
     at.now -= hour_ms;
     expect([await take(two), await take(one)]).toEqual([0, 100]);
   });
 });
 
-describe("the slots of calls in a rate limit", () => {
+describe("rate-limit slots", () => {
   const span_ms = readSpan("link_writes");
   /** The part of the limit that Waypost uses, because another client may use the rest. */
   const limit = 40;
@@ -109,7 +109,7 @@ describe("the slots of calls in a rate limit", () => {
     expect(await first.readWait_ms(limit)).toBe(0);
   });
 
-  test("count toward the limit until a window after the response", async () => {
+  test("count toward the limit until one window after the response", async () => {
     const slow = queue(one);
     await slow.readWait_ms(limit);
     at.now += 10_000;
@@ -119,7 +119,7 @@ describe("the slots of calls in a rate limit", () => {
     expect(await queue(two).readWait_ms(limit)).toBe(1);
   });
 
-  test("are free at once if their call was not sent", async () => {
+  test("are released immediately if the call was not sent", async () => {
     await spend(limit - 1);
     const last = queue(one);
     expect(await last.readWait_ms(limit)).toBe(0);
@@ -129,7 +129,7 @@ describe("the slots of calls in a rate limit", () => {
     expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
-  test("are free after they expire if their calls waited in a closed process", async () => {
+  test("are released when they expire if the process that reserved them has closed", async () => {
     await spend(limit);
     for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
@@ -143,7 +143,7 @@ describe("the slots of calls in a rate limit", () => {
     one = await at.open();
   });
 
-  test("are free a window later if their calls ran in a closed process", async () => {
+  test("are released one window later if their process closed during the calls", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();
@@ -153,14 +153,14 @@ describe("the slots of calls in a rate limit", () => {
     one = await at.open();
   });
 
-  test("are free after the clock was set back an hour", async () => {
+  test("are released if the clock is set back an hour", async () => {
     await spend(limit);
     at.now -= hour_ms;
     expect(await queue(two).readWait_ms(limit)).toBe(0);
     await spend(limit - 2);
   });
 
-  test("are free after at most three windows if the clock was set back by two", async () => {
+  test("are released after at most three windows if the clock is set back by two", async () => {
     await spend(limit);
     at.now -= 2 * span_ms;
     const place = queue(one);

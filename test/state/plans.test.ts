@@ -38,7 +38,7 @@ async function readTables(): Promise<{ readonly ids: readonly string[]; readonly
   return { ids: plans.map(({ id }) => id), rows: rows.length };
 }
 
-test("a plan whose rows cannot be read completely is not stored", async () => {
+test("a plan is not stored if its rows cannot all be read", async () => {
   const rows = listRows(1200, () => Promise.reject(new Error("the file ended")));
   await expect(save(rows)).rejects.toThrow("the file ended");
   expect(await readTables()).toEqual({ ids: [], rows: 0 });
@@ -60,7 +60,7 @@ test("a plan can be found only after its last row is stored", async () => {
   expect(await state.plans.listRows(id, { limit: 2000 })).toHaveLength(1200);
 });
 
-test("an incomplete plan of a killed process is deleted after a day", async () => {
+test("an incomplete plan from a killed process is deleted after a day", async () => {
   void save(listRows(600, () => new Promise(() => undefined)));
   await waitUntil(async () => (await readTables()).rows === 500);
   at.now += 25 * hour_ms;
@@ -68,7 +68,7 @@ test("an incomplete plan of a killed process is deleted after a day", async () =
   expect(await readTables()).toEqual({ ids: [id], rows: 1 });
 });
 
-test("the twenty newest unused plans of each key are stored", async () => {
+test("each key's twenty newest unused plans are stored", async () => {
   const other = await save(listRows(1), "other");
   const plans: string[] = [];
   for (let turn = 0; turn < 25; turn += 1) {

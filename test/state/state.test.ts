@@ -39,7 +39,7 @@ onFile("the state is not stored in a file of another program, which stays unchan
   expect(await readFile(path)).toEqual(before);
 });
 
-test("a secret of the state database is created once and never changes", async () => {
+test("a secret in the state database is created once and never changes", async () => {
   const states = await Promise.all([at.open(), at.open(), at.open()]);
   const secrets = await Promise.all(states.map(({ readSecret }) => readSecret("a")));
   const [first] = secrets;
@@ -53,7 +53,7 @@ test("a secret of the state database is created once and never changes", async (
   await later.close();
 });
 
-test("two processes can create the state database at the same time", async () => {
+test("two processes can create the state database concurrently", async () => {
   const states = await Promise.all([at.open(), at.open()]);
   const opened = await Promise.all(
     states.map(({ approvals }) => approvals.openForToken({ digest: "x", preview: "{}" })),

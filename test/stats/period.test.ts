@@ -61,7 +61,7 @@ function listHours({ from, to }: { readonly from: number; readonly to: number })
   return Array.from({ length: count }, (_, place) => (first + place) * hour_ms);
 }
 
-test.each(cases)("in %s from %s to %s every hour belongs to one step", (name, from, to) => {
+test.each(cases)("in %s from %s to %s each hour belongs to exactly one step", (name, from, to) => {
   const { zone, period } = read(name, from, to);
   const hours = listHours(period);
   for (const step of names) {
@@ -79,7 +79,7 @@ test.each(cases)("in %s from %s to %s every hour belongs to one step", (name, fr
 });
 
 test.each(cases)(
-  "in %s every hour of the period before %s to %s is compared with one step",
+  "in %s each hour of the period before %s to %s is compared with exactly one step",
   (name, from, to) => {
     const { zone, period } = read(name, from, to);
     const before = findPrevious(period, zone);
@@ -108,7 +108,7 @@ test.each([
   ["Africa/Cairo", "2026-04-24", "2026-04-24", "2026-04-23T22:00Z", "2026-04-24T21:00Z", 1],
   ["America/Nuuk", "2026-03-28", "2026-03-28", "2026-03-28T02:00Z", "2026-03-29T01:00Z", 1],
 ])(
-  "in %s the period from %s to %s starts and ends with these days",
+  "in %s the period from %s to %s includes the whole first and last day",
   (name, from, to, ...expected) => {
     const [start, end, days] = expected;
     const { period, zone } = read(name, from, to);
@@ -120,7 +120,7 @@ test.each([
 test.each([
   ["America/Santiago", "2026-09-06", "2026-09-05"],
   ["Africa/Cairo", "2026-04-24", "2026-04-23"],
-])("in %s the day %s without a midnight is compared with all of %s", (name, odd, before) => {
+])("in %s the day %s, which has no midnight, is compared with all of %s", (name, odd, before) => {
   const { period, zone } = read(name, odd, odd);
   const whole = read(name, before, before).period;
   expect(findPrevious(period, zone)).toEqual(whole);

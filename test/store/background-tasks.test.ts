@@ -50,7 +50,7 @@ onFile("a task that fails is reported and retried later, and does not delay othe
   expect(await countUnindexed(store, broken.id)).toBe(0);
 });
 
-test("polling for tasks reports an unreachable database only once", async () => {
+test("a process that polls for tasks reports an unreachable database only once", async () => {
   const sql = await world.openSql();
   const away: KyselyPlugin = {
     transformQuery: () => {
@@ -67,7 +67,7 @@ test("polling for tasks reports an unreachable database only once", async () => 
 });
 
 describe("deleting a project", () => {
-  test("frees the project's name at once, and deletes its rows in batches", async () => {
+  test("releases its name immediately and deletes its rows in batches", async () => {
     const { store, master } = world;
     const doomed = await world.addProject({ subdomain: "doomed" });
     const key = await world.addKey({ project: doomed });
@@ -110,7 +110,7 @@ describe("deleting a project", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("deletes nothing of another project with the same paths", async () => {
+  test("deletes nothing in another project that uses the same paths", async () => {
     const { store, project } = world;
     const doomed = await world.addProject();
     for (const { id } of [project, doomed]) {
@@ -136,7 +136,7 @@ describe("deleting a project", () => {
     expect((await tables.execute(store.db)).rows).toEqual([]);
   });
 
-  test("makes a waiting write of the project fail", async () => {
+  test("makes a queued write of that project fail", async () => {
     const { store, project } = world;
     const held = createGate();
     const deleting = store.write(async (db) => {
@@ -160,7 +160,7 @@ describe("deleting an app with more links than fit in one batch", () => {
   test.each([
     ["ios_app", "ios_app_bundle_id", iosBody],
     ["android_app", "android_app_package_name", androidBody],
-  ])("removes the %s from all its links before the response", async (kind, field, body) => {
+  ])("removes the %s from all its links before the response is sent", async (kind, field, body) => {
     const { id } = (await world.call("POST", `/${kind}s`, { body })).body;
     await fill(world.store, world.project.id, { more: { [`${kind}_id`]: id } });
     const count = async (filter: string) =>
@@ -172,7 +172,7 @@ describe("deleting an app with more links than fit in one batch", () => {
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("responds after five seconds, and updates the remaining links later", async () => {
+  test("responds after five seconds and updates the remaining links later", async () => {
     const { store, project } = world;
     await beginDetachIos(world);
     const [task] = await store.db.selectFrom("chores").selectAll().execute();
@@ -203,7 +203,7 @@ const bareApp = {
 
 type Begin = (world: World) => Promise<void>;
 
-describe("a task of a killed process", () => {
+describe("a background task of a killed process", () => {
   const tasks: readonly (readonly [
     string,
     Begin,
@@ -236,7 +236,7 @@ describe("a task of a killed process", () => {
     await next.close();
   });
 
-  test.each(tasks)("can be run by two processes at once: %s", async (_, begin, countLeft) => {
+  test.each(tasks)("can be run concurrently by two processes: %s", async (_, begin, countLeft) => {
     await begin(world);
     const other = await openAgain(world);
     await Promise.all([world.store.finishTasks(), other.finishTasks()]);
@@ -245,7 +245,7 @@ describe("a task of a killed process", () => {
     await other.close();
   });
 
-  test("is not removed when another task of its kind is done", async () => {
+  test("is not removed when another task of the same kind finishes", async () => {
     const { store, project } = world;
     const other = await world.addProject();
     for (const [{ id: projectId }, bundle_id] of [
@@ -274,7 +274,7 @@ describe("a task of a killed process", () => {
     for (const { id } of [project, other]) expect(await countAttached(store, id)).toBe(0);
   });
 
-  test("is found by a running server even if the process is killed later", async () => {
+  test("is picked up by a running server even if the process is killed later", async () => {
     const { store, project } = world;
     await beginPurge(world);
     await using watcher = await watchTasks(world);

@@ -50,7 +50,7 @@ describe.each([
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("an app with many links is restored on all its links before the response", async () => {
+  test("an app with many links is reattached to all of them before the response", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -59,7 +59,7 @@ describe.each([
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("an app that is restored while being removed stays on the remaining links", async () => {
+  test("an app that is restored during its removal stays on its remaining links", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -71,7 +71,7 @@ describe.each([
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("an app can be restored while another process removes it from its links", async () => {
+  test("an app can be restored while another process is removing it from its links", async () => {
     const id = await addApp();
     await remove(id);
     let restoring: Promise<void> | undefined;
@@ -84,7 +84,7 @@ describe.each([
     await worker.close();
   });
 
-  test("an app that is deleted again while being restored is removed from all links", async () => {
+  test("an app that is deleted again during its restore is removed from all links", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();
@@ -128,8 +128,8 @@ test("a restored link can be found by a substring", async () => {
   expect(await find()).toBe(11);
 });
 
-describe("the bin of a project", () => {
-  test("is deleted with the project, even with many rows", async () => {
+describe("a project's bin", () => {
+  test("is deleted with the project, even if it contains many rows", async () => {
     const { id } = await world.addProject();
     await fillBin(id, 1500);
     await fillBin(world.project.id, 3);

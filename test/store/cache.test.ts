@@ -11,7 +11,7 @@ function fill(count: number) {
   return cache;
 }
 
-test("a full cache drops its oldest values", () => {
+test("a full cache evicts its oldest values", () => {
   for (const count of [50, 99, 100, 101, 149, 150, 1234]) {
     const cache = fill(count);
     const keys = Array.from({ length: count }, (_, key) => key);
@@ -20,7 +20,7 @@ test("a full cache drops its oldest values", () => {
   }
 });
 
-test("a value that is often read stays in the cache", () => {
+test("a frequently read value stays in the cache", () => {
   const cache = createCache<number>(limit);
   cache.set("often", -1);
   for (let key = 0; key < 1000; key += 1) {
@@ -30,7 +30,7 @@ test("a value that is often read stays in the cache", () => {
   expect(cache.find("0")).toBeUndefined();
 });
 
-test("setting a cached key again replaces the value", () => {
+test("setting a cached key again replaces its value", () => {
   const cache = fill(60);
   for (const key of ["0", "59"]) {
     cache.set(key, 1000);
@@ -38,7 +38,7 @@ test("setting a cached key again replaces the value", () => {
   }
 });
 
-test("a large value in the cache takes the space of several small values", () => {
+test("a large value takes as much space in the cache as several small ones", () => {
   const cache = createCache<string>(limit, ({ length }) => length);
   const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
   for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");

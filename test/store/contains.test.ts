@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Several batches of the index. */
 const earlier = 520;
 
-test("the write that makes a project large enough starts its trigram index", async () => {
+test("a project's trigram index is started by the write that makes it large enough", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };
@@ -50,7 +50,7 @@ test("the trigram index returns only links of the caller's project", async () =>
   expect([await find(world.key), await find(key)]).toEqual([["Our spring"], ["Their spring"]]);
 });
 
-test("a change of the last indexed link updates a half-built trigram index", async () => {
+test("updating the last indexed link also updates a half-built trigram index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };

@@ -58,7 +58,7 @@ const queries = searches.flatMap((text) =>
 );
 
 describe.each([false, true])("lists with a limited count (with a text index: %s)", (isIndexed) => {
-  test("contain the same links as the whole list", async () => {
+  test("contain the same links as the full list", async () => {
     const tenant = { db: world.store.db, projectId: world.project.id };
     if (isIndexed) {
       await world.store.write((db) => createIndex({ ...tenant, db }));
@@ -85,7 +85,7 @@ describe.each([false, true])("lists with a limited count (with a text index: %s)
   });
 });
 
-test("the API returns the full count of a list and ignores count_to", async () => {
+test("the API returns a list's full count and ignores count_to", async () => {
   const query = "f[search]=spring&count_to=3";
   const { body } = await world.call("GET", "/links", { query });
   expect(body.meta.count).toBeGreaterThan(4);
@@ -119,7 +119,7 @@ test("projects with the same number of writes have separate cached counts", asyn
   }
 });
 
-test('filters joined by "and" are cached separately from those joined by "or"', async () => {
+test('filters joined by "and" are cached separately from filters joined by "or"', async () => {
   await using world = await createWorld();
   for (const [name, path] of [
     ["spring", "one"],

@@ -19,7 +19,7 @@ describe("the tables on PostgreSQL", () => {
     expect(await listSlow(store.db)).toEqual([]);
   });
 
-  test("compare texts by code points in every locale", async () => {
+  test("compare text by code point in every locale", async () => {
     const rows = await query(
       database.url,
       `select attrelid::regclass::text || '.' || attname as name from pg_attribute

@@ -44,7 +44,7 @@ test("a write whose caller disconnected while it was queued does not run", async
 });
 
 describe("claimAddress", () => {
-  test("gives an address to only one of several simultaneous callers", async () => {
+  test("assigns an address to only one of several concurrent callers", async () => {
     const projectId = await addProject(store);
     for (let turn = 0; turn < 20; turn += 1) {
       const claims = [store, other, store].map(({ write }, index) =>
@@ -55,7 +55,7 @@ describe("claimAddress", () => {
     }
   });
 
-  test("distinguishes upper and lower case, and keeps projects separate", async () => {
+  test("treats upper and lower case as different and keeps projects separate", async () => {
     const [one, two] = [await addProject(store), await addProject(store)];
     const claims: [string, string][] = [
       [one, "Spring"],
@@ -83,8 +83,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-describe("links in the store", () => {
-  test("match the stored link count and paths after any series of writes", async () => {
+describe("the store", () => {
+  test("keeps the link count and paths consistent after any series of writes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const projectId = await addProject(store);
@@ -101,7 +101,7 @@ describe("links in the store", () => {
     );
   });
 
-  test("have a cached filtered count until any process writes", async () => {
+  test("caches a filtered link count until any process writes", async () => {
     const projectId = await addProject(store);
     const id = await store.write((db) => addLink({ db, projectId }, "spring-1"));
     await store.write((db) => addLink({ db, projectId }, "spring-2"));

@@ -72,7 +72,7 @@ async function makeLinks({ store }: World, count: number) {
   return { store, projectId, ids };
 }
 
-test("a project's visit counters match the clicks of its links", async () => {
+test("a project's visit counters add up to the clicks of its links", async () => {
   // Use more links than a transaction handles.
   const { store, projectId, ids } = await makeLinks(world, 2321);
   const clicks = openCounting(store);
@@ -83,7 +83,7 @@ test("a project's visit counters match the clicks of its links", async () => {
   }
 });
 
-test("two processes that count at the same time count each visit only once", async () => {
+test("two processes that count concurrently count each visit only once", async () => {
   const { store, projectId, ids } = await makeLinks(world, 700);
   const other = await openStore(await world.openSql(), neverRing);
   const counting = [store, other].map(openCounting);
@@ -95,7 +95,7 @@ test("two processes that count at the same time count each visit only once", asy
   await other.close();
 });
 
-test("a failed write of visits counts nothing, and its retry counts them once", async () => {
+test("a failed write of visits counts nothing, and its retry counts each visit once", async () => {
   const { store, projectId, ids } = await makeLinks(world, 1200);
   let fails = true;
   const clicks = createClicks({
@@ -119,7 +119,7 @@ test("a failed write of visits counts nothing, and its retry counts them once", 
   await expectCounted(store, projectId, expected(ids));
 });
 
-test("at most 100 referrers of a link and 1,000 of a project are stored each day", async () => {
+test("at most 100 referrers per link and 1,000 per project are stored each day", async () => {
   const { store, projectId } = await makeLinks(world, 1);
   const linkId = await store.write((db) => addLink({ db, projectId }, "flooded"));
   const clicks = openCounting(store);
@@ -141,7 +141,7 @@ test("at most 100 referrers of a link and 1,000 of a project are stored each day
   }
 });
 
-test("the limits of referrers hold if 60 links get 200 each before they are stored", async () => {
+test("the referrer limits hold even if 60 links get 200 referrers each at once", async () => {
   await using world = await createWorld();
   const { store, projectId, ids } = await makeLinks(world, 60);
   const clicks = openCounting(store);
@@ -159,7 +159,7 @@ test("the limits of referrers hold if 60 links get 200 each before they are stor
   }
 });
 
-test("the visits of a deleted project are deleted", async () => {
+test("deleting a project deletes its visits", async () => {
   const { store, projectId, ids } = await makeLinks(world, 1200);
   const clicks = openCounting(store);
   noteMany(clicks, projectId, ids);
@@ -169,7 +169,7 @@ test("the visits of a deleted project are deleted", async () => {
   expect(await readRows(store, projectId)).toEqual([]);
 });
 
-test("visits that are counted after their project was deleted are not stored", async () => {
+test("visits counted after their project was deleted are not stored", async () => {
   const { store, projectId, ids } = await makeLinks(world, 300);
   const other = await makeLinks(world, 2);
   await store.write((db) => deleteProject(db, projectId));

@@ -17,7 +17,7 @@ function watchSlowly() {
   return { at, looks, changes: watchChanges(store, { monotonic: () => at.now }) };
 }
 
-test("requests within 20 ms share a read of the store's version", async () => {
+test("requests within 20 ms share one read of the store's version", async () => {
   const { at, looks, changes } = watchSlowly();
   const first = changes.read();
   at.now = 19;
@@ -28,7 +28,7 @@ test("requests within 20 ms share a read of the store's version", async () => {
   expect(looks).toHaveLength(1);
 });
 
-test("a request 20 ms after a change gets the new version, even if reads are slow", async () => {
+test("a request 20 ms after a change sees the new version even if reads are slow", async () => {
   const { at, looks, changes } = watchSlowly();
   const before = changes.read();
   at.now = 500;
@@ -46,7 +46,7 @@ test("a request 20 ms after a change gets the new version, even if reads are slo
   expect(await later).not.toBe(await before);
 });
 
-test("a write of the same process changes the version at once", async () => {
+test("a write by the same process changes the version immediately", async () => {
   const { at, looks, changes } = watchSlowly();
   const before = changes.read();
   looks[0]?.answer();
@@ -58,7 +58,7 @@ test("a write of the same process changes the version at once", async () => {
   expect(await after).not.toBe(await before);
 });
 
-test("the next request after a failed read of the store's version reads again", async () => {
+test("after a failed read of the store's version, the next request reads it again", async () => {
   const { looks, changes } = watchSlowly();
   const failed = changes.read();
   looks[0]?.fail();

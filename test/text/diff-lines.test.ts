@@ -15,7 +15,7 @@ describe("diffLines", () => {
     );
   });
 
-  test("returns no hunk for equal texts", () => {
+  test("returns no hunks for equal texts", () => {
     fc.assert(
       fc.property(lines, (both) => {
         expect(diffLines(write(both), write(both))).toEqual([]);
@@ -39,7 +39,7 @@ describe("diffLines", () => {
     ]);
   });
 
-  test("returns texts with little in common as a whole, the old text first", () => {
+  test("returns both texts in full, the old one first, if they have little in common", () => {
     const hunks = diffLines("a\n}\nb\nc\nd\n", "x\n}\ny\nz\nw\n");
     expect(hunks).toHaveLength(1);
     const kinds = hunks[0]?.lines.map(({ kind }) => kind);

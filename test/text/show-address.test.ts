@@ -35,7 +35,7 @@ describe("showAddress", () => {
     ["https://xn--pple-43d.com", "mixes Latin and Cyrillic letters"],
     ["https://g\u03bfogle.com", "mixes Latin and Greek letters"],
     ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic but looks like Latin letters"],
-  ])("warns of a host that looks like another host: %s", (address, warning) => {
+  ])("warns about a host that looks like another host: %s", (address, warning) => {
     expect(showAddress(address)?.warnings).toEqual([expect.stringContaining(warning)]);
   });
 
@@ -46,7 +46,7 @@ describe("showAddress", () => {
     "https://日本語テスト.example",
     "https://日本jp.example",
     "https://ελλάδα.example",
-  ])("does not warn of %s", (address) => {
+  ])("does not warn about %s", (address) => {
     expect(showAddress(address)?.warnings).toEqual([]);
   });
 });

@@ -27,8 +27,8 @@ const { create, rename, find, suspend } = openWithReceiver(
 const paths = () => receiver.received.map(({ body }) => body.data.link.path);
 const names = () => receiver.received.map(({ body }) => body.data.link.name);
 
-describe("a webhook message that failed", () => {
-  test("is sent again with a new timestamp, after increasing waits", async () => {
+describe("a webhook message that could not be delivered", () => {
+  test("is retried with a new timestamp after increasingly long waits", async () => {
     const webhook = await addWebhook(world, receiver.url);
     await create("spring");
     receiver.doing(refuse);
@@ -55,7 +55,7 @@ describe("a webhook message that failed", () => {
   });
 });
 
-describe("a failing event", () => {
+describe("a webhook event that keeps failing", () => {
   test("is retried while later events of the same link are delivered", async () => {
     const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
     const one = await create("one");
@@ -77,8 +77,8 @@ describe("a failing event", () => {
   });
 });
 
-describe("a receiver", () => {
-  test("fails after ten seconds without a response, and delays no other receivers", async () => {
+describe("a webhook receiver", () => {
+  test("times out after ten seconds without delaying other receivers", async () => {
     await using stuck = await startReceiver(hang);
     const webhook = await addWebhook(world, stuck.url);
     await addWebhook(world, receiver.url);
@@ -97,7 +97,7 @@ describe("a receiver", () => {
     expect(errors).toEqual([]);
   });
 
-  test("gets nothing for a minute after ten failures in a row, and then everything", async () => {
+  test("is paused for a minute after ten failures in a row, then gets every event", async () => {
     const webhook = await addWebhook(world, receiver.url, ["link.created"]);
     receiver.doing(refuse);
     for (let count = 0; count < 30; count += 1) await create(`link-${count}`);
@@ -175,7 +175,7 @@ test("a revoked webhook receives only events that are already being sent", async
   expect(await store.db.selectFrom("deliveries").select("event_id").execute()).toEqual([]);
 });
 
-test("a suspended project's events wait until the suspension ends, even for days", async () => {
+test("a suspended project's events are held until the suspension ends, even for days", async () => {
   const { webhook, deliverDue } = await actWithinBatches(() => suspend(1));
   await deliverDue();
   world.advance(48 * hour_ms);
@@ -213,7 +213,7 @@ test("three processes deliver each message only once", async () => {
   expect(new Set(paths()).size).toBe(20);
 });
 
-test("a process sends nothing to a receiver that another process just paused", async () => {
+test("a process sends nothing to a receiver that another process has just paused", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   receiver.doing(refuse);
   for (let count = 0; count < 12; count += 1) await create(`link-${count}`);
@@ -225,7 +225,7 @@ test("a process sends nothing to a receiver that another process just paused", a
   expect(receiver.received).toEqual([]);
 });
 
-test("a process sends the events of a killed process when the claim on them expires", async () => {
+test("a process sends a killed process's events when their claim expires", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const claim = (db: Db) => claimWebhook(db, webhook, world.now(), 1);
@@ -238,7 +238,7 @@ test("a process sends the events of a killed process when the claim on them expi
   expect(receiver.received).toHaveLength(1);
 });
 
-test("a slow process does not release the claim of the next process", async () => {
+test("a slow process does not release the claim of the process that took over", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const { store } = world;

@@ -17,7 +17,7 @@ openWithReceiver((opened) => ({ world, receiver } = opened));
 const create = async (body: object) => (await world.call("POST", "/links", { body })).body;
 const countRows = () => world.store.db.selectFrom("deliveries").select("event_id").execute();
 
-test("each change of a link sends a signed event", async () => {
+test("each change to a link sends a signed event", async () => {
   const { secret } = await addWebhook(world, receiver.url);
   const made = await create({ path: "spring", name: "Spring" });
   const path = `/links/${made.id}`;
@@ -64,7 +64,7 @@ test("every endpoint that creates a link sends link.created once", async () => {
   expect(receiver.told()).toEqual(["link.created", "link.created"]);
 });
 
-test("webhooks of a project receive their subscribed events with the same ID", async () => {
+test("all webhooks of a project get their subscribed events with the same ID", async () => {
   await addWebhook(world, receiver.url, ["link.deleted"]);
   await addWebhook(world, receiver.url, ["link.updated", "link.deleted"]);
   const key = await world.addKey({ project: await world.addProject() });
@@ -100,7 +100,7 @@ test("removing an app from a link and adding it again sends link.updated", async
   }
 });
 
-test("link.clicked contains the number of new clicks of each link", async () => {
+test("link.clicked contains each link's number of new clicks", async () => {
   await addWebhook(world, receiver.url, ["link.clicked"]);
   const [one, other] = [(await create({ path: "one" })).id, (await create({ path: "two" })).id];
   const { clicks, project } = world;
@@ -133,7 +133,7 @@ test("a project without webhooks queues no events", async () => {
   expect(await countRows()).toEqual([]);
 });
 
-test("the webhooks of a deleted project receive nothing more and are removed", async () => {
+test("a deleted project's webhooks receive no more events and are removed", async () => {
   const { store, project } = world;
   await addWebhook(world, receiver.url);
   await create({ path: "spring" });

@@ -44,7 +44,7 @@ async function listReceived(): Promise<readonly unknown[]> {
 
 const cancelled = () => expect.objectContaining({ id, state: "cancelled" });
 
-test("the event of a cancelled job is sent at once if no process runs the job", async () => {
+test("a cancelled job's event is sent immediately if no process is running the job", async () => {
   const run = { id, runner: "one" };
   await state.jobs.take(run);
   await state.jobs.release(run, "interrupted", "an outage");
@@ -52,7 +52,7 @@ test("the event of a cancelled job is sent at once if no process runs the job", 
   expect(await listReceived()).toEqual([cancelled()]);
 });
 
-test("the event of a cancelled job is sent when its last started row ends", async () => {
+test("a cancelled job's event is sent when its last started row finishes", async () => {
   const run = { id, runner: "slow" };
   await state.jobs.take(run);
   await state.jobs.noteSent(run, 0);
@@ -75,7 +75,7 @@ test.each([
   ["the process restarts an hour later", 60 * 60_000],
   ["the clock is set back", -2 * lease_ms],
 ])(
-  "the event of a cancelled job with a killed process is sent once when %s",
+  "a cancelled job's event is sent once if its process was killed, when %s",
   async (_, passed_ms) => {
     await state.jobs.take({ id, runner: "killed" });
     await state.jobs.cancel(id);

@@ -46,8 +46,8 @@ async function giveUp() {
 const resend = (webhook: WebhookKey, eventId?: string) =>
   world.store.write((db) => sendAgain(db, webhook, eventId, world.now()));
 
-describe("an event that fails for a day", () => {
-  test("is listed as failed, and is sent again on request", async () => {
+describe("a webhook event that fails for a day", () => {
+  test("is listed as failed and can be resent", async () => {
     const { webhook, deliverDue, measure } = await giveUp();
     expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 1, last_fault: "status 500" });
     const dead = await listDead(world.store.db, webhook, 10);
@@ -66,7 +66,7 @@ describe("an event that fails for a day", () => {
     expect(measure()).toMatchObject({ delivered: 1 });
   });
 
-  test("is retried for another day after it is sent again on request", async () => {
+  test("is retried for another day after it is resent", async () => {
     const { webhook, deliverDue } = await giveUp();
     world.advance(hour_ms);
     await resend(webhook);
@@ -90,7 +90,7 @@ describe("an event that fails for a day", () => {
   });
 });
 
-test("all events fail when their receiver fails for a day", async () => {
+test("all queued events fail when their receiver has failed for a day", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(20, "link");
   const { deliverDue } = deliverIn(world);
@@ -142,7 +142,7 @@ async function listEvents() {
   });
 }
 
-test("a full outbox drops and counts only the oldest click events of its project", async () => {
+test("a full outbox drops and counts only its project's oldest click events", async () => {
   const webhook = await addWebhook(world, receiver.url);
   const project = await world.addProject();
   const other = await addWebhook({ ...world, project }, receiver.url);
@@ -166,7 +166,7 @@ test("a full outbox drops and counts only the oldest click events of its project
   expect(await find(other)).toMatchObject({ dropped: 0, waiting: 15 });
 });
 
-test("a full outbox without click events drops the oldest events of each webhook", async () => {
+test("a full outbox without click events drops each webhook's oldest events", async () => {
   const webhooks = [await addWebhook(world, receiver.url), await addWebhook(world, receiver.url)];
   await fill("install.matched", 15);
   await tidy();

@@ -80,7 +80,7 @@ function writeOn(socket: Socket, text: string): void {
 }
 
 describe("a webhook message over TLS", () => {
-  test("is sent to the name of the receiver at the IP address of the first lookup", async () => {
+  test("is sent to the first lookup's IP address with the receiver's host name", async () => {
     expect(await sendByTls()).toEqual({
       fault: null,
       names: ["secure.example"],
@@ -89,13 +89,16 @@ describe("a webhook message over TLS", () => {
     });
   });
 
-  test("is not sent to a receiver with a certificate of another name", async () => {
+  test("is not sent if the receiver's certificate is for another host name", async () => {
     const sent = await sendByTls({ options: otherExample });
     expect(sent).toMatchObject({ fault: "its certificate is invalid", requests: [] });
   });
 
-  test.each([["of another authority", [otherExample.cert]] as const, ["of none", []] as const])(
-    "is not sent to a receiver with a certificate %s",
+  test.each([
+    ["signed by another authority", [otherExample.cert]] as const,
+    ["no trusted authority", []] as const,
+  ])(
+    "is not sent to a receiver whose certificate cannot be verified: %s",
     async (_, authorities) => {
       const sent = await sendByTls({ authorities });
       expect(sent).toMatchObject({ fault: "its certificate is invalid", requests: [] });
@@ -103,11 +106,11 @@ describe("a webhook message over TLS", () => {
   );
 });
 
-describe("an endless response of a receiver", () => {
+describe("a receiver's endless response", () => {
   test.each([
     ["headers", "HTTP/1.1 200 OK\r\n", "x-more: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
     ["a line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
-  ])("is not read to its end: %s", async (_, first, more) => {
+  ])("is not read to the end: %s", async (_, first, more) => {
     const fault = await sendTo((socket) => {
       socket.write(first);
       writeOn(socket, more);
@@ -116,7 +119,7 @@ describe("an endless response of a receiver", () => {
   });
 
   test.each(["identity", "gzip"])(
-    "is not read to its end: a body with the encoding %s",
+    "is not read to the end: a body with the encoding %s",
     async (encoding) => {
       const head = `HTTP/1.1 404 Not Found\r\ncontent-encoding: ${encoding}\r\n`;
       const fault = await sendTo((socket) => {
@@ -133,7 +136,7 @@ test.each([
   ["HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", "status 101"],
   ["HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n", unread],
   ["", unread],
-])("a receiver that responds with %j has not accepted the message", async (text, expected) => {
+])("a message is not delivered if the receiver responds with %j", async (text, expected) => {
   const fault = await sendTo((socket) => socket.end(text));
   expect(fault).toBe(expected);
 });
@@ -143,7 +146,7 @@ test("a receiver without TLS is reported as having no valid certificate", async 
   expect(fault).toBe("its certificate is invalid");
 });
 
-test("a redirect of a receiver is not followed, and is reported as a failure", async () => {
+test("a receiver's redirect is not followed and is reported as a failure", async () => {
   const head = "HTTP/1.1 307 Temporary Redirect\r\nlocation: /second\r\ncontent-length: 0\r\n\r\n";
   const fault = await sendTo((socket) => socket.end(head));
   expect(fault).toBe("status 307: redirects are not followed");
@@ -165,7 +168,7 @@ describe("a webhook message", () => {
     expect(fault).toBe("the host has no public address");
   });
 
-  test("is sent to the next IP address if no server listens at the first", async () => {
+  test("is sent to the next IP address if no server listens on the first one", async () => {
     const reach = reachBy(["127.0.0.2", publicPlace], [{ address: "127.0.0.0", prefix: 8 }]);
     const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     expect(await sendTo((socket) => socket.end(answer), reach)).toBeNull();

@@ -53,7 +53,7 @@ describe.each(openModes)("a data folder with mode %s", (mode) => {
     expect(readMode(folder.path)).toBe("700");
   });
 
-  test("is refused and not changed if it contains only files of other programs", async () => {
+  test("is refused and left unchanged if it contains only other programs' files", async () => {
     makeFolder(folder, mode, ["notes.txt"]);
     expect(() => prepareDataFolder(folder.path)).toThrow("other users can open the data folder");
     expect(readMode(folder.path)).toBe(mode);
@@ -66,7 +66,7 @@ test("a data folder with mode 700 is accepted even if it contains other files", 
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a data folder that another user owns is refused, unless root owns it", async () => {
+test("a data folder owned by another user is refused unless that user is root", async () => {
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;
   const owner = me === 0 ? 4242 : me;
@@ -109,7 +109,7 @@ test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder
   }
 });
 
-test("a token file is written once with mode 600, and later callers get its token", async () => {
+test("a token file is written once with mode 600, and later calls read that token", async () => {
   prepareDataFolder(folder.path);
   const path = join(folder.path, "owner.key");
   const [first, second] = ["a", "b"].map((letter) => `waypost_${letter.repeat(40)}`);

@@ -32,7 +32,7 @@ describe("the PIN file", () => {
     }
   });
 
-  test("has a different hash for each operator, even if they chose the same PIN", async () => {
+  test("contains a different hash for each operator, even if they chose the same PIN", async () => {
     const other = `${path}-other`;
     for (const file of [path, other]) {
       await writeFile(file, "123456");
@@ -41,7 +41,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("may have spaces around the PIN, and composed or decomposed accents", async () => {
+  test("can have spaces around the PIN, and composed or decomposed accents", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);
@@ -52,7 +52,7 @@ describe("the PIN file", () => {
   test.each([
     ["a short", "12345"],
     ["an empty", "  \n"],
-  ])("is rejected with %s PIN, and the error does not repeat the PIN", async (_, text) => {
+  ])("is rejected if it contains %s PIN, and the error does not show the PIN", async (_, text) => {
     await writeFile(path, text);
     const refused = await openPin(path).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(UsageFault);
@@ -61,7 +61,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("is reported with the name of its variable if it cannot be read", async () => {
+  test("is reported together with its variable if it cannot be read", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });

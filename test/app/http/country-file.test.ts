@@ -16,7 +16,7 @@ test.each([
   ["of MaxMind and DB-IP", { country: { iso_code: "GB" }, registered_country: { iso_code: "US" } }],
   ["with a code next to a name", { country: "United Kingdom", country_code: "gb" }],
   ["with only a code", { country: "GB" }],
-])("a country file with records %s gives a visitor's country", async (_, record) => {
+])("a visitor's country is found in a country file with records %s", async (_, record) => {
   const path = join(folder, "forms.mmdb");
   await writeCountries(path, { "203.0.113.0/24": record, "2001:db8::/32": record });
   const { find, kind } = await openCountryFile(path);
@@ -25,7 +25,7 @@ test.each([
   expect(asked.map(find)).toEqual(["GB", "GB", undefined, undefined, undefined]);
 });
 
-test("a visitor has no country if the file has none or only a registered country", async () => {
+test("a visitor has no country if the file has none, or only a registered country", async () => {
   const path = join(folder, "nowhere.mmdb");
   await writeCountries(path, {
     "203.0.113.0/25": { registered_country: { iso_code: "US" } },
@@ -41,7 +41,7 @@ test("a visitor has no country if the file has none or only a registered country
 const writeCountry = (code: string) => (to: string) =>
   writeCountries(to, { "203.0.113.0/24": { country_code: code } });
 
-test("a replaced country file is loaded within a minute unless it is invalid", async () => {
+test("a new version of the country file is loaded within a minute if it is valid", async () => {
   const path = join(folder, "followed.mmdb");
   const replace = async (write: (path: string) => Promise<void>) => {
     await write(`${path}.new`);

@@ -15,7 +15,7 @@ import { createGate } from "../../support/clock.ts";
 const chunk_bytes = 64 * 1024;
 const short = "GET /x1 HTTP/1.1\r\nhost: a\r\n\r\n";
 
-test("the server stops reading from a client with 100 requests waiting for the store", async () => {
+test("the server stops reading from a client while 100 of its requests are waiting", async () => {
   await using world = await createWorld();
   const { write } = world.store;
   const written = createGate();
@@ -46,7 +46,7 @@ test("the server stops reading from a client with 100 requests waiting for the s
   await close();
 });
 
-test("the server stops reading from a client that reads no responses", async () => {
+test("the server stops reading from a client that does not read its responses", async () => {
   const { server, port } = await listen();
   const unanswered = new Set<ServerResponse>();
   let mostAtOnce = 0;
@@ -88,7 +88,7 @@ test("a client that sends 3 MB of requests at once does not block the event loop
   await closeHttpServer(server);
 });
 
-test("requests that were already read are not started after their connection closes", async () => {
+test("requests that were read but not started are dropped if their connection closes", async () => {
   const { server, port } = await listen();
   const waiting: ServerResponse[] = [];
   server.answer = (_request, response) => void waiting.push(response);
@@ -103,7 +103,7 @@ test("requests that were already read are not started after their connection clo
   expect(waiting).toEqual([]);
 });
 
-test("a connection is closed when all connections together hold 20,000 requests", async () => {
+test("a connection is closed when all connections have 20,000 queued requests", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;
@@ -125,7 +125,7 @@ test("a connection is closed when all connections together hold 20,000 requests"
   expect(socket.destroyed).toBe(false);
 });
 
-test("every pipelined request is answered, at most 200 per tick of the event loop", async () => {
+test("every pipelined request gets a response, at most 200 per event-loop tick", async () => {
   const { server, port } = await listen();
   let [inTurn, mostInTurn, open] = [0, 0, true];
   server.answer = ({ url }, response) => {

@@ -33,14 +33,17 @@ describe("a forwarded request", () => {
     ["8.8.8.8", undefined, false],
     ["8.8.8.8", "loopback", false],
     [undefined, undefined, false],
-  ])("from %s with the trusted proxies %s shows an untrusted proxy: %s", (peer, setting, isMet) => {
-    const { look, hasMet } = open(setting);
-    look(peer, forwarded);
-    expect(hasMet()).toBe(isMet);
-  });
+  ])(
+    "from %s with the trusted proxies %s is treated as coming from an untrusted proxy: %s",
+    (peer, setting, isMet) => {
+      const { look, hasMet } = open(setting);
+      look(peer, forwarded);
+      expect(hasMet()).toBe(isMet);
+    },
+  );
 });
 
-test("an untrusted proxy is reported until a day after its last request", () => {
+test("an untrusted proxy is reported for a day after its last request", () => {
   const { look, hasMet, advance } = open();
   const hours = (count: number) => advance(count * 60 * 60_000);
   look("10.0.0.7", forwarded);

@@ -12,7 +12,7 @@ import { waitUntil } from "../../support/clock.ts";
 /** Link addresses work while processes of a data folder start and stop. */
 
 describe.concurrent("a session over stdio", () => {
-  test("serves its links, counts visits and serves nothing else", async () => {
+  test("serves its project's links, counts visits and serves nothing else", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -36,7 +36,7 @@ describe.concurrent("a session over stdio", () => {
     }
   });
 
-  test("waits on shutdown only for visitors whose request was received completely", async () => {
+  test("waits on shutdown only for visitors whose request has arrived completely", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -57,7 +57,7 @@ describe.concurrent("a session over stdio", () => {
     expect(ended.at(-1)).toBe("asks");
   });
 
-  test("notes once that its link URLs are temporary if its port is taken", async () => {
+  test("reports once that its link URLs are temporary if its port is in use", async () => {
     await using folder = await createUsedFolder();
     await using stranger = await openServer(
       createServer((_, response) => void response.end("hello")),
@@ -69,7 +69,7 @@ describe.concurrent("a session over stdio", () => {
     expect(await session.askAddress()).toEqual({ address, notes: [] });
   });
 
-  test("says once which command serves links if WAYPOST_SERVE is off", async () => {
+  test("reports once which command serves links if WAYPOST_SERVE is off", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
@@ -84,9 +84,9 @@ describe.concurrent("a session over stdio", () => {
   });
 });
 
-describe.concurrent("with several processes of a data folder", () => {
+describe.concurrent("when several processes share a data folder", () => {
   test.each(["input", "SIGKILL"] as const)(
-    "a second session serves the links when the first ends by %s",
+    "a second session serves the links when the first one ends by %s",
     async (by) => {
       await using folder = await createUsedFolder();
       const place = { data: folder.path, port: await findFreePort() };
@@ -100,7 +100,7 @@ describe.concurrent("with several processes of a data folder", () => {
     },
   );
 
-  test("a session serves the links after serve is killed, and then a new serve does", async () => {
+  test("a session serves the links after serve is killed, until serve starts again", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);

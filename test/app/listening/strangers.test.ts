@@ -33,7 +33,7 @@ async function startStranger(
 }
 
 describe.concurrent("when another program uses the port", () => {
-  test("a session takes another port and sends the other program no secret", async () => {
+  test("a session takes another port and sends no secret to that program", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger();
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -47,7 +47,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
-  test("a program that relays messages to the listener cannot take its place", async () => {
+  test("a program that relays messages to the listening process cannot replace it", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using holder = openSession({ data: folder.path, port });
@@ -69,7 +69,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(new Set(answers)).toEqual(new Set([404]));
   });
 
-  test("a replayed request to leave the port is rejected", async () => {
+  test("a replayed request to release the port is rejected", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port });
@@ -96,7 +96,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received).toHaveLength(1);
   });
 
-  test("a session returns to its port when the other program has stopped", async () => {
+  test("a session returns to its port once the other program has stopped", async () => {
     await using folder = await createDataFolder();
     const stranger = await startStranger((_, response) => void response.writeHead(503).end());
     const own = `http://127.0.0.1:${stranger.port}`;
@@ -110,7 +110,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(session.describe()).toBeUndefined();
   });
 
-  test("a session listens on a port that is free at both loopback addresses", async () => {
+  test("a session listens on a port that is free on both loopback addresses", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(undefined, "::1");
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -129,7 +129,7 @@ describe.concurrent("when another program uses the port", () => {
     // Local links open at the loopback addresses for any host setting.
     ["127.0.0.1", "127.0.0.2"],
     ["::1", "127.0.0.2"],
-  ])("serve refuses a port that is taken at %s, with the host %s", async (taken, host) => {
+  ])("serve refuses a port that is in use on %s, with the host %s", async (taken, host) => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(undefined, taken);
     const { port } = stranger;
@@ -141,7 +141,7 @@ describe.concurrent("when another program uses the port", () => {
 });
 
 describe.concurrent("a listening session", () => {
-  test("listens only on loopback, even with another host setting", async () => {
+  test("listens only on loopback, even if another host is configured", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port, host: "0.0.0.0" });
@@ -171,7 +171,7 @@ describe.concurrent("a listening session", () => {
     expect(await isServed(url)).toBe(true);
   });
 
-  test("uses the operator's link origin without a note", async () => {
+  test("uses the operator's link origin without showing a note", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
@@ -182,8 +182,8 @@ describe.concurrent("a listening session", () => {
   });
 });
 
-describe.concurrent("when no process serves the folder", () => {
-  test("a session with WAYPOST_SERVE=off reports that its links do not open", async () => {
+describe.concurrent("when no process serves the folder's links", () => {
+  test("a session with WAYPOST_SERVE=off reports that the links do not open", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
@@ -201,7 +201,7 @@ describe.concurrent("when no process serves the folder", () => {
   test.each([
     ["no secret at all", /listener\.key must contain one word/],
     ["guessed", /listener\.key contains no key; move the file away/],
-  ])("a session reports an invalid secret of the folder: %j", async (secret, message) => {
+  ])("a session reports an invalid secret in the data folder: %j", async (secret, message) => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     writeFileSync(join(folder.path, "listener.key"), `${secret}\n`);
@@ -211,7 +211,7 @@ describe.concurrent("when no process serves the folder", () => {
   });
 });
 
-test("serve works even if the secret of the data folder is invalid", async () => {
+test("serve works even if the data folder's secret is invalid", async () => {
   await using folder = await createDataFolder();
   writeFileSync(join(folder.path, "listener.key"), "guessed\n");
   await using serving = await startServe(folder.path);

@@ -39,9 +39,9 @@ const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])
   ],
 ];
 
-describe.concurrent("one URL of serve and two sessions", () => {
+describe.concurrent("a URL shared by serve and two sessions", () => {
   test.each(orders)(
-    "is always served when they start in the order %j and stop as %j",
+    "is always served when they start in the order %j and stop in the order %j",
     async (start, end) => {
       await using folder = await createDataFolder();
       const place = { data: folder.path, port: await findFreePort() };

@@ -39,7 +39,7 @@ test("an export that fails leaves no file", async () => {
   expect(await readdir(join(data, "exports"))).toEqual([]);
 });
 
-test("an export file is deleted after an hour, and a missing folder is no error", async () => {
+test("an export file is deleted after an hour, and a missing folder causes no error", async () => {
   await removeEndedFiles(data, 0);
   const path = await saveExportFile(data, "csv", texts());
   const { mtimeMs } = await stat(path);
@@ -61,7 +61,7 @@ test("other files in the export folder are not deleted", async () => {
   expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("kept");
 });
 
-test("two processes can delete old export files at the same time", async () => {
+test("two processes can delete old export files concurrently", async () => {
   const paths = await Promise.all(
     Array.from({ length: 20 }, () => saveExportFile(data, "csv", texts())),
   );

@@ -25,7 +25,7 @@ openForAll(takeDatabase, async (opened) => {
   await (await openState(await database.open<StateTables>(), { clock, random })).close();
 });
 
-test("every unique key of a Citus table contains the distribution column", async () => {
+test("every unique key of a Citus table includes the distribution column", async () => {
   const keys = await query(
     database.url,
     `select relname as name, (
@@ -45,7 +45,7 @@ test("every unique key of a Citus table contains the distribution column", async
   }
 });
 
-test("the Citus script includes every table of a project", async () => {
+test("the Citus script includes every table that contains project data", async () => {
   const rows = await query(
     database.url,
     `select distinct relname as name from pg_class join pg_attribute on attrelid = pg_class.oid

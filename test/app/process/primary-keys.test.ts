@@ -112,14 +112,14 @@ const hasProject = (columns: readonly string[]) =>
   columns.some((column) => projectColumns.has(column));
 const beginsWithProject = ({ key }: Table) => projectColumns.has(key[0] ?? "");
 
-test("every table's primary key begins with its project, or an exception is listed", () => {
+test("every table's primary key starts with the project column, except in listed tables", () => {
   expect(tables.length).toBeGreaterThan(20);
   expect(tables.filter(({ key }) => key.length === 0)).toEqual([]);
   const others = tables.filter((table) => !beginsWithProject(table));
   expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
 });
 
-test("only listed tables with a project column have a primary key without that column", () => {
+test("a table's primary key omits its project column only if the table is listed", () => {
   const naming = tables.filter((table) => hasProject(table.columns) && !beginsWithProject(table));
   const onEngine = isOnPostgres ? [] : ["changes", "links"];
   expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());

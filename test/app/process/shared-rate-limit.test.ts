@@ -42,7 +42,7 @@ async function spend(ledger: ReturnType<typeof share>): Promise<number> {
   return wait_ms;
 }
 
-test("requests of one process count against the rate limit of another", async () => {
+test("requests to one process count toward the rate limit of another", async () => {
   const [one, other] = [share(), share()];
   for (let turn = 0; turn < limit; turn += 1) {
     expect(await spend(turn % 2 === 0 ? one : other)).toBe(0);

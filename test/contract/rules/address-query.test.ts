@@ -11,7 +11,7 @@ test.each([
   ["https://a.example/?", ""],
   ["https://a.example/?größe=ü&a='", "gr%C3%B6%C3%9Fe=%C3%BC&a=%27"],
   ["größe?ü", ""],
-])("readQuery returns the query of %s as %j", (address, query) => {
+])("readQuery of %s returns %j", (address, query) => {
   expect(readQuery(address)).toBe(query);
 });
 
@@ -44,7 +44,7 @@ describe("addQuery", () => {
     expect(addQuery(base, "x".repeat(most + 1))).toBe(base);
   });
 
-  test("changes neither the page of a URL nor its own parameters", () => {
+  test("changes neither the rest of a URL nor the URL's own parameters", () => {
     const query = fc.string({ unit: fc.constantFrom("a", "b", "=", "&", "%61", "+", "?", "/") });
     fc.assert(
       fc.property(query, query, (own, more) => {
@@ -59,6 +59,6 @@ describe("addQuery", () => {
   });
 });
 
-test("dropParameter removes a parameter in any position and spelling", () => {
+test("dropParameter removes a parameter in any position and with any encoding", () => {
   expect(dropParameter("format=png&a=1&f%6Frmat=x&formats=2&b", "format")).toBe("a=1&formats=2&b");
 });

@@ -8,6 +8,6 @@ test.each([
   ["half\ud800", "half\ufffd"],
   ["a*", undefined],
   ["", undefined],
-])("an association file excludes the path %j as %j", (path, pattern) => {
+])("the path %j is excluded from an association file as %j", (path, pattern) => {
   expect(readBrowserPath(path)).toBe(pattern);
 });

@@ -30,7 +30,7 @@ describe("a list of allowed hosts", () => {
     ["_a.b_c.example", ["_a.b_c.example"]],
     ["127.0.0.1,[::1]", ["127.0.0.1", "[::1]"]],
     ["[0:0:0::1]", ["[::1]"]],
-  ])("can be %s", (text, destinations) => {
+  ])("can be written as %s", (text, destinations) => {
     expect(readDestinations(text)).toEqual({ destinations });
     expect(restoreDestinations(writeDestinations(destinations))).toEqual(destinations);
   });
@@ -67,7 +67,7 @@ describe("a list of allowed hosts", () => {
     ["a\uff0cb.example", "is not a host name"],
     ["a\uff0fb.example", "is not a host name"],
     [Array.from({ length: 201 }, (_, at) => `${at}.example`).join(), "at most 200 hosts"],
-  ])("cannot be %j", (text, fault) => {
+  ])("cannot be written as %j", (text, fault) => {
     expect(readDestinations(text)).toEqual({ fault: expect.stringContaining(fault) });
   });
 });
@@ -132,7 +132,7 @@ describe("findForeignHost", () => {
     ["intent://shop.example#Intent;end", ""],
     ["shop.example", ""],
     ["data:text/html,shop.example", ""],
-  ])("returns the host of a forbidden address: %j", (address, host) => {
+  ])("returns the host of a forbidden URL: %j", (address, host) => {
     expect(findForeignHost(address, shop)).toBe(host);
   });
 
@@ -147,7 +147,7 @@ describe("findForeignHost", () => {
     }
   });
 
-  test("finds the same host in any text as a browser does", () => {
+  test("finds the same host in any text as a browser", () => {
     const marks = ". .. @ \\ / // # ? : :80 %2e \u3002 * a xn-- Ü".split(" ");
     const parts = fc.constantFrom("https://", "http://", "shop.example", "evil.example", ...marks);
     const written = fc.array(parts, { minLength: 1, maxLength: 8 }).map((all) => all.join(""));
@@ -167,7 +167,7 @@ describe("findForeignHost", () => {
     );
   });
 
-  test("accepts a listed host, and refuses its subdomains", () => {
+  test("accepts a listed host but not its subdomains", () => {
     const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z]$/).filter((text) => {
       // A browser decodes what begins with xn--, and refuses what it can't decode.
       return text !== "any" && !text.startsWith("xn--");
@@ -189,7 +189,7 @@ describe("findForeignHost", () => {
 describe("checkDestinations", () => {
   const evil = "https://evil.example";
 
-  test("reports each field with its host", () => {
+  test("reports each forbidden field with its host", () => {
     const list = "shop.example, *.shop.example, xn--mller-kva.example, 127.0.0.1";
     expect(checkDestinations({ url: evil, ios_fallback_url: "evil" }, shop)).toEqual([
       {

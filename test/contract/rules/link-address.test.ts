@@ -29,12 +29,12 @@ describe("matchLinkHost", () => {
     [part, "xgo-shop-links.example", undefined],
     [part, "go-shop-links.examplex", undefined],
     [part, "go-shop-links.example-links.example", undefined],
-  ])("with the origin %s finds in %s the subdomain %j", (origin, hostname, subdomain) => {
+  ])("with the link origin %s finds in %s the subdomain %j", (origin, hostname, subdomain) => {
     expect(matchLinkHost(origin, hostname)).toBe(subdomain);
   });
 });
 
-test("a project's links use its custom domain once it is verified", () => {
+test("a project's links use its custom domain once the domain is verified", () => {
   const project = { subdomain: "shop", custom_domain: "go.shop.example" };
   for (const [given, origin] of [
     [{ ...project, custom_domain_verified: true }, "https://go.shop.example"],
@@ -54,7 +54,7 @@ test.each([
   ["é ?#%25", "%C3%A9%20%3F%23%25"],
   ["100%", "100%25"],
   ["a\ud800", "a%EF%BF%BD"],
-])("writeAddress writes the path %j as %j", (path, written) => {
+])("writeAddress encodes the path %j as %j", (path, written) => {
   expect(writeAddress("https://shop.example", path)).toBe(`https://shop.example/${written}`);
 });
 

@@ -16,7 +16,7 @@ const address = fc.oneof(
   fc.webUrl(),
 );
 
-test("readPlainHost returns the same host as a URL parser, and only for valid URLs", () => {
+test("readPlainHost returns the same host as a URL parser, but only for valid URLs", () => {
   let plain = 0;
   fc.assert(
     fc.property(address, (text) => {
