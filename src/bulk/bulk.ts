@@ -144,7 +144,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     const turn = new AbortController();
     waiting.set(turn, key);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // If work starts in the moment of a cancellation or timeout, it runs.
+    // Work that starts just as it is cancelled or times out still runs.
     if (!waiting.delete(turn)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }

@@ -102,7 +102,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
       resuming = resumeRecent(runner, findOwner);
     },
     loadUnfinished: () => loadUnfinished(runner),
-    /** Whether the key had jobs that can be resumed at the last `loadUnfinished`. */
+    /** Whether the key had resumable jobs at the last `loadUnfinished`. */
     hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
     /** Counts the jobs of this process. Waiting jobs still have a lease of another process. */
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
@@ -414,7 +414,7 @@ export function writeWhat({ undoes, request, planned, counts }: JobFacts): strin
   const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
   const about = request.about === undefined ? "" : ` (${request.about})`;
-  // An unfinished job does not count each kind of change.
+  // The counts of an unfinished job do not distinguish kinds of change.
   if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
   const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
   return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;

@@ -1,7 +1,9 @@
 import { TextDecoder } from "node:util";
 import { CsvError, parse, type Info } from "csv-parse";
 
-/** Parses CSV from spreadsheets and people as a stream, and writes portable CSV. */
+/**
+ * Parses CSV as a stream, whether it comes from a spreadsheet or a person, and writes portable CSV.
+ */
 
 export type TextSource = string | AsyncIterable<string | Uint8Array>;
 
@@ -26,8 +28,7 @@ const pieceCharacters = 4096;
 
 /** Yields the records in order, without blank ones. Throws at the first line that is not CSV. */
 export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
-  // Counted here, because the parser reports no first line of a record and counts blank lines
-  // separately.
+  // Counted here, because the parser does not report on which line a record begins.
   let lines = 0;
   let blankLines = 0;
   let isCut = false;

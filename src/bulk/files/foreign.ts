@@ -36,7 +36,7 @@ export const formats: readonly Format[] = [
     ],
     fields: {
       name: ["linkname", "name"],
-      // On a desktop, `ofl` overrides the deep link, which only the app uses in this case.
+      // On a desktop, `ofl` overrides the deep link.
       url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
       social_title: ["st", "socialtitle"],
       social_description: ["sd", "socialdescription"],
