@@ -79,7 +79,6 @@ async function restore({ config, flags }: BinInvocation, id: string): Promise<vo
   say(`Restored the ${label} ${quote(name)} in project ${quote(project.subdomain)}.`);
 }
 
-/** Returns false if the user does not confirm. */
 function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
   const { json = false, yes = false } = flags;
   return withOperator(config, async (operator) => {

@@ -43,7 +43,6 @@ export const connect: Command<typeof connectFlags> = {
 
 type ConnectInvocation = Invocation<typeof connectFlags>;
 
-/** Returns false if the user does not confirm the change. */
 async function run(invocation: ConnectInvocation, name: string): Promise<boolean | void> {
   const { config, flags, host } = invocation;
   const client = new Map<string, McpClient>(Object.entries(clients)).get(name);

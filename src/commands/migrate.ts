@@ -79,7 +79,6 @@ async function run({ config, flags, host }: Invocation<typeof migrateFlags>): Pr
   say("The old data is marked as moved: Waypost does not start with it any more.");
 }
 
-/** Parses the target: a data folder or a database URL. */
 function readTarget(to: string | undefined, { data }: Config): DataPlace {
   if (to !== undefined && isDatabaseUrl(to)) {
     return { data, secrets: { database_url: to, database_url_file: undefined } };

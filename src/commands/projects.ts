@@ -61,7 +61,6 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
   const verifies = invocation.flags["verify-domain"] === true;
   const change = async (operator: Operator) => {
     const project = await requireProject(operator.store.db, name);
-    // Normalizes the domain.
     const { custom_domain } = checkProject({ ...project, ...written.fields }).values;
     requireDomain(invocation, custom_domain);
     if (!verifies) return updateProject(operator, project, written);
@@ -127,7 +126,6 @@ function showWritten(
   say(`Then run: waypost projects update ${subdomain} --verify-domain`);
 }
 
-/** Lists the old and new values of the changed fields. */
 function describeChanges(before: StoredProject, after: StoredProject): string {
   const changed = compareRecords(before, after);
   const fields = Object.keys(changed.after).filter((field) => field !== "links_count");

@@ -69,7 +69,6 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Runs the command given by the words, and returns its exit code. */
 export async function runCommand(words: readonly string[], host: Host): Promise<number> {
   try {
     const end = await run(words, host);
@@ -107,7 +106,6 @@ async function showTopic(name: string): Promise<void> {
   throw new UsageFault(`unknown help topic ${quote(name)}${hint} ${advice}`);
 }
 
-/** Prints the error on one line and returns the exit code. */
 function explain(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Interrupted) {

@@ -60,7 +60,6 @@ export const serve: Command<typeof serveFlags> = {
   flags: serveFlags,
 };
 
-/** Serves until a stop signal arrives, and then finishes running requests. */
 async function run(invocation: Invocation<typeof serveFlags>): Promise<void> {
   claimStdout();
   const parts = await openParts(invocation);

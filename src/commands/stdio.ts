@@ -22,7 +22,6 @@ import { nameCommand } from "./terminal/command-name.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
-/** The host names of the address where this process listens. */
 const hostnames = ["127.0.0.1", "localhost", "[::1]"];
 /** Waits, because the client is still reading the list of tools. */
 const listenAfter_ms = 100;

@@ -46,7 +46,6 @@ async function run({ config, flags, host }: Invocation<typeof toolsFlags>): Prom
 
 type ToolState = { readonly state?: string; readonly reason?: string };
 
-/** Throws if the server rejects the key itself. */
 async function requireValid({ call }: Client): Promise<void> {
   let reason = "";
   for (const list of keyLists) {

@@ -14,7 +14,6 @@ import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.t
 
 export type WebhookKey = Pick<WebhookTable, "project_id" | "id">;
 
-/** A webhook without its secret. */
 export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "failures"> & {
   readonly events: readonly WebhookEvent[];
   /** How many of its events are waiting, and how many failed permanently. */

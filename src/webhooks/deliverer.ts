@@ -10,7 +10,6 @@ type DelivererOptions = SendOptions & {
   readonly store: Pick<Store, "db" | "write">;
   /** Moves events about jobs and approvals to the outbox. */
   readonly collect: () => Promise<void>;
-  /** Reports an unexpected error to the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
@@ -37,9 +36,7 @@ export function createDeliverer(options: DelivererOptions) {
   const counts = { delivered: 0, failed: 0, given_up: 0 };
   const running = new Set<Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
-  /** True once the process is stopping. No further batch starts. */
   let isStopping = false;
-  /** Aborts pending requests. */
   const breaking = new AbortController();
 
   /** Reports an error, unless the database is locked or unreachable. */
@@ -87,7 +84,6 @@ export function createDeliverer(options: DelivererOptions) {
     watch: () => {
       stopWatching = repeatEvery(pollInterval_ms, setAlarm, () => startDue().catch(note));
     },
-    /** Resolves when every due event has been attempted. */
     deliverDue: async () => {
       await startDue();
       await Promise.all(running);

@@ -179,7 +179,6 @@ export async function reportJob(
   session: BulkSession,
   job: Job,
   { unit, json = false }: ReportOptions,
-  /** Additional properties of the JSON output. */
   extra: JsonObject = {},
 ): Promise<boolean> {
   const { id, state, counts } = job;

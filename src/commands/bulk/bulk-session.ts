@@ -21,7 +21,6 @@ import { showLine } from "../terminal/output.ts";
 export type BulkSession = {
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** The author of the changes, as the history shows it. */
   readonly writer: ChangeAuthor;
   /** Aborted when the user stops the command. Rows that were already sent are finished. */
   readonly signal: AbortSignal;

@@ -9,7 +9,6 @@ export type McpClient = {
   readonly type?: "stdio";
   /** The user's settings file. Its folder depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
-  /** The project's file, if the client has one. */
   readonly workspaceFile?: string;
   /**
    * The part of an entry that reads the key from the client's environment, because a project's file

@@ -38,7 +38,6 @@ export type Host = {
   /** The path of the program as the user typed it. */
   readonly program: string;
   readonly input: NodeJS.ReadStream;
-  /** Resolves when a stop signal arrives. */
   readonly waitForStop: () => Promise<void>;
   readonly version: string;
   readonly keepCompiled: () => void;
@@ -127,7 +126,6 @@ export function readOperands(usage: string, words: readonly string[]): string[] 
   return fits ? words.filter((_, at) => isOperand(at)) : undefined;
 }
 
-/** Lists the words after the command's name, such as `show` and `ID`. */
 function listPlaces(usage: string): readonly string[] {
   const [words = ""] = usage.split(" --");
   return words.split(" ").slice(1);
@@ -184,7 +182,6 @@ export function readChoice<Name extends string>(
   throw new UsageFault(`${flag} cannot be "${text}"; choose one of ${names.join(", ")}`);
 }
 
-/** Parses a list of names such as `a, b`. */
 export function readList(text: string): readonly string[] {
   return text.split(",").flatMap((name) => name.trim() || []);
 }
@@ -194,7 +191,6 @@ export function readPage(text = "1"): number {
   throw new UsageFault("--page must be a whole number, 1 or more");
 }
 
-/** Omits the flags that are not set. */
 export function pickGiven<Flags extends object>(flags: Flags): GivenFlags<Flags> {
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as GivenFlags<Flags>;

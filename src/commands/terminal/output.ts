@@ -39,7 +39,6 @@ export function conclude(isJson: boolean, document: unknown, sentence: string): 
   (isJson ? say : print)(sentence);
 }
 
-/** The stream for notes and progress bars. */
 export function openScreen(): NodeJS.WriteStream {
   return process.stderr;
 }
