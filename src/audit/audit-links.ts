@@ -192,7 +192,7 @@ const sampleUrl = "https://destination.example";
  * to count the visits per channel.
  */
 function createDuplicateSearch(): AuditSearch {
-  /** The ids of links by what they have in common. */
+  /** Maps a digest of the name, destinations and apps to the IDs of the links that share them. */
   const sets = new Map<string, string[]>();
   return {
     add: (link) => {

@@ -22,7 +22,6 @@ type Fix = { readonly tool: string; readonly arguments: JsonObject };
 /** A fix, and the number of links that it changes. */
 type CoveringFix = Fix & { readonly covers: number };
 
-/** A finding, and the filters of the audit. */
 type FilteredFinding = AuditFinding & {
   readonly among: readonly FilterInput[];
   /** Whether the server supports Waypost's own filters, which the API lacks. */
@@ -153,7 +152,10 @@ const kinds: Readonly<Record<FindingCode, FindingKind>> = {
 
 const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: true } as const;
 
-/** Assistants may make mistakes when they copy longer text. */
+/**
+ * The size limit for the rows of a fix, because assistants may make mistakes when copying longer
+ * text.
+ */
 const mostCharacters = 1800;
 
 /** Fixes only the first links, because each name needs its own new value. */
@@ -166,8 +168,8 @@ function planNames({ first }: FilteredFinding): CoveringFix | undefined {
 }
 
 /**
- * Plans one change for all links. If the finding lists only some of them, the filter `wider`
- * matches all, and possibly also links that need no fix.
+ * Plans one change for all links. If the finding lists only some of them, uses the filter `wider`,
+ * which matches all of them and possibly links that need no fix.
  */
 function planChanges(
   finding: FilteredFinding,
@@ -191,7 +193,7 @@ function planHttps(finding: FilteredFinding): CoveringFix | undefined {
 
 type SelectedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
 
-/** Selects the links by path, or by `wider` if the finding lists only some of them. */
+/** Selects the links by path. If the finding lists only some of them, uses the filter `wider`. */
 function selectLinks(
   { first, count, among }: FilteredFinding,
   wider: FilterInput | undefined,

@@ -42,7 +42,7 @@ export type AuditProblem = {
   readonly detail?: Detail;
 };
 
-/** A search that compares several links. */
+/** A search for problems that involve several links. */
 export type AuditSearch = {
   readonly add: (link: ReadLink, apps: VisitedApps) => void;
   readonly list: () => readonly AuditProblem[];

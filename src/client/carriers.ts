@@ -7,7 +7,7 @@ import { NotSent, type Send } from "./send-once.ts";
 /** Sends API requests over HTTP to a remote server, or directly to the service in this process. */
 
 const connectTimeout_ms = 10_000;
-/** Further calls wait, so that an assistant cannot overload the server. */
+/** Limits the load on the server. Further calls wait. */
 const mostConnections = 64;
 /** Larger than any response of the API. */
 const replyBytes = 8 * 1024 * 1024;
@@ -67,7 +67,7 @@ export function readContent(text: string | undefined): unknown {
   }
 }
 
-/** Passes requests to the service in this process. Its responses arrive as a whole. */
+/** Passes requests to the service in this process, which returns each response as a whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
   return async (request, leaving) => {
     const onLeave = (leave: () => void) => leaving.addEventListener("abort", leave, { once: true });

@@ -189,7 +189,7 @@ async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcom
   });
 }
 
-/** Reserves a request within the rate limit, as a call would, and releases it at once. */
+/** Reserves a request within the rate limit, as a call would, and releases it immediately. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;

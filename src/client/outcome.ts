@@ -24,7 +24,7 @@ type UnknownOutcome = {
   readonly reason: "timed_out" | "unreachable" | "overloaded";
   /** The reason in words, as the end of a sentence. */
   readonly said: string;
-  /** The waiting time, if the server sent one. */
+  /** The retry delay, if the server sent one. */
   readonly wait_ms?: number | undefined;
 };
 
@@ -37,7 +37,7 @@ export type CallSoFar = {
   unknownOutcome: UnknownOutcome | undefined;
 };
 
-/** Connection errors. A rejection by the server itself is a `Problem`. */
+/** Error codes of failed connections. A rejection by the server itself is a `Problem`. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"

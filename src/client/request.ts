@@ -25,17 +25,17 @@ export type RequestOptions = {
    * precondition fails. Other servers ignore it.
    */
   readonly condition?: WriteCondition | undefined;
-  /** Lets other writes go first. Only for Waypost's own service. */
+  /** Whether other writes go first. Supported only by Waypost's own service. */
   readonly isPatient?: boolean | undefined;
   /** The id of the original call in the logs. */
   readonly requestId?: string | undefined;
-  /** Exempts the call from rate limits. Only for Waypost's own service. */
+  /** Whether the call is exempt from rate limits. Supported only by Waypost's own service. */
   readonly isFree?: boolean | undefined;
-  /** Only checks the rate limit. Only for Waypost's own service. */
+  /** Checks the rate limit without making the call. Supported only by Waypost's own service. */
   readonly onlyBudget?: boolean | undefined;
 };
 
-/** Throws the API's own error for values that a request cannot contain. */
+/** Builds the HTTP request. Throws the API's own error for values that it cannot contain. */
 export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
@@ -69,15 +69,15 @@ export function buildRequest(
 }
 
 /**
- * Writes the precondition as a header. The tag is a digest of the record that the caller has seen.
+ * Writes the precondition as a header. Its ETag is a digest of the record that the caller has seen.
  */
 function writeCondition(
   condition: WriteCondition | undefined,
   { isEmbedded }: RequestTarget,
 ): Readonly<Record<string, string>> {
-  // Safe for every server: a remote Waypost then creates nothing, and others ignore it.
+  // This header is safe for every server: a remote Waypost creates nothing, and others ignore it.
   if (condition === "present") return { "if-match": "*" };
-  // Only Waypost's own service computes the same tags.
+  // Only Waypost's own service computes the same ETags.
   if (condition === undefined || isEmbedded !== true) return {};
   if (condition === "absent") return { "if-none-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };

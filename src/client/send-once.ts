@@ -160,7 +160,7 @@ function readOutage(
 const leastWait_ms = 1000;
 const mostWait_ms = 30_000;
 
-/** A 503 means to wait, with or without `Retry-After`. */
+/** A 503 means that the client should wait, even without `Retry-After`. */
 function readRetryAfter(headers: ArrivingReply["headers"]): number {
   const wait_ms = Number(headers["retry-after"] ?? 0) * 1000 || leastWait_ms;
   return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
@@ -222,7 +222,6 @@ function findSentence(body: unknown): string | undefined {
   return [error, inner, errors, message].find((said) => typeof said === "string");
 }
 
-/** Whether a text is an HTML page rather than a sentence. */
 function isPage(text: string): boolean {
   return /^\s*<[a-z!?]/i.test(text);
 }

@@ -68,7 +68,7 @@ export async function chooseHost(
 }
 
 export async function checkOwnHost(origin: string, check: DomainCheck): Promise<DomainReport> {
-  // A remote server does not describe its keys, so a key with known facts belongs to this service.
+  // Only the embedded service reveals a key's properties, so a key with known facts belongs to it.
   const isOwn = check.known.facts !== undefined;
   const expected = await readProjectFiles({ ...check, isOwn });
   return checkHost({ ...check, origin, expected, signal: toSignal(check.signal) });

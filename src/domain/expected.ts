@@ -28,7 +28,6 @@ import type { ExpectedFile } from "./judge-answer.ts";
 /** The expected content of the association files, as far as the key may read the apps and links. */
 export type ExpectedFiles = {
   readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
-  /** Problems with the project itself. */
   readonly findings: readonly DomainFinding[];
   /** False if the project certainly has no app on this platform. */
   readonly hasApps: (system: AssociationSystem) => boolean;

@@ -141,7 +141,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const found = written === "" ? "missing" : quote(written);
   return [
     describe(
-      // Only a warning for Apple, which usually reads the file anyway.
+      // For Apple, this is only a warning, because Apple usually reads the file anyway.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,

@@ -29,7 +29,7 @@ export type Access = {
   /** The kind of key; `project` until the server reveals it. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => AccessState;
-  /** Whether a request to a remote server could reveal more about the access. */
+  /** Whether a probe request could reveal more about access to the endpoint. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
   /**
    * Whether the key belongs to a remote server, so its access can be learned only from responses.
@@ -45,7 +45,7 @@ export type AccessOptions = {
   readonly hasKey: boolean;
   /** The scopes from the operator's settings. They override everything learned from responses. */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether this list is probed, so that a denial based on it is rechecked later. */
+  /** Whether probes include this list. If so, a denial from it is rechecked later. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   /** Why the embedded service rejects every call with the key. */
@@ -100,8 +100,8 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     },
     isWorthAsking: (endpoint) => {
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
-      // Declared scopes settle the access to endpoints with a scope. The key's validity and support
-      // for Waypost's own endpoints must still be learned.
+      // With declared scopes, access to endpoints that need a scope is known. The validity of the
+      // key and support for Waypost's own endpoints must still be learned.
       const isSettled = scopes !== undefined && endpoint.scope && !endpoint.ours;
       return !(isSettled && !keyLists.includes(endpoint)) && !isForOtherKind(endpoint);
     },
@@ -119,7 +119,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
   };
 }
 
-/** Returns the server's message if it rejected all these lists because the key is invalid. */
+/** Returns the server's message if all of these endpoints rejected the key as invalid. */
 function findInvalid(lists: readonly Endpoint[], learned: LearnedAccess): string | undefined {
   const reasons = lists.map((list) => {
     const known = learned.find(list);
@@ -189,8 +189,8 @@ export function requireRight(
 type DeniedState = AccessState & { readonly state: "denied" };
 
 /**
- * Builds the error of a call that is not sent: the server's expected error, or a reference to the
- * operator's setting.
+ * Builds the error for a call that is not sent: the error that the server would return, or a
+ * reference to the operator's setting.
  */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));

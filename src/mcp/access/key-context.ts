@@ -26,7 +26,6 @@ import {
 type SharedContext = {
   /** Plans and jobs. Each key can access only its own. */
   readonly bulk: Bulk;
-  /** The server's URL. */
   readonly origin: string;
   /** Whether the server checks preconditions, and so rejects a write if its target has changed. */
   readonly checksConditions: boolean;
@@ -45,8 +44,8 @@ type SharedContext = {
   /** Whether the operator allows the endpoint's action. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /**
-   * Returns the current base URL of links and pages, or undefined if no process listens. The next
-   * `renew` updates `known` accordingly.
+   * Returns the current base URL of links and pages, or undefined if no process is listening. The
+   * next `renew` also updates `known`.
    */
   readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
@@ -63,12 +62,12 @@ export type KeyContext = SharedContext &
     readonly call: Client["call"];
     readonly requireBudget: Client["requireBudget"];
     /**
-     * The project's id or, without one, the server. Keys of one realm may see each other's changes.
+     * The project's ID or, if unknown, the server. Keys of one realm may see each other's changes.
      */
     readonly realm: string;
     /** Which changes the key may read: its own, or all in the realm. */
     readonly readers: Readers;
-    /** Whether ids need not be UUIDs, as on a remote server. */
+    /** Whether IDs that are not UUIDs are accepted. Remote servers may use them. */
     readonly takesAnyId: boolean;
     /** A hash that identifies the key without revealing it. */
     readonly key_print: string;
@@ -107,7 +106,7 @@ export type KeyContextOptions = SharedContext &
     readonly describeAddresses?: (() => string | undefined) | undefined;
     /** Reads the key again. Returns undefined if it was deleted. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
-    /** Whether to send requests only to learn what the key may do on a remote server. */
+    /** Whether to probe a remote server, with requests sent only to learn what the key may do. */
     readonly probe: "on" | "off";
     /** Opens the store of learned access; undefined if nothing is stored. */
     readonly openMemory?: (() => Promise<AccessStorage>) | undefined;
@@ -125,7 +124,7 @@ export type VisibleListeners = {
   readonly onListed: () => void;
 };
 
-/** For a key without clients in this process. */
+/** Listeners for a key that no client in this process uses. */
 export const noListeners: VisibleListeners = { onChange: () => {}, onListed: () => {} };
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
@@ -195,7 +194,6 @@ type CallParts = Pick<DestinationLimits, "requireAllowed"> & {
   readonly send: Client["call"];
   readonly access: Access;
   readonly learned: LearnedAccess;
-  /** Called after the key's known access has changed. */
   readonly onChange: () => void;
 };
 
@@ -226,7 +224,7 @@ function createCall({
   };
 }
 
-/** Returns undefined if the text equals the last one. */
+/** Returns the text, or undefined if it equals the previous one. */
 function describeOnce(describe: () => string | undefined = () => undefined) {
   let said: string | undefined;
   return (isNeeded: () => boolean): string | undefined => {

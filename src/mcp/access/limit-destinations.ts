@@ -37,7 +37,7 @@ export type DestinationLimits = {
 
 const { links, shortLinks } = contract;
 const linkWrites = new Set<Endpoint>([links.create, links.upsert, links.update]);
-/** The maximum length of a text to search. The API rejects longer ones anyway. */
+/** The maximum length of text to search for URLs. The API rejects longer text anyway. */
 const longestBody = 2 ** 17;
 
 export function limitDestinations(
@@ -57,7 +57,6 @@ export function limitDestinations(
       return rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
     },
     requireAllowed: (endpoint, input, condition) => {
-      // URLs that the link already has are allowed.
       const before = typeof condition === "object" ? condition.shown : {};
       refuseForeign(checkFields(pickAddresses(endpoint, input, readKnown()), before));
     },
@@ -79,7 +78,10 @@ export function refuseForeign(problems: readonly TextProblem[]): void {
   throw new Problem(422, toSentence(messages), { problems });
 }
 
-/** Keeps only the first problem of each field, because a URL may violate both lists. */
+/**
+ * Keeps only the first problem of each field, because the operator and the project may both forbid
+ * a URL.
+ */
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);

@@ -100,8 +100,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // Only a list proves access, because a 404 for an id counts as access but may have another
-      // cause.
+      // Only a successful list request proves access. A 404 for an ID also counts as access, but
+      // may have another cause.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -184,7 +184,7 @@ function findImpliedIn(
   });
 }
 
-/** The reasons for which a valid key may be denied. */
+/** The reasons why a valid key may be denied access. */
 const rightsCauses: ReadonlySet<Cause> = new Set([
   "scope_missing",
   "role_required",
@@ -343,7 +343,7 @@ async function send(
     if (!(error instanceof CallFailure)) throw error;
     const { code, message, facts } = error;
     if (code === "bad_response") learned.noteSettled(endpoint, message);
-    // A 503 with a waiting time may succeed later.
+    // A 503 with a retry delay may succeed later.
     if (code !== "overloaded" || facts.retry_after_s !== undefined) return;
     learned.noteSettled(endpoint, describeProbe(message));
   }

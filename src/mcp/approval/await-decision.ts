@@ -15,7 +15,6 @@ export type AwaitDecision = (
     /** The deadline, on the monotonic clock. */
     readonly until: number;
     readonly signal: AbortSignal;
-    /** Reports the elapsed seconds. */
     readonly tellWaiting: (seconds: number) => unknown;
   },
 ) => Promise<WaitResult>;

@@ -35,7 +35,7 @@ export type Decision = "approved" | "declined";
 /** Callbacks for a decision and for a rejected attempt to decide. */
 export type DecisionListeners = {
   readonly onDecided: (id: string, decision: Decision, address: string | undefined) => void;
-  /** The reason contains no secret. */
+  /** `reason` contains no secrets. */
   readonly onRefused: (reason: string, address: string | undefined) => void;
 };
 
@@ -45,7 +45,6 @@ type AnswerOptions = PinOptions &
     readonly address: string | undefined;
   };
 
-/** What a user types to approve. */
 type TypedProof = { readonly pin: string; readonly count: string };
 
 /** Decides an approval. Returns whether this call decided it, or why the attempt was rejected. */
@@ -90,7 +89,7 @@ const askAgain = "You can only decline this, and then ask your assistant again."
 
 export type PinOptions = {
   readonly openState: () => Promise<State>;
-  /** Whether a PIN matches the hash saved with the approval. */
+  /** Checks a PIN against the hash saved with the approval. */
   readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
 };
 
@@ -103,7 +102,7 @@ async function findPinFault(
   if (hash === null) return undefined;
   if (pin.trim() === "") return "Type the PIN to approve.";
   const { counters } = await openState();
-  // Counted before the check, so parallel requests get no extra attempts.
+  // The attempt is counted before the check, so parallel requests get no extra attempts.
   const taken = await counters.take({ pin_of_approval: id, pin_of_key: key_print });
   if (taken === undefined) return "This PIN was not checked.";
   if (!(await checkPin(pin, hash))) return "The PIN is wrong.";

@@ -49,7 +49,7 @@ export function createPageListener(fetch: (request: Request) => Promise<Response
 
   return {
     open: async (path, id) => {
-      // Requesting the same approval again does not extend it.
+      // Repeated calls for the same approval do not extend its time.
       if (!timers.has(id)) stayOpen(id, openFor_ms);
       listening ??= listen(fetch);
       try {

@@ -29,7 +29,7 @@ export type PlanPage = {
 export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
 export const rowsPerPage = 25;
-/** A list up to this length has no separate section for the most clicked links. */
+/** A list of up to this many rows has no separate section for the most clicked links. */
 const shortList = 10;
 
 /** Reads the pending rows of a plan. Returns undefined if the plan no longer exists. */

@@ -45,7 +45,7 @@ function writeFact(fact: Fact): string {
   return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
 }
 
-/** Writes the name of a fact as words, except for file names and quoted names. */
+/** Converts a fact's name to words. File names and quoted names stay unchanged. */
 export function writeFactName(name: string, write: (words: string) => string): string {
   if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
   const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
@@ -80,7 +80,7 @@ export function writePlace(hunk: Hunk): string {
 
 const fewestKept = 3;
 
-/** If the whole text is replaced, the old lines are only counted. */
+/** If the whole text is replaced, only the number of old lines is shown. */
 function writeHunk({ lines }: Hunk): readonly string[] {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const isReplaced = removed.length > fewestKept && !lines.some(({ kind }) => kind === "kept");

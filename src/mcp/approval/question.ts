@@ -22,7 +22,6 @@ export type Question = {
   readonly button?: string | undefined;
   /** Whether data will be lost. */
   readonly destroys?: boolean | undefined;
-  /** The changes, the target, and what else is affected. */
   readonly facts: readonly Fact[];
   /** The number of rows, if the user must type it as proof of having seen it. */
   readonly count?: number | undefined;
@@ -92,7 +91,7 @@ export type Asker = {
   readonly client?: string | undefined;
   /** The host of the project's links or, if unknown, the server. */
   readonly place?: string | undefined;
-  /** The end of the key's id or, without one, the start of its hash, to tell keys apart. */
+  /** The end of the key's ID or, if unknown, the start of its hash, to distinguish keys. */
   readonly key?: string | undefined;
 };
 

@@ -32,7 +32,7 @@ export type Person = Asker & {
   readonly waited: string | undefined;
 };
 
-/** For a call whose client can neither show a form nor open a page. */
+/** The `Person` for a client that can neither show a form nor open a page. */
 export const noPerson = {
   canAnswer: false,
   canOpen: false,

@@ -3,7 +3,7 @@ import { quote } from "../../text/show-hidden.ts";
 import type { Asker } from "./question.ts";
 
 /**
- * Writes who requests an approval, for which project, and how long it stays open. Pages have no
+ * Describes who requests an approval, for which project, and how long it stays open. Pages have no
  * script, so they show no countdown.
  */
 
