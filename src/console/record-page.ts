@@ -117,7 +117,9 @@ export function createRecordPages<Kind extends RecordKind>(
       run: ({ account }, typed, changed) =>
         account.act(creation.tool, writeChanges(main, typed, changed)),
       done: (result) => {
-        const address = `${base}/${encodeURIComponent(result[name]?.id ?? "")}`;
+        const id = result[name]?.id;
+        // An unreadable response of a remote server has no id.
+        const address = id === undefined ? base : `${base}/${encodeURIComponent(id)}`;
         return { kind: "go", to: addNote(address, creation.note) };
       },
     }),

@@ -19,7 +19,7 @@ import { OutcomeUnknown, type Store } from "../store/store.ts";
 export type Clicks = {
   readonly note: (linkId: string, kind: VisitKind) => void;
   /** Counts an open or install reported by an app. */
-  readonly noteVisit: (visit: CountedVisit) => void;
+  readonly noteReported: (visit: CountedVisit) => void;
   /**
    * Resolves when the visits of a link, or of all links of a project, are in the database. Also
    * resolves after a failed write. The visits then stay in memory, and the caller reads lower
@@ -101,7 +101,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
 
   return {
     note,
-    noteVisit: ({ linkId, ...visit }) => note(linkId, describeVisit(visit)),
+    noteReported: ({ linkId, ...visit }) => note(linkId, describeVisit(visit)),
     flush: (...which) => (memory.has(...which) ? flushForReader() : undefined),
     measure: () => {
       const { counted, written, lost } = measured;

@@ -53,7 +53,7 @@ export function createSites(options: SitesOptions) {
   let serial = 0;
 
   async function findProject(hostname: string): Promise<Site | undefined> {
-    const read = readHostname(hostname, options);
+    const read = matchOrigins(hostname, options);
     const subdomain = read?.subdomain ?? (read && (await findOldestSubdomain(db)));
     const found = await findSite(db, { hostname, subdomain });
     if (found === undefined) return undefined;
@@ -88,7 +88,7 @@ export function createSites(options: SitesOptions) {
 
   return {
     /** Whether a host name belongs to a link origin, even if no project has it. */
-    isLinkHost: (hostname: string) => readHostname(hostname, options) !== undefined,
+    isLinkHost: (hostname: string) => matchOrigins(hostname, options) !== undefined,
 
     /** Returns undefined if no project has this host name. */
     find: (hostname: string): Awaitable<Site | undefined> =>
@@ -100,7 +100,7 @@ export function createSites(options: SitesOptions) {
 type Hostname = { readonly subdomain: string | undefined; readonly isSecond: boolean };
 
 /** Returns undefined if the host name belongs to neither origin. */
-function readHostname(
+function matchOrigins(
   hostname: string,
   { linkOrigin, secondOrigin }: SitesOptions,
 ): Hostname | undefined {

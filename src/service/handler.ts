@@ -31,7 +31,7 @@ export type Services = {
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   /** Counts opens and installs reported by apps. Undefined in a process without a link host. */
-  readonly noteVisit?: ((visit: CountedVisit) => void) | undefined;
+  readonly noteReported?: ((visit: CountedVisit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
   readonly budgets: Budgets;
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;

@@ -147,7 +147,7 @@ async function refuseFaulty(
   const store = discardWrites(services.store);
   let further: readonly TextProblem[] = [];
   try {
-    await handler({ ...call, services: { ...services, store, noteVisit: undefined } });
+    await handler({ ...call, services: { ...services, store, noteReported: undefined } });
   } catch (error) {
     const found = error instanceof Problem ? (error.faults ?? error.problems ?? []) : [];
     further = found.flatMap((one) => {

@@ -83,9 +83,9 @@ export function createService(options: ServiceOptions): Service {
       const found = findRoute(matches, method);
       const endpoint = found?.route.endpoint;
       const endWatch = watchRequest?.(endpoint, request);
-      const open = endpoint ?? findOpen(matches);
-      const isOpen = open?.cross_origin === true;
-      if (isOpen && method === "OPTIONS") return answerPreflight(open);
+      const candidate = endpoint ?? findOpen(matches);
+      const isOpen = candidate?.cross_origin === true;
+      if (isOpen && method === "OPTIONS") return answerPreflight(candidate);
       const isRead = (endpoint?.effect ?? "read") === "read";
       const reply = await answerInTime(options, { request, isRead }, (signal) =>
         answer({ request, matches, found, services, keys, signal }),

@@ -87,7 +87,7 @@ export function createApprovals(
     },
 
     isCurrent: async (id, digest) => {
-      const row = selectOpen(db, clock.now()).where((each) => each.and({ id, digest }));
+      const row = selectUnexpired(db, clock.now()).where((each) => each.and({ id, digest }));
       return (await row.select("id").executeTakeFirst()) !== undefined;
     },
 
@@ -196,10 +196,10 @@ async function noteOpened(
 }
 
 function selectCurrent(db: StateDb, channel: ApprovalRow["channel"], now: number) {
-  return selectOpen(db, now).where("channel", "=", channel);
+  return selectUnexpired(db, now).where("channel", "=", channel);
 }
 
-function selectOpen(db: StateDb, now: number) {
+function selectUnexpired(db: StateDb, now: number) {
   return (
     db
       .selectFrom("approvals")

@@ -104,7 +104,7 @@ export function describeVisit({
   const isPress = what === "click" && facts.source === pressSource;
   return makeKind(
     { projectId, what, hour },
-    isPress ? [["source", pressSource]] : listValues(facts),
+    isPress ? [["source", pressSource]] : listCounters(facts),
   );
 }
 
@@ -114,7 +114,7 @@ export function withOtherReferrer(kind: VisitKind): VisitKind {
   return makeKind(kind, [...values, ["referrer", otherReferrers]]);
 }
 
-function listValues(facts: VisitFacts): VisitKind["values"] {
+function listCounters(facts: VisitFacts): VisitKind["values"] {
   const values = (["platform", "source", "country", "referrer"] as const).map((fact) => {
     return [fact, facts[fact] ?? usualValues[fact]] as const;
   });

@@ -111,7 +111,7 @@ export function repeatEvery(
 
 /** Writes changes that were collected in memory. Only one write runs at a time. */
 type Flusher = {
-  /** Writes within the given time. Resolves once the changes are written. */
+  /** Writes after the given time. Resolves when the write has ended, even if it failed. */
   readonly schedule: () => Promise<void>;
   /** Writes as soon as the current write has ended. */
   readonly flush: () => Promise<void>;
@@ -123,7 +123,7 @@ type Flusher = {
 export function createFlusher(
   write: () => Promise<void>,
   setAlarm: SetAlarm,
-  within_ms: number,
+  delay_ms: number,
 ): Flusher {
   let last: Promise<void> = Promise.resolve();
   let queued: Promise<void> | undefined;
@@ -143,7 +143,7 @@ export function createFlusher(
     schedule: () => {
       if (isClosed) return last;
       scheduled ??= new Promise<void>((resolve) => {
-        setAlarm(within_ms, resolve);
+        setAlarm(delay_ms, resolve);
       }).then(() => {
         scheduled = undefined;
         return isClosed ? last : flush();

@@ -167,9 +167,9 @@ type ClickCount = {
  * filter by clicks become outdated.
  */
 async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
-  const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
+  const links = new Set((await addToLinks(db, clicks.flatMap(toCells))).map(({ id }) => id));
   const deleted = clicks.filter(({ linkId }) => !links.has(linkId));
-  await addToBin(db, deleted.flatMap(listValues));
+  await addToBin(db, deleted.flatMap(toCells));
   await db
     .updateTable("tallies")
     .set(({ eb }) => ({ clicked: eb("clicked", "+", 1) }))
@@ -177,7 +177,7 @@ async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
     .execute();
 }
 
-function listValues({ projectId, linkId, clicks }: ClickCount) {
+function toCells({ projectId, linkId, clicks }: ClickCount) {
   return [projectId, linkId, clicks];
 }
 

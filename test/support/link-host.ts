@@ -246,8 +246,8 @@ export async function openInstallWorld(): Promise<InstallWorld> {
       return readAnswer("ios", await install(from, startFirst(phones), by));
     },
     startAnother: (other = store) => {
-      const { flush, noteVisit } = host.world.clicks;
-      const counting = { waitForClicks: flush, noteVisit };
+      const { flush, noteReported } = host.world.clicks;
+      const counting = { waitForClicks: flush, noteReported };
       const given = { ...host.world, ...counting, store: other, random, readLinkOrigin };
       return createService({ ...given, report: String }).answer;
     },
@@ -292,7 +292,7 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
     ids,
     makeLink,
     note: (path: string, at: string, more: Partial<CountedVisit> = {}): void => {
-      world.clicks.noteVisit({
+      world.clicks.noteReported({
         projectId: world.project.id,
         linkId: ids[path] ?? "",
         what: "click",

@@ -98,7 +98,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     setAlarm,
     readLinkOrigin,
     waitForClicks: clicks.flush,
-    noteVisit: clicks.noteVisit,
+    noteReported: clicks.noteReported,
     report,
   });
 

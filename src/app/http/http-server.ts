@@ -212,19 +212,19 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (unused.delete(request.socket)) handlers.lookAtFirst?.(request);
-    const host = readHostname(request);
+    const host = readHostHeader(request);
     const isOwn =
       links === undefined || hostnames.includes(host) || isProbeOfAddress(request.url, host);
-    if (isOwn) return answerOwn(request, response);
+    if (isOwn) return answerServer(request, response);
     let end = watchVisit?.(request);
     if (end) response.once("close", () => end?.(response.statusCode));
     void links.answer(request, response, host, () => {
       end = undefined;
-      answerOwn(request, response);
+      answerServer(request, response);
     });
   };
 
-  function answerOwn(request: IncomingMessage, response: ServerResponse): void {
+  function answerServer(request: IncomingMessage, response: ServerResponse): void {
     if (handlers.answerProcess?.(request, response) === true) return;
     const { url = "" } = request;
     // Checked first, because most requests are for the API.
@@ -282,6 +282,6 @@ function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerR
 }
 
 /** Returns the host name without its port and without a trailing dot. */
-function readHostname({ headers: { host = "" } }: IncomingMessage): string {
+function readHostHeader({ headers: { host = "" } }: IncomingMessage): string {
   return host.replace(/\.?(:\d+)?$/, "").toLowerCase();
 }

@@ -113,7 +113,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     readLinkOrigin,
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
-    noteVisit: clicks.noteVisit,
+    noteReported: clicks.noteReported,
     watchRequest,
     noteKeyUse: keyUses?.note,
   });

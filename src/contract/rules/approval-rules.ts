@@ -2,7 +2,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { contract, listEndpoints } from "../index.ts";
 import type { JsonObject } from "../json.ts";
 import { unapprovedMove_ms, unapprovedOverwrites } from "../limits.ts";
-import { movesDestination, movesPath } from "./moved-link.ts";
+import { movesDestination, movesPath } from "./changed-destination.ts";
 
 /**
  * The actions that need a person's approval, in one table for the tools, `explain_access` and the

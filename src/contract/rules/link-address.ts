@@ -29,13 +29,13 @@ export function hasSubdomains(linkOrigin: string): boolean {
 
 /** Whether this is the only host of a link origin without subdomains. */
 export function isSharedLinkHost(linkOrigin: string, hostname: string): boolean {
-  return !hasSubdomains(linkOrigin) && readHostname(linkOrigin) === hostname.toLowerCase();
+  return !hasSubdomains(linkOrigin) && readOriginHost(linkOrigin) === hostname.toLowerCase();
 }
 
 /** Returns a host name's subdomain under the link origin, or undefined for other hosts. */
 export function matchLinkHost(linkOrigin: string, hostname: string): string | undefined {
   if (!hasSubdomains(linkOrigin)) return undefined;
-  const pattern = readHostname(linkOrigin);
+  const pattern = readOriginHost(linkOrigin);
   const start = pattern.indexOf(placeholder);
   const before = pattern.slice(0, start);
   const after = pattern.slice(start + placeholder.length);
@@ -82,7 +82,7 @@ export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subd
 
 /** Whether some host name would belong to a project under both link origins. */
 export function haveCommonHosts(one: string, other: string): boolean {
-  const [labels, others] = [one, other].map((origin) => readHostname(origin).split("."));
+  const [labels, others] = [one, other].map((origin) => readOriginHost(origin).split("."));
   if (labels === undefined || others === undefined || labels.length !== others.length) return false;
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
@@ -119,7 +119,7 @@ export function isOrigin(text: string): boolean {
   return /^https?:$/.test(url.protocol) && url.pathname === "/";
 }
 
-function readHostname(linkOrigin: string): string {
+function readOriginHost(linkOrigin: string): string {
   const [, host = ""] = /^https?:\/\/([^/:]+)/i.exec(linkOrigin) ?? [];
   return host.toLowerCase();
 }

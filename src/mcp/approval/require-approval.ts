@@ -119,15 +119,15 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (answer === undefined || answer.said === "opened" || isLocked) return ask();
     const { approvals } = await openState();
     // Every answer uses up the token.
-    const isFirst = await approvals.takeForToken(answer.token, digest);
+    const isApproved = await approvals.takeForToken(answer.token, digest);
     // The client never showed the question, so the assistant gives the page's URL to the user.
     if (answer.said === "nothing") {
       return askByPage({ ...pending, person: { ...person, canOpen: false } });
     }
     requireApprovedForm(request, answer);
-    if (isFirst) return;
+    if (isApproved) return;
     if (await approvals.isCurrent(answer.token, digest)) {
-      throw refuseDeclined(request, "This approval was already used, or has expired.");
+      throw refuseDeclined(request, "This approval was already used.");
     }
     // The target has changed or the question has expired, so the user is asked again.
     return ask();

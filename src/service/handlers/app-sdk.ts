@@ -111,8 +111,8 @@ type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform
 };
 
 /** Counts an open or install. Neither is a click, because the link host gets no request. */
-function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: AppStart): void {
-  noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
+function countApp({ noteReported, clock }: Services, { isInstall, ...app }: AppStart): void {
+  noteReported?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }
 
 /** Queues the webhook event for an install without a matched visit. */

@@ -374,7 +374,7 @@ type ComparedSums = { readonly found: VisitSums; readonly earlier: VisitSums | u
 /** Sums the visits of one or two periods by time, by link, or by another property. */
 export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<ComparedSums> {
   const { by, asked, before } = query;
-  if (by === "link") return compareLinks(tenant, query);
+  if (by === "link") return readLinksOfBoth(tenant, query);
   const read = (window: StatsWindow) =>
     isStep(by) ? readSteps(tenant, query, window) : readValues(tenant, query, by, window);
   const found = await read(asked);
@@ -416,7 +416,7 @@ async function readValues(
 }
 
 /** Reads both periods. A link with a row in only one period is also looked up in the other. */
-async function compareLinks(
+async function readLinksOfBoth(
   tenant: Tenant,
   { links, asked, before, most }: SumsQuery,
 ): Promise<ComparedSums> {

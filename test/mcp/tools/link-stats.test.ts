@@ -21,14 +21,15 @@ openForAll(createAssistantWorld, async (opened) => {
       const at = monday + (turn % 12) * day_ms;
       const what: CountedVisit["what"] = turn % 9 === 8 ? "open" : "click";
       const facts = { platform: turn % 2 === 0 ? "ios" : "desktop", source: "address" } as const;
-      world.clicks.noteVisit({ projectId: world.project.id, linkId: id, what, at, ...facts });
+      world.clicks.noteReported({ projectId: world.project.id, linkId: id, what, at, ...facts });
     }
   }
   const { id } = await plant("link", { path: "busy", name: "Busy", url });
   for (let day = 0; day < 62; day += 1) {
     const seen = { projectId: world.project.id, linkId: id, at: september + day * day_ms } as const;
     const facts = { what: "click", platform: "desktop", source: "address" } as const;
-    for (let turn = 0; turn < 300 + day; turn += 1) world.clicks.noteVisit({ ...seen, ...facts });
+    for (let turn = 0; turn < 300 + day; turn += 1)
+      world.clicks.noteReported({ ...seen, ...facts });
   }
   await world.clicks.flush(world.project.id);
 });

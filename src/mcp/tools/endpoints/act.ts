@@ -14,7 +14,7 @@ import {
   type ApprovalReason,
   type PlannedWrite,
 } from "../../../contract/rules/approval-rules.ts";
-import { movesPath } from "../../../contract/rules/moved-link.ts";
+import { movesPath } from "../../../contract/rules/changed-destination.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { requireAct, requireRight } from "../../access/key-access.ts";
 import { appFields } from "../../results/present-body.ts";
