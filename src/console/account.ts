@@ -21,7 +21,7 @@ export type Account = {
   readonly host: string | undefined;
   readonly facts: readonly (readonly [name: string, text: string])[];
   readonly connection: Connection;
-  /** Whether the key, the operator's settings and the mode allow a tool. */
+  /** Whether the key, the settings and the mode allow a tool or an administration right. */
   readonly mayUse: (tool: string) => boolean;
   /**
    * Calls a tool that needs no approval, with the same checks as for assistants. `more` holds

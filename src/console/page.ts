@@ -1,13 +1,15 @@
 import type { Account } from "./account.ts";
 import type { Part } from "./html.ts";
 
-/** A page of the console, as listed in `pages.ts`. */
+/** A page of the console. `console.ts` lists all pages. */
 export type Page = {
   /** Matches the whole path. Its named groups become the visit's `params`. */
   readonly path: RegExp;
   /** The page's menu entry; omitted for pages outside the menu. */
   readonly entry?: PageEntry;
-  /** A tool, or several; the page exists only if the key may use at least one. */
+  /**
+   * One or more tools or administration rights. The page exists only if the key has one of them.
+   */
   readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Reply | Promise<Reply>;
   readonly takesFile?: boolean;
@@ -35,7 +37,7 @@ export type Visit = {
   readonly isLocal: boolean;
   /** The CSRF token of all forms. */
   readonly formToken: string;
-  /** The input of a form before the session ended or before Cancel, to show again. */
+  /** Input to show again: after a rejected form, after Cancel, or after the session ended. */
   readonly kept: Form | undefined;
   readonly isLeft?: boolean;
 };

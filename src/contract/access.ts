@@ -27,13 +27,13 @@ export type KnownKey = {
   /** Undefined for a master key and for a key of a remote server. */
   readonly projectId?: string;
   readonly projectName?: string;
-  /** The origin of the project's links: `https://spring.links.example`. */
+  /** The origin of the project's links, such as `https://spring.links.example`. */
   readonly linkHost: string | undefined;
-  /** Other origins of the same links: the subdomain behind a custom domain, and a second origin. */
+  /** Other origins that serve the same links, such as the subdomain behind a custom domain. */
   readonly otherLinkHosts?: readonly string[];
-  /** Whether the preview page's Open button links to a second origin. */
+  /** Whether a second origin is configured. The preview page's Open button links to it. */
   readonly hasSecondHost: boolean;
-  /** The number of days in which a deletion can be undone; undefined if it cannot be undone. */
+  /** How many days a deletion can be undone; undefined if it cannot be undone. */
   readonly binDays?: number;
   /** Whether Google Play passes the link to apps it installs. Undefined for a remote server. */
   readonly linkInReferrer?: boolean;
@@ -102,7 +102,7 @@ export type Cause =
   | "plan_required"
   | "unauthorized";
 
-/** Finds the cause of a 401 by patterns, because the API does not specify the wording. */
+/** Matches the message against patterns, because the API does not specify the wording. */
 export function readCause(message: string): Cause {
   const words = readAnswer(message);
   const [cause] = causes.find(([, pattern]) => pattern.test(words)) ?? ["unauthorized"];
@@ -125,7 +125,7 @@ const invalidWords =
   "incorrect|bad|malformed|disabled|deactivated|deleted|inactive|not found|does not exist";
 const permissionWords = "permissions?|permitted|allowed|authorized|privileges?|access to";
 
-/** The first match wins. Wording about keys means scopes; wording about people means roles. */
+/** The first match wins. A message about keys means scopes; one about people means roles. */
 const causes: readonly (readonly [Cause, RegExp])[] = [
   [
     "account_suspended",

@@ -21,13 +21,12 @@ export type ApiRequest<Body = string> = {
   /** Lets more urgent writes go first. Never set for requests over a network. */
   readonly isPatient?: boolean | undefined;
   /**
-   * Only checks the key, its permissions and its rate limit, without counting the request. Never
+   * Checks only the key, its permissions and its rate limit, and does not count the request. Never
    * set for requests over a network.
    */
   readonly onlyBudget?: boolean | undefined;
 };
 
-/** Marks requests from the console. */
 export type Via = "console";
 
 /** A request whose body may still be arriving. The body is read only after the key was checked. */
@@ -46,7 +45,7 @@ export type Sender = "keyed" | "keyless";
 export type ApiReply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A value to send as JSON, or the text of a page. Null means an empty body. */
+  /** The JSON value, or a page's text. Null means an empty body. */
   readonly body: unknown;
 };
 

@@ -7,7 +7,7 @@ import { asRead, type Endpoint } from "./endpoint.ts";
  * failure, so an unknown link still gets a 200.
  */
 
-/** The SDKs accept only these values, and require `matched`. */
+/** The SDKs reject other values. */
 const confidences = ["high", "medium", "low"] as const;
 export type Confidence = (typeof confidences)[number];
 
@@ -17,7 +17,7 @@ const attributedLink = z.object({
   shortened_path: z.string().nullable(),
   /** The link's `url`, with the query parameters of the visit added. */
   url: z.string().nullable(),
-  /** The link's own URL, with the same parameters. */
+  /** The link's own URL, with the query parameters of the visit added. */
   full_url: z.string(),
   /** The path with its leading slash. */
   deep_link_value: z.string(),

@@ -1,4 +1,6 @@
-/** The clock and the random number generator. They are parameters so that tests can fix them. */
+/**
+ * The clock and the random number generator, passed as parameters so that tests can control them.
+ */
 
 export type Clock = {
   /** The current time in milliseconds since 1970, as stored in rows. */

@@ -10,11 +10,11 @@ import type { Feature, PricingPlan, Role, Scope } from "./rights.ts";
  */
 export type Endpoint = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Relative to the versioned prefix. The parameter `idParameter` is always a UUID. */
+  /** The path after the API's version prefix. Its `idParameter` is always a UUID. */
   readonly path: `/${string}`;
   /** False if the API's specification lacks the path, so a remote server may not have it. */
   readonly documented?: false;
-  /** Only Waypost has the endpoint. For a remote server, its tool appears once a call succeeded. */
+  /** Only Waypost has it. With a remote server, its tool appears after a call has succeeded. */
   readonly ours?: true;
   readonly tool: string;
   /** Only other parts of Waypost call the endpoint; assistants get no tool for it. */
@@ -32,9 +32,9 @@ export type Endpoint = {
   readonly overwrite_scope?: Scope;
   /** Also required if the call refers to a link. */
   readonly link_scope?: Scope;
-  /** The lowest role that the key's owner must have. */
+  /** The minimum role of the key's owner. */
   readonly role?: Role;
-  /** The plan that every call requires. `rights.ts` lists the single fields that require Pro. */
+  /** The required plan. `rights.ts` lists single fields that require Pro. */
   readonly plan?: PricingPlan;
   /** The feature that must be enabled for the project. */
   readonly feature?: Feature;
@@ -47,19 +47,19 @@ export type Endpoint = {
   readonly list?: {
     readonly name: string;
     readonly filters: FilterFields;
-    /** Fields that only Waypost can filter by. Only lists that have some can be searched. */
+    /** Fields that only Waypost can filter by. A list without such fields has no search. */
     readonly own?: FilterFields;
   };
   /** Query parameters of an endpoint that is not a list, as strings. */
   readonly query?: z.ZodObject;
-  /** The filters by which the call selects links, as in a list. */
+  /** The filters that select the links to which the call applies. */
   readonly selects?: { readonly filters: FilterFields; readonly own: FilterFields };
   readonly body?: z.ZodObject;
   /** A request may omit the body, and then also the content type. */
   readonly body_optional?: true;
-  /** Wraps the body's fields, such as `ios_app`. Without this object, the API returns 400. */
+  /** The object around the body's fields, such as `ios_app`. Without it, the API returns 400. */
   readonly wrapper?: string;
-  /** An object that may wrap the body's fields, as Rails clients send it. */
+  /** An optional object around the body's fields, as Rails clients send it. */
   readonly optional_wrapper?: string;
   /** Body parameters that the tool leaves out. */
   readonly not_in_tool?: readonly string[];
@@ -162,7 +162,7 @@ export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
   // The page can depend on the visitor's browser.
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);
 
-/** Defaults that endpoints spread. An entry can override single fields. */
+/** Shared defaults for endpoint definitions, which can override single fields. */
 export const asRead = {
   method: "GET",
   success: { status: 200 },

@@ -5,7 +5,7 @@ import { limits } from "./limits.ts";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The format of ids on remote servers. Text in any other format must be a name. */
+/** The format of ids on remote servers. Anything else must be a name. */
 export const anyIdPattern = /^[\w:.-]+$/;
 
 /** Normalizes an id for a lookup. Anything but a UUID becomes empty, which matches no row. */
@@ -46,7 +46,7 @@ export const meta = z.looseObject({
   last: z.int(),
   from: z.int(),
   to: z.int(),
-  // Omitted on the first and last page. Remote servers may send null instead.
+  // Each is omitted if there is no such page. Remote servers may send null instead.
   previous: z.int().nullish(),
   next: z.int().nullish(),
 });
@@ -74,7 +74,7 @@ export function describePage(
   };
 }
 
-/** Names of our fields in other link services, for suggestions such as "did you mean url?". */
+/** What other link services call our fields, for suggestions such as "did you mean url?". */
 export const fieldMeanings: Readonly<Record<string, readonly string[]>> = {
   title: ["name"],
   label: ["name"],

@@ -47,7 +47,7 @@ export type ListQuery = {
   readonly limit: number;
   readonly filters: readonly Filter[];
   readonly sorts: readonly Sort[];
-  /** Counting stops after this many rows plus one. */
+  /** Counting stops one row above this limit. */
   readonly count_to?: number | undefined;
 };
 
@@ -118,7 +118,7 @@ export function isOwnField(
   return list?.own !== undefined && Object.hasOwn(list.own, field);
 }
 
-/** The name in `f[search]`, which holds the search text. No field has this name. */
+/** Holds the search text in `f[search]`. No field has this name. */
 export const searchName = "search";
 
 export const fieldValues: Readonly<Record<string, readonly string[]>> = {

@@ -14,22 +14,22 @@ export const limits = {
   body_bytes: 1024 * 1024,
   /** The maximum nesting depth of JSON. */
   json_levels: 32,
-  /** Node's HTTP server limits headers to 16 KiB. Calls without HTTP get the same limit. */
+  /** Node's HTTP server limits headers to 16 KiB. In-process calls get the same limit. */
   address_characters: 16 * 1024,
   /** The maximum length of a remote server's ids. */
   id_characters: 200,
-  /** Longer strings do not fit into the indexes of every database. */
+  /** Longer strings exceed the index limits of some databases. */
   name_characters: 500,
   path_bytes: 2000,
   web_address_characters: 8192,
-  /** For the query of a shortened URL, which shares an index with two ids. */
+  /** For the query of a shortened URL, which is indexed together with two ids. */
   shortened_query_characters: 2000,
   template_body_bytes: 65_536,
   template_css_bytes: 32_768,
   kept_template_versions: 20,
   /** How long an approval request stays open. */
   approval_ms: 5 * 60_000,
-  /** The time after a visit in which an install can match it. */
+  /** How long after a visit an install can match it. */
   deferred_visit_ms: 10 * 60_000,
   /** Limited because each event inserts one row per webhook, in the transaction of the change. */
   webhooks_of_project: 10,

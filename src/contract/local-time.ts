@@ -2,7 +2,7 @@
 
 export type TimeZone = {
   readonly name: string;
-  /** The milliseconds by which local time is ahead of UTC at the given time. */
+  /** How many milliseconds local time is ahead of UTC at the given time. */
   readonly readOffset: (time: number) => number;
 };
 
@@ -10,7 +10,7 @@ const day_ms = 24 * 60 * 60_000;
 
 export const utc: TimeZone = { name: "UTC", readOffset: () => 0 };
 
-/** Opens a zone that `isTimeZone` accepts. The slow `Intl` format is created on first use. */
+/** Opens a zone that `isTimeZone` accepts. Creates the slow `Intl` formatter on first use. */
 export function openTimeZone(name: string): TimeZone {
   let format: Intl.DateTimeFormat | undefined;
   const readOffset = (time: number) => readFormat((format ??= createFormat(name)), time);

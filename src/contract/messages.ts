@@ -1,6 +1,6 @@
 import type { Role } from "./rights.ts";
 
-/** Every message of the API. `readCause` finds the cause of a 401 in its message. */
+/** Every error message of the API. `readCause` finds the cause of a 401 in its message. */
 export const messages = {
   no_second_project: (origin: string) =>
     `All links of this server open at ${origin}, so it can have only one project. For more ` +

@@ -1,7 +1,7 @@
 import { idParameter, type Endpoint } from "./endpoint.ts";
 import { contract } from "./index.ts";
 
-/** The groups in which an operator can enable tools. */
+/** The tool groups that an operator can enable. */
 export const groups = [
   "links",
   "short_links",
@@ -23,7 +23,7 @@ export type ResourceKind = {
   readonly names: readonly string[];
   readonly show: Endpoint;
   readonly index: Endpoint;
-  /** A field that is unique per resource, besides the UUID. */
+  /** A unique field besides the UUID. */
   readonly key?: string;
   /** What a person may enter to identify the resource, besides the UUID. */
   readonly by?: string;

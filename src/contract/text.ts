@@ -1,7 +1,7 @@
 /**
  * Normalizes text for case-insensitive comparison, beyond ASCII. Greek has two lowercase sigmas, so
- * the final one is replaced. Some letters are composed in one case only, so the case changes while
- * the text is decomposed.
+ * the final one is replaced. Some letters are precomposed in only one case, so text is decomposed
+ * first.
  */
 export function fold(text: string): string {
   return text.normalize("NFD").toLowerCase().replaceAll("ς", "σ").normalize("NFC");

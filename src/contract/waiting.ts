@@ -1,7 +1,7 @@
 /** Values that may arrive later, and callers that may stop waiting for them. */
 
 /**
- * A value that may be available synchronously. Results from memory avoid promises, which would take
+ * A value that may be available synchronously. Results from memory skip promises, which would take
  * a large share of their time.
  */
 export type Awaitable<Value> = Value | Promise<Value>;

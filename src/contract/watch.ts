@@ -26,5 +26,5 @@ export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }) => EndWatch<number>;
 
-/** Logs an unexpected error and returns its reference, which the caller receives. */
+/** Logs an unexpected error and returns a reference to it, to send to the caller. */
 export type Report = (error: unknown, requestId?: string, traceparent?: unknown) => string;

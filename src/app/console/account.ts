@@ -109,8 +109,6 @@ async function planFile(
   return read(call("plan_links", { operation, ...file, ...skips }, parts));
 }
 
-/** Reads an uploaded file of links as arguments for a plan. */
-
 type ReadFile =
   | { readonly rows: readonly unknown[] }
   | { readonly csv: string }

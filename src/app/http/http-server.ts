@@ -81,7 +81,7 @@ export type RequestHandlers = {
   readonly watchMcp?: WatchHttp | undefined;
   /** The pages for users, by path prefix, such as `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
-  /** The console, which handles all other paths; undefined if it is off. */
+  /** The console, which answers all other page requests by browsers; undefined if it is off. */
   readonly console?: HttpFetch | undefined;
   /** Undefined if a remote server serves the links. */
   readonly links: LinkHost | undefined;

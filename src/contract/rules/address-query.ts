@@ -22,7 +22,7 @@ export function dropQuery(address: string): string {
   return start < 0 ? address : address.slice(0, start);
 }
 
-/** Appends those parameters of another query whose names are new. */
+/** Appends the parameters of another query whose names are new. */
 export function joinQueries(query: string, others: string): string {
   if (others === "") return query;
   const known = new Set(listParameters(query).map(readName));
@@ -84,8 +84,8 @@ function readName(parameter: string): string {
 const markName = "wp";
 
 /**
- * Added to the URL that the App Store button copies to the clipboard. It identifies the visit,
- * once, so that the app can match its install.
+ * Added to the URL that the App Store button copies to the clipboard. The app can use it once, to
+ * match its install to the visit.
  */
 const pasteMark = `${markName}=paste-`;
 const idPattern = /^[\w-]{22}$/;

@@ -95,14 +95,14 @@ export function selectSha256(app: AndroidAppFields): readonly string[] {
   return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
 }
 
-/** Warns of a Team ID that the API accepts but Apple never assigns. Returns no final period. */
+/** Warns of a Team ID that the API accepts but Apple never assigns. The warning has no period. */
 export function findTeamIdWarning(app: IosAppFields): string | undefined {
   const { team_id } = checkIosApp(app).values;
   if (team_id.length !== teamIdLength || teamIdPattern.test(team_id)) return undefined;
   return "The Team ID is not ten capital letters and digits, so iOS will not open the app";
 }
 
-/** Warns of fingerprints that the API accepts but Android ignores. Returns no final period. */
+/** Warns of fingerprints that the API accepts but Android ignores. The warning has no period. */
 export function findFingerprintWarning(app: AndroidAppFields): string | undefined {
   const { length: count } = checkAndroidApp(app).values.fingerprints;
   const { length: good } = selectSha256(app);

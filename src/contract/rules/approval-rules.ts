@@ -13,7 +13,7 @@ export type ApprovalRule = {
   readonly when: string;
   /** The tools whose approval requests may give this reason. */
   readonly tools: readonly string[];
-  /** Whether the rule applies to a write. Plans, undo and counted overwrites check separately. */
+  /** Whether the rule applies to a write. Omitted for rules that other code checks. */
   readonly applies?: (write: PlannedWrite) => boolean;
 };
 

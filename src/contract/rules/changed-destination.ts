@@ -35,7 +35,7 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
     const state = { id, hasDestination: !isBlank(web) };
     if (choice !== undefined && movesApp(state, choice)) return true;
     if (address === undefined) return false;
-    // Before, visitors without the app went to its store page.
+    // Until now, visitors without the app went to its store page.
     if (isBlank(before[fallback]) && hasApp && !isBlank(address)) return true;
     return isBlank(before[fallback]) && isBlank(address) ? false : isMoved(web, address);
   });
@@ -58,7 +58,7 @@ function movesApp(
   return hasDestination && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
-/** Setting a first destination is not a move. An unreadable old value counts as another host. */
+/** Setting a first destination is not a move. An invalid old value counts as another host. */
 function isMoved(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
   // All apps of a store share the store's host, so equal hosts do not mean the same app.

@@ -3,8 +3,8 @@ import { encodePath, decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
- * The origins of links: the link origin with the project's subdomain, such as
- * `https://{subdomain}.links.example`, or a custom domain.
+ * A project's links open at the link origin, such as `https://{subdomain}.links.example`, or at its
+ * custom domain.
  */
 
 const placeholder = "{subdomain}";
@@ -60,7 +60,7 @@ function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
-/** Whether a URL may be one of the project's links. A short path to it never leaves the host. */
+/** Whether a URL may be one of the project's links, so that redirecting to it stays on the host. */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);
@@ -80,14 +80,14 @@ export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subd
   return origin.replace(placeholder, subdomain);
 }
 
-/** Whether some host name would belong to a project under both link origins. */
+/** Whether a host name could belong to a project under both link origins. */
 export function haveCommonHosts(one: string, other: string): boolean {
   const [labels, others] = [one, other].map((origin) => readOriginHost(origin).split("."));
   if (labels === undefined || others === undefined || labels.length !== others.length) return false;
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
 
-/** Whether some subdomain makes two labels equal. It may fill only a part of a label. */
+/** Whether a subdomain can make two labels equal. `{subdomain}` may be only part of a label. */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);

@@ -79,7 +79,7 @@ function checkPath(
   write: WriteKind,
 ): { readonly value?: string; readonly fault?: string } {
   if (path === undefined) return {};
-  // A blank path or "/" names no page. A new link gets a generated path instead.
+  // A blank path or "/" counts as no path. A new link gets a generated path instead.
   const normal = path === null ? "" : normalizePath(path);
   if (normal === undefined) return { fault: "has invalid percent-encoding" };
   if (isBlank(normal)) return write === "create" ? {} : { fault: "can't be blank" };

@@ -8,7 +8,7 @@ import { readUrl } from "./web-address.ts";
 
 /**
  * The validation rules for project fields. Waypost requires name and subdomain; the specification
- * does not say whether to.
+ * does not say whether they are required.
  */
 
 export type ProjectValues = {
@@ -52,7 +52,7 @@ export function checkProject(fields: ProjectFields): CheckedValues<ProjectValues
   return { values, problems };
 }
 
-/** Validates these URLs like a link's `url`. */
+/** Validates the project's redirect URLs like a link's `url`. */
 export function checkProjectPages(
   pages: Partial<ProjectPages>,
   rules: PageRules,

@@ -17,10 +17,10 @@ const searchFields = {
   social_title: "text",
 } as const satisfies FilterFields;
 
-/** Matches any path of a link, including short paths. Callers cannot filter by it. */
+/** Internal field that matches any path of a link, including short paths. */
 export const addressField = "address";
 
-/** `origins` are those of the project's links. If undefined, any URL may be a link's. */
+/** `origins` are the origins of the project's links. If undefined, any URL may be a link's. */
 export function readSearch(
   text: string,
   origins: readonly string[] | undefined,

@@ -9,7 +9,7 @@ type StoreScheme = {
   readonly kind: "play_store" | "app_store";
   /** The store's web host, which represents the store in lists of allowed hosts. */
   readonly host: string;
-  /** How the store's URLs start, for messages. */
+  /** How the store's URLs start, as named in messages. */
   readonly name: string;
   readonly scheme: RegExp;
   readonly pattern: RegExp;

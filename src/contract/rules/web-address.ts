@@ -19,11 +19,11 @@ export function findWebAddressFault(address: string): string | undefined {
   return undefined;
 }
 
-/** Host names are shorter than this, and parsing a longer one is slow. */
+/** Host names are shorter than this. Parsing a longer one is slow. */
 const longestHost = 255;
 const namedAddress = new RegExp(`^https?://[^\\\\/][^/?#]{0,${longestHost}}(?:[/?#]|$)`, "i");
 
-/** No port, and a last label that cannot be a number, so parsing does not change the host. */
+/** Has no port, and its last label is not a number, so parsing would not change the host. */
 const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
