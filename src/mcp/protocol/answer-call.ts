@@ -36,7 +36,7 @@ export async function answerCall(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { keyContext } = options;
-  // Updates the URL of the current listener, which may appear in the result.
+  // Refreshes the base URL of links and pages, which may appear in the result.
   await keyContext.readListening();
   await keyContext.renew();
   const { context } = call;
@@ -73,7 +73,6 @@ async function runAsking(
 
 type TellProgress = (progress: Progress) => void;
 
-/** Runs the tool. Throws `PendingQuestion` if a user has to answer first. */
 async function run(
   { caller: { capabilities, isModern }, context: _context, ...call }: ClientCall,
   person: Person,
@@ -94,7 +93,7 @@ async function run(
   return task === undefined ? result : answerTask(task);
 }
 
-/** Progress increases only slightly, because the remaining time is unknown. */
+/** Progress increases only slightly with time, because the remaining time is unknown. */
 function describeWaiting(seconds: number): Progress {
   const message = "Waiting for an answer on the approval page";
   return { progress: seconds / 1000, message };

@@ -35,7 +35,8 @@ type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "cli
 type WaitingApproval = PendingQuestion["waiting"];
 
 /**
- * After this many questions in one call, an answer counts as no, because the target keeps changing.
+ * After this many questions in one call, an answer counts as a rejection, because the target keeps
+ * changing.
  */
 const mostQuestions = 3;
 /** Shorter than the timeout of most clients and proxies, which is a minute. */
@@ -93,11 +94,11 @@ export async function openDialogue(
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // A client that has waited through the first period gets a second one.
+    // Once the first wait is over, each further wait lasts the full time again.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
-    // This result makes the client repeat the call on its own.
+    // This result makes the client repeat the call automatically.
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(id, context);
@@ -176,8 +177,8 @@ async function askLegacy(
 const timeoutCode = -32001;
 
 /**
- * Some clients of earlier revisions close the question after this notification. Failures are
- * ignored, because the client may have disconnected.
+ * Some clients of earlier revisions close the question after this notification. Errors are ignored,
+ * because the client may have disconnected.
  */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
@@ -217,7 +218,7 @@ function readAnswer({ to, token, said, action }: QuestionReply): PersonAnswer {
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
     return { token, said: action === "accept" ? "unticked" : "no" };
   }
-  // Closing the question, or a browser that does not open, is not an answer.
+  // Closing the question is not an answer, and neither is a browser that fails to open.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 

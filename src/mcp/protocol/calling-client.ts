@@ -15,7 +15,7 @@ import { digestOf } from "../../text/digest.ts";
 /** The client of a call, as it describes itself. */
 export type CallingClient = {
   readonly capabilities: ClientCapabilities;
-  /** The client's name and version, its only identification without sessions. */
+  /** The client's name and version. Without sessions, nothing else identifies it. */
   readonly info: Implementation | undefined;
   /** Whether the client uses revision 2026-07-28 instead of an earlier one. */
   readonly isModern: boolean;
@@ -60,11 +60,10 @@ export type ClientMemory = {
 
 /** A client of a key, identified by its name and version. */
 type KnownClient = {
-  /** Records that a question with this token is sent. */
   readonly noteAsked: (question: unknown, token: string) => void;
   /**
-   * Returns whether a user saw the question, and remembers clients that show none. `isEnded` means
-   * that the call ended, which closed the question.
+   * Returns whether a user saw the question, and remembers a client that does not show questions.
+   * `isEnded` means that the call ended, which closed the question.
    */
   readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
@@ -97,8 +96,8 @@ const hides_ms = 60 * 60_000;
 const clientTimeout_ms = 45_000;
 
 /**
- * If an old note is dropped, a question may be repeated, or an automatic answer may count as a
- * user's answer.
+ * If an old entry is dropped, a question may be repeated, or an automatic answer may be taken for a
+ * user's.
  */
 const mostNotes = 5000;
 

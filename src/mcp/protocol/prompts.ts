@@ -191,7 +191,7 @@ function checkArguments({ arguments: known }: Prompt, given: PromptArguments): v
   if (missing !== undefined) throw refuseParams(`The argument ${missing.name} is required.`);
 }
 
-/** Quotes the user's text in full, because a truncated URL would be wrong. */
+/** Quotes the user's text without truncation, because a truncated URL would be wrong. */
 function cite(text: string): string {
   return quote(text, limits.web_address_characters);
 }

@@ -29,8 +29,8 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
 }
 
 /**
- * Explains a database outage during a request that may be repeated. The effect is unknown. Returns
- * other errors unchanged.
+ * Explains a database outage during a request that is safe to repeat and may have taken effect.
+ * Returns other errors unchanged.
  */
 export function explainActed(method: string, error: unknown): unknown {
   const acted = { hasBegun: true, endpoint: undefined };

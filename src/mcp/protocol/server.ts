@@ -44,7 +44,6 @@ function describeTimes(zone: TimeZone, { now }: Clock): string {
   return `All times are UTC, including in filters. ${here}`;
 }
 
-/** Called for each tool call that the SDK has accepted. */
 export type OnCall = (server: Server, context: ServerContext) => void;
 
 /**
@@ -83,7 +82,7 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
     keyContext.noteListed();
     return { tools };
   };
-  // Learning about the key must not delay the first response to the client.
+  // Probing the key's access must not delay the first response to the client.
   setImmediate(() => void keyContext.explore());
   server.setRequestHandler("tools/list", hideErrors(listTools));
   server.setRequestHandler(
@@ -152,7 +151,7 @@ function serveTasks(server: Server, options: ServerOptions, hideErrors: HideErro
     "tasks/get": async (job) => {
       const task = describeTask(job);
       if (task.status !== "completed") return task;
-      // The result that the call would have returned after waiting for the job.
+      // The same result as that of a call that waits for the job.
       return { ...task, result: toCallResult({ job: await showJobPage(job, bulk) }) };
     },
     "tasks/cancel": async (job) => {

@@ -85,7 +85,9 @@ function writeCorrection(what: string, fields: AdviceContext["fields"] = []): st
     : `Correct the ${what} named in \`problems\``;
 }
 
-/** The scope in the error message may differ from the endpoint's scope, and takes precedence. */
+/**
+ * The scope in the error message takes precedence, because it may differ from the endpoint's scope.
+ */
 function nameScope({ endpoint, message = "" }: AdviceContext): string {
   const [named = endpoint?.scope] = listNamedScopes(message);
   return named ?? "for this";

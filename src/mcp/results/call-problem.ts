@@ -13,7 +13,7 @@ export const problemSchema = z.object({
 });
 export type CallProblem = z.output<typeof problemSchema>;
 
-/** Finds the fields of a problem without one, by searching the message for field names. */
+/** Assigns fields to a problem without one, by searching its message for field names. */
 export function placeProblem(
   endpoint: Endpoint | undefined,
   problem: CallProblem,
@@ -40,15 +40,18 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
   });
 }
 
-/** Returns the query parameter that starts the message. Such a message has only one problem. */
+/**
+ * Returns the query parameter with which the message starts. Such a message describes only one
+ * problem.
+ */
 function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {
   const names = Object.keys(endpoint?.query?.shape ?? {});
   return names.find((name) => sentence.startsWith(`${name} `));
 }
 
 /**
- * Maps the names used in messages to fields. They include app fields, because creating a link can
- * create an app.
+ * Maps the names in messages to fields. They include app fields, because creating a link can create
+ * an app.
  */
 function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
@@ -67,7 +70,7 @@ function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string>
   return labels;
 }
 
-/** Returns the spellings in messages: `ios_app` is "Ios app" or "iOS app". */
+/** Returns the spellings of a field in messages: `ios_app` is "Ios app" or "iOS app". */
 function nameField(field: string): ReadonlySet<string> {
   const label = humanize(field);
   return new Set([label, label.replace(/^Ios\b/, "iOS").replace(/\burl\b/i, "URL")]);

@@ -56,7 +56,7 @@ function presentRead(
   const name = nameResult(endpoint, kind);
   if (name === undefined) return pickMembers(endpoint, body);
   if (endpoint.type !== undefined) return { [name]: body };
-  // A write may succeed although its response could not be parsed.
+  // A write may have succeeded even if its response could not be parsed.
   if (typeof body["id"] !== "string") return {};
   if (kind.name !== "link") return { [name]: dropEmpty(body) };
   const isWritten = reading.sent !== undefined;
@@ -87,7 +87,7 @@ function presentPage(
   const counted = pickMeta(body["meta"] as ReceivedMeta);
   const next = describeNextPage(endpoint.tool, counted);
   return {
-    // Included once per list, instead of a URL in every row.
+    // Included once per list instead of in every row.
     ...(isOfLinks && linkHost !== undefined && { address: `${linkHost}/{path}` }),
     [endpoint.list?.name ?? ""]: shown,
     meta: counted,
@@ -158,7 +158,7 @@ function presentLinkRow(
   });
 }
 
-/** Formats a written link like a row of a list, plus its URLs and the fields sent. */
+/** Formats a written link like a row of a list, with its URLs and the fields that were sent. */
 function presentWrittenLink(
   link: JsonObject,
   { linkHost, apps, sent = [] }: PresentationContext,
@@ -188,7 +188,7 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
 
 /** Formats a single link with all its nonempty fields. */
 function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext): JsonObject {
-  // If the server returned complete apps, they replace the names. The id comes first, because V8 is
+  // If the server returned whole apps, they replace the names. The ID comes first, because V8 is
   // slow to spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
@@ -228,7 +228,7 @@ function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   return named;
 }
 
-/** Returns the identifiers of the link's apps under the names of the list's filters. */
+/** Returns the identifiers of the link's apps, keyed by the names of the list filters. */
 function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   const named = appFields.flatMap((field) => {
     const key = appKeys[field];

@@ -41,7 +41,7 @@ export type Failure = z.output<typeof failureSchema>;
 
 const changedStatus = 412;
 
-/** If reading fails with one of these errors, the key may still be allowed to write. */
+/** Even if reading fails with one of these errors, the key may be allowed to write. */
 const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "scope_missing",
   "role_required",
@@ -49,7 +49,7 @@ const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "unauthorized",
 ]);
 
-/** Returns undefined if the key may not read. The key may still be allowed to write. */
+/** Returns undefined if the key may not read, because it may still be allowed to write. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
@@ -113,7 +113,7 @@ export function refuseUnnoted(tool: string, message: string): ToolFailure {
 
 /** The error for a database outage before anything was sent. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
-  // Nothing was sent, so the message need not say whether Waypost's own record was saved.
+  // Nothing was sent, so the message does not have to say whether Waypost saved its own record.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
@@ -215,7 +215,7 @@ function readCode(status: number, message: string): ToolFailureCode {
   }
 }
 
-/** Refers to an unexpected error by its reference, because clients must not see the details. */
+/** Describes an unexpected error by its reference, because clients must not see the details. */
 export function describeFault(reference: string): string {
   return `Something went wrong inside Waypost (reference ${reference}).`;
 }

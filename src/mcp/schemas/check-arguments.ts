@@ -8,7 +8,7 @@ import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
 import { parseJson } from "./check-filters.ts";
 
-/** Limited, because a hostile client could cause a million problems. */
+/** Limits the output, because a hostile client could cause a million problems. */
 const mostProblems = 20;
 
 /**
@@ -18,7 +18,6 @@ export function checkArguments(
   tool: string,
   schema: z.ZodObject,
   given: unknown,
-  /** Arguments for which the API accepts null. */
   nullable: readonly string[] = [],
 ): JsonObject {
   requireFlat(tool, given);
@@ -69,7 +68,7 @@ function decode(
   return value;
 }
 
-/** Whether null means that the argument was omitted, as some clients send it. */
+/** Whether null counts as omitted. Some clients send null instead of leaving the argument out. */
 function isLeftOut(field: z.core.$ZodType | undefined): boolean {
   return field instanceof z.ZodOptional && !(field.unwrap() instanceof z.ZodNullable);
 }
@@ -138,7 +137,7 @@ const typeNames: Readonly<Partial<Record<string, string>>> = {
   boolean: "true or false",
 };
 
-/** Lists the allowed names at a path inside the arguments. */
+/** Lists the allowed property names at a path inside the arguments. */
 function listMembers(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
   const wanted = unwrap(schema);
   const [step, ...rest] = path;

@@ -74,7 +74,7 @@ function findChoiceFault(
 
 /**
  * Returns the positions of filters that repeat a field and condition. The API would use only the
- * last one, or merge their lists.
+ * last of them, or merge their lists.
  */
 export function findRepeated(filters: readonly FilterInput[]): readonly number[] {
   const plain = filters.map(toPlainFilter);

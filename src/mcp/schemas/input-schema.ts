@@ -23,8 +23,8 @@ export type InputOptions = {
 export type ToolFields = Readonly<Record<string, z.ZodType>>;
 
 /**
- * Lists the schemas of the tool's arguments. With `isTerse`, filters are shortened, because another
- * listed tool describes them.
+ * Lists the schemas of the tool's arguments. With `isTerse`, filters are abbreviated, because
+ * another listed tool describes them.
  */
 export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): ToolFields {
   const { params, list, required = [] } = endpoint;
@@ -60,7 +60,8 @@ function buildListFields(
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // Not an enum, because the filters already list the names, and a second list costs tokens.
+    // The schema is not an enum, because the filters already list the names, and repeating them
+    // costs tokens.
     issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
@@ -100,8 +101,8 @@ const searchText = once(() =>
 );
 
 /**
- * The shortened filters, for a tool whose filters another tool describes. They are published, but
- * not used to validate.
+ * The abbreviated filters, for a tool whose filters another tool describes. They are published, but
+ * not used for validation.
  */
 export const shownFilters = once(() => showFilters(z.unknown()));
 
@@ -163,18 +164,18 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 
 /** The published arguments of a tool. */
 export type PublishedFields = {
-  /** The schemas are short if another listed tool describes the same fields. */
+  /** The schemas are abbreviated if another listed tool describes the same fields. */
   readonly fields: (isTerse: boolean) => ToolFields;
   /** Fields that another tool may describe. */
   readonly sharedFields?: readonly string[];
   /** Fields that are published as required, although only the API enforces that. */
   readonly needed?: readonly string[] | undefined;
-  /** Whether the `sharedFields` lack descriptions even if no other tool describes them. */
+  /** Whether the `sharedFields` never have descriptions. */
   readonly isWordless?: boolean;
 };
 
 /**
- * Lazily builds the full schema and the short one. The short one omits descriptions and nested
+ * Lazily builds the full and the abbreviated schema. The latter omits descriptions and nested
  * fields of `sharedFields`, and is listed if another tool describes these fields.
  */
 export function buildBothSchemas(tool: PublishedFields): (isTerse: boolean) => JsonObject {
@@ -242,8 +243,8 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Hides null where it means the same as an empty string. Keeps it for objects, which only null
- * removes. A nullable schema has two types or two variants.
+ * Hides null where it means the same as an empty string. Keeps it for objects, which can be removed
+ * only by null. A nullable schema has two types or two variants.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {

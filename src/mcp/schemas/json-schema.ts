@@ -37,7 +37,7 @@ export function createWriter(
         // Omits the default limits of integers.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-        // Omitted, because property names are always strings.
+        // `propertyNames` is redundant, because property names are always strings.
         delete jsonSchema.propertyNames;
         override(context);
       },
@@ -59,7 +59,7 @@ function mapInside(value: unknown, change: (object: JsonObject) => JsonObject): 
   return change(Object.fromEntries(parts) as JsonObject);
 }
 
-/** Drops properties whose schema is empty. The list of required properties still names them. */
+/** Drops properties with an empty schema. The list of required properties still names them. */
 function dropAny({ items, properties, ...schema }: JsonObject): JsonObject {
   const kept = Object.entries(properties ?? {}).filter(([, member]) => !isEmpty(member));
   return {

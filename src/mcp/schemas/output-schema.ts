@@ -5,7 +5,7 @@ import type { ToolFields } from "./input-schema.ts";
 import { createWriter } from "./json-schema.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
-  // Some clients do not support this keyword.
+  // Some clients do not support `minLength`.
   delete jsonSchema.minLength;
   delete jsonSchema.additionalProperties;
   if (Object.keys(jsonSchema.properties ?? {}).length === 0) delete jsonSchema.properties;
@@ -17,12 +17,15 @@ const writeMembers = createWriter(({ jsonSchema }) => {
  */
 export function buildOutputSchema(result: ToolFields): JsonObject {
   const names = Object.keys(result);
-  // If all properties are optional, any one of them makes a valid result.
+  // If all properties are optional, a result must have at least one of them.
   const isEither = names.every((name) => result[name]?.safeParse(undefined).success);
   return coverFailure(isEither ? names : names.slice(0, 1), writeMembers(result));
 }
 
-/** Missing if the write succeeded but its response could not be parsed. `problems` then says so. */
+/**
+ * Missing if the write succeeded but its response could not be parsed. In that case, `problems`
+ * says so.
+ */
 export const written = z.looseObject({}).optional();
 /**
  * Problems and values that could not be parsed. Each has a message, and may have a field and a fix.
