@@ -61,7 +61,7 @@ export function sealAll({ marks, address }: SeenPhone, seal: Seal): string {
   return seal("all", JSON.stringify([address?.group ?? "", ...all]));
 }
 
-/** Hashes the id of an app on one phone, with the phone's properties. */
+/** Hashes the id of an app installation, with the phone's properties. */
 export function sealInstance(instance: string | undefined, marks: Marks, seal: Seal) {
   if (instance === undefined) return undefined;
   return seal("asker", JSON.stringify([instance, ...markNames.map((name) => marks[name] ?? "")]));
@@ -81,8 +81,8 @@ export type ChosenVisit<One extends CandidateVisit> = {
 };
 
 /**
- * The points for each property with equal values. Together with those for an IP address that is not
- * shared, they add up to 100.
+ * The points for each property whose values match. Together with those for an IP address that is
+ * not shared, they add up to 100.
  */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,

@@ -18,7 +18,7 @@ export const markNames = [
   "language",
   "region",
   "calendar",
-  /** The system's major version (`26`), then with its minor version (`26.1`). */
+  /** The system's major version (`26`), and its major and minor version (`26.1`). */
   "major",
   "minor",
 ] as const;
@@ -59,7 +59,7 @@ export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>):
 }
 
 /**
- * Returns an id for one app on one phone. It consists of the identifier for vendor (IDFV) from iOS,
+ * Returns an id for an app installation. It consists of the identifier for vendor (IDFV) from iOS,
  * and the app's version and build. Returns undefined if the app sends no IDFV.
  */
 export function readInstance(fingerprint: Readonly<Record<string, unknown>>): string | undefined {

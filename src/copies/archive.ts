@@ -47,7 +47,7 @@ export async function extractArchive(
   { largest, signal }: ExtractOptions,
 ): Promise<readonly EntryHeader[]> {
   const unpacked = createGunzip();
-  // An error also reaches the loop that reads the unpacked bytes.
+  // Errors are ignored here, because they also reach the loop that reads the unpacked bytes.
   const unpacking = pipeline(packed, unpacked, { signal }).catch(() => undefined);
   const chunks: AsyncIterator<Buffer> = unpacked[Symbol.asyncIterator]();
   const take = createByteReader(chunks);

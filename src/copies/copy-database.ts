@@ -113,7 +113,7 @@ async function* readPages(
   const keys = sql.join(key.map((column) => sql.ref(column)));
   let rest = sql``;
   for (let limit = firstRows; ;) {
-    // The keys are named too, because SQLite's `*` does not include its own row number.
+    // The key is selected explicitly, because SQLite's `*` does not include the row number.
     const { rows } = await sql<CopiedRow>`
       select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
       order by ${keys} limit ${limit}

@@ -99,13 +99,13 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   return isOwn ? undefined : writeForHeader(address);
 }
 
-/** More apps than fit in a file, even with the shortest names. */
+/** More apps than a file can hold, even with the shortest names. */
 const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
 export function createAssociationFiles() {
-  // Files by site object. A change to the project's apps or links creates a new site object, so its
+  // Files by site object. Changes to the project's apps or links create a new site object, so its
   // files are rebuilt.
   const files = { ios: createFiles(), android: createFiles() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {

@@ -56,7 +56,7 @@ export type CollectorOptions = {
 
 type VisitIdentity = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
-/** Longer queries are cut, because anyone could send thousands of characters. */
+/** Longer queries are truncated, because anyone could send thousands of characters. */
 const mostQuery_characters = 2000;
 
 /**
@@ -116,7 +116,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         const by = await findSeal(visited);
         const visitedAt = clock.now();
         const id = nameVisit(by, visitedAt, random);
-        // A HEAD request shows no page.
+        // A HEAD response contains no page, so it is not a visit.
         const isRead = visited.request.method !== "HEAD";
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;

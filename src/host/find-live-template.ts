@@ -12,7 +12,7 @@ type LiveTemplate = TemplateSource & { readonly id: string };
 type LinkPageModule = typeof linkPage;
 type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 
-/** A limit, because a compiled template can be many times larger than its text. */
+/** Limited, because a compiled template can be many times larger than its text. */
 const mostTemplates = 100;
 
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {

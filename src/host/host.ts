@@ -204,7 +204,7 @@ async function answerMessage(
 
 /** Parses the URL of a request. Returns undefined if the link host does not serve such URLs. */
 function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  // A URL with a host is for a proxy, which this server is not.
+  // A URL with a host is meant for a proxy, which this server is not.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
   const parsed = url.split("#", 1)[0] ?? url;
   const unscanned = parsed.includes(scanMark) ? dropScanMark(parsed) : parsed;

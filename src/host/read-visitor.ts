@@ -17,7 +17,7 @@ export type IncomingVisitor = Required<Visitor> & {
 };
 
 const mostAgents = 2000;
-/** Longer headers are not cached, because a part of a string keeps the whole string in memory. */
+/** Longer headers are not cached, because a substring keeps the whole string in memory. */
 const mostCachedLength = 400;
 
 /** The User-Agent header of every browser starts like this. Programs use their own names. */
@@ -109,7 +109,7 @@ export function createKindReader({
     const known = kinds.find(key);
     if (known !== undefined) return known;
     const host = readHost(referer);
-    // Neither another link of the project nor the button on its page is a referrer.
+    // Other links of the project and the button on its page do not count as referrers.
     const isReferred = host !== "" && !site.hostnames.includes(host);
     const referrer = isReferred ? dropWww(host) : undefined;
     const projectId = site.project.id;
@@ -132,7 +132,7 @@ function readHost(header: string): string {
   return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
 }
 
-/** Removes `www.`, because a host with and without it is usually the same site. */
+/** Removes `www.`, because a site usually has the same host name with and without it. */
 function dropWww(host: string): string {
   return host.replace(/^www\./, "");
 }

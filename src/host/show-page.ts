@@ -40,7 +40,7 @@ export type PageVisit = {
   readonly findClient: () => string;
 };
 
-/** How long rendering may take. A slower template is not used, because other visitors must wait. */
+/** The time limit for rendering. A slower template is not used, so it cannot delay others. */
 const most_ms = 25;
 
 /** Renders the page for a visitor who is not redirected at once. */

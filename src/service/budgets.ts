@@ -22,7 +22,7 @@ import { digestOf } from "../text/digest.ts";
  */
 export type Budgets = {
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
-  /** Throws if the key has reached the limit. Counts nothing. */
+  /** Throws if the key has reached the limit. Does not count a request. */
   readonly requireLeft: (keyId: string, budget: BudgetName) => void;
   /** Counts a request without a secret key against the limit of its client IP address. */
   readonly spendByAddress: (address: string, budget: AddressBudgetName) => Awaitable<void>;
@@ -95,7 +95,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = keyBudgets[budget];
-      // No maximum, because only keys in the database are counted.
+      // No maximum number of windows, because only keys in the database are counted.
       const whole = { limit, window_ms, step: limit / 20, most: Infinity };
       return spendFrom(windows.open(budget, `${keyId} ${budget}`, whole), whole);
     },
@@ -119,7 +119,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
 }
 
 function createWindows(monotonic: () => number) {
-  /** The windows by limit. Those of a limit have the same length, so each map is sorted by end. */
+  /** Windows by limit. A limit's windows have the same length, so each map is sorted by end. */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {
@@ -193,7 +193,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await exchange(windows);
       return true;
     } catch {
-      // Requests already report database problems.
+      // Not reported here, because requests already report database errors.
       failedAt = clock.monotonic();
       return false;
     }
@@ -244,7 +244,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** Returns the latest valid end. Rows that end later are from before a clock was set back. */
+/** Returns the latest valid end. Rows that end later were written before a clock was set back. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

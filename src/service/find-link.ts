@@ -37,14 +37,14 @@ function isPath(path: string | undefined): path is string {
   return path !== undefined && findPathFault(path) === undefined;
 }
 
-/** A URL as the client sent it, with the host and path that a browser would read from it. */
+/** A URL as the client sent it, with its host and path as a browser would parse them. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
 type AddressedLink = {
   readonly link: Link;
   /** The query of the URL, joined with the query that a short path adds. */
   readonly query: string;
-  /** Which of the link's URLs it is: the long one, a short one, or the one in its QR code. */
+  /** Whether this is the link's long URL, a short URL, or the URL in its QR code. */
   readonly source: "address" | "short" | "qr";
 };
 
@@ -121,7 +121,9 @@ type SearchCall = Pick<WriteCall, "services" | "caller"> & {
   readonly list: { readonly search: string | undefined };
 };
 
-/** Converts a list's search text to filters. A URL on any of the project's hosts finds its link. */
+/**
+ * Converts a list's search text to filters. A URL on any of the project's hosts matches its link.
+ */
 export function readSearched({
   services,
   caller: { project },

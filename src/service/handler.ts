@@ -39,20 +39,20 @@ export type Services = {
 
 type ProjectCaller = KeyWithProject & { readonly project: NonNullable<KeyWithProject["project"]> };
 
-/** The caller's type by the endpoint's kind of key; null for endpoints without a key. */
+/** The caller's type, by the kind of key that an endpoint requires; null if it requires none. */
 type CallerOf<Auth> = Auth extends "project"
   ? ProjectCaller
   : Auth extends "client"
     ? ClientKeyWithProject
     : null;
 
-/** The properties that the calls of all endpoints share. */
+/** The properties shared by calls to all endpoints. */
 type CommonCall = {
   readonly services: Services;
   /** The sender's IP address, which may be a proxy's (see `findOwnAddress`). */
   readonly address: string | undefined;
   readonly headers: ApiRequest["headers"];
-  /** Counts the call against a further rate limit of the client's IP address. */
+  /** Counts the call against another rate limit for the client's IP address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
   readonly precondition: Precondition;
   /** True for background writes, which let other writes go first. */
@@ -86,7 +86,7 @@ type HandlerReply<E extends Endpoint> = {
 
 type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler without its types, which are lost in the loop over all endpoints. */
+/** A handler without its exact types, which are lost when looping over all endpoints. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
 ) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;

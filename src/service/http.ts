@@ -75,7 +75,7 @@ function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): str
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** Joins repeated headers like `Headers`, so that the key check sees every key that was sent. */
+/** Joins repeated headers as `Headers` does, so that the key check sees every key sent. */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < raw.length; at += 2) {

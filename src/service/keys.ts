@@ -28,7 +28,7 @@ import { createToken, createClientToken, createIdAndTime, type IdSources } from 
 
 export type AuthenticatedKey = KeyWithProject | ClientKeyWithProject;
 
-/** Finds keys by token. Recently used keys are cached, others are read from the database. */
+/** Finds keys by token. Recently used keys are cached. Others are read from the database. */
 export type KeyCache = {
   readonly find: (token: string) => Awaitable<AuthenticatedKey | undefined>;
   /**
@@ -230,7 +230,7 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Requests already report database problems. The keys' next use is recorded again.
+        // Not reported, because requests already report database errors.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

@@ -23,7 +23,7 @@ import { isStorable } from "../contract/text.ts";
 import { showName } from "../text/show-hidden.ts";
 import { keyParameter } from "./keys.ts";
 
-/** Parses query parameters: filters, sorting and pages of lists, and named parameters. */
+/** Parses query parameters: named ones, and the filters, sorting and pagination of lists. */
 
 export type ReadQuery = {
   readonly list: RequestedList | null;
@@ -162,7 +162,7 @@ function readPositive(query: URLSearchParams, name: string, otherwise: number): 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-/** Splits `name_or_path_not_eq` into its condition, the longest one that fits, and its fields. */
+/** Splits a name such as `name_or_path_not_eq` into its fields and its longest known condition. */
 function splitName<Name extends string>(name: string, known: readonly Name[]) {
   const [condition] = known
     .filter((candidate) => name.endsWith(`_${candidate}`))
@@ -181,7 +181,7 @@ function readFilter(
   if (split === undefined) return undefined;
   const { condition, subject } = split;
   const join = /_(and|or)_/.exec(subject)?.[1] === "or" ? "or" : "and";
-  // Without duplicates, because a thousand repeated fields would make a huge query.
+  // Remove duplicates, because a thousand repeated fields would make a huge query.
   const tests = [...new Set(subject.split(joints))].map((field): Test | undefined => {
     const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
     const value = kind && readValue(values, kind, condition);
@@ -303,7 +303,7 @@ function refuseOwn(name: string, fault: string): Problem {
   return new Problem(422, messages.own_filter_invalid(showName(name), fault));
 }
 
-/** Parses a boolean like Ransack does. Returns undefined for other words. */
+/** Parses a boolean as Ransack does. Returns undefined for other values. */
 export function readFlag(word: string): boolean | undefined {
   if (/^(?:1|t|true)$/i.test(word)) return true;
   return /^(?:0|f|false)$/i.test(word) ? false : undefined;

@@ -102,7 +102,7 @@ export function createService(options: ServiceOptions): Service {
   };
 
   /**
-   * Describes a key. An unchanged key gets the same object, so that callers can compare objects.
+   * Returns the same object while the key is unchanged, so that callers can compare by identity.
    */
   function describeKnownKey(key: KeyWithProject): KnownKey {
     const linkOrigin = services.readLinkOrigin();

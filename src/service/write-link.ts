@@ -35,7 +35,7 @@ export const codeLength = 8;
 const triesPerLength = 5;
 
 type CreateOptions = {
-  /** The prefix of the generated short path. If omitted, none is generated. */
+  /** The prefix of the generated short path. If omitted, no short path is generated. */
   readonly shortenedPrefix?: string;
   /** The JSON key of the message in a 422 response. */
   readonly problemKey?: "errors";

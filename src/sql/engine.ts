@@ -97,7 +97,7 @@ export type StatementResult = {
   readonly numAffectedRows?: bigint;
 };
 
-/** Runs a statement. Returns a promise only if another thread runs it. */
+/** Runs a statement. Returns a promise only if the statement runs in another thread. */
 export type RunStatement = (query: SqlQuery) => StatementResult | Promise<StatementResult>;
 
 /** The maximum number of prepared statements. Filters create many different ones. */
@@ -142,12 +142,12 @@ function prepareStatement(database: Database, sql: string): PreparedStatement {
 
 function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
   const row: Record<string, SqlValue | undefined> = {};
-  // Iterating over the names with an iterator takes five times as long.
+  // A loop with an iterator would take five times as long.
   for (let at = 0; at < names.length; at += 1) row[names[at] ?? ""] = cells[at];
   return row;
 }
 
-/** Rejects text with a NUL character. The driver would cut it there, and match other rows. */
+/** Rejects text with a NUL. The driver would truncate the text there and match the wrong rows. */
 export function refuseNul(values: readonly unknown[]): void {
   if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
 }

@@ -2,7 +2,7 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Limits how many tasks run at the same time. Tasks of one line run one after the other, and lines
+ * Limits how many tasks run at the same time. Tasks in one line run one after the other, and lines
  * take turns. So a project with many long reads does not delay other projects.
  */
 export type FairQueue = {

@@ -106,7 +106,7 @@ export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
-/** Converts an error about a unique constraint to `Duplicate`. Returns other errors unchanged. */
+/** Converts a unique constraint violation to `Duplicate`. Returns other errors unchanged. */
 export function translateFault(error: unknown): unknown {
   if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;
   const [, columns = ""] = /UNIQUE constraint failed: (.*)$/.exec(error.message) ?? [];

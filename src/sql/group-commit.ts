@@ -4,8 +4,8 @@ import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**
  * Commits concurrent writes as a group, with one transaction and one sync to disk. Each writer has
- * a savepoint, so a failing writer undoes only its own work. All callers, even of failed writers,
- * get their result when the group is on disk, because it may depend on another write of the group.
+ * a savepoint, so a failing writer undoes only its own work. Every caller, even of a failed writer,
+ * gets its result when the group is on disk, because it may depend on another write of the group.
  * The next group does not wait for the disk.
  */
 
@@ -93,7 +93,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
     ) =>
       new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        // The type of the promise is the type of the writer's own result.
+        // The promise has the type of the writer's own result.
         const writer = { work, signal, resolve: resolve as WaitingWriter["resolve"], reject };
         (isPatient ? patient : hurried).push(writer);
         running ??= writeGroups();
@@ -117,7 +117,7 @@ async function writeGroup(
   try {
     await steps.begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
   } catch (error) {
-    // All of these writers have waited for the lock long enough.
+    // All of these writers have waited for the write lock long enough.
     for (const { reject } of line.splice(0, waiting.length)) reject(error);
     return [];
   }

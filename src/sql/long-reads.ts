@@ -19,7 +19,7 @@ export type LongReads = {
   readonly close: () => Promise<void>;
 };
 
-/** The maximum number per project. Further reads would start too late. */
+/** The maximum number of waiting reads per project. Further ones would start too late. */
 const mostWaiting = 100;
 /** The line of background statements in the queue. No project has this id. */
 const asideLine = "aside";
@@ -79,7 +79,7 @@ export function createLongReads(path: string): LongReads {
   };
 }
 
-/** What the thread gets when it starts. */
+/** The data that the thread receives when it starts. */
 export type ReaderStart = {
   readonly path: string;
   /** Memory that both threads share. It contains 1 once the caller has left. */

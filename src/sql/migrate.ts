@@ -28,7 +28,7 @@ export type KnownDatabase = {
 
 export type CopiedTable = {
   readonly name: string;
-  /** A unique key, in whose order rows are read in pages. */
+  /** The columns of a unique key. Rows are read in pages, sorted by it. */
   readonly key: readonly string[];
   /** Columns that are not copied, because the new database sets them itself. */
   readonly leaves?: readonly string[];

@@ -30,14 +30,14 @@ const lostWords =
   /^(Connection terminated|Client (has|was)|timeout exceeded|Query read timeout|Cannot use a pool)/;
 
 /**
- * Converts an error about a unique constraint to `Duplicate`, and an unreachable server or a lock
- * to `StoreBusy`. Returns all other errors unchanged.
+ * Converts a unique constraint violation to `Duplicate`, and an unreachable server or a lock to
+ * `StoreBusy`. Returns all other errors unchanged.
  */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
   if (error instanceof StoreBusy || error instanceof StoreUnusable) return error;
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
-  // The server has ended the statement, and will roll back its transaction.
+  // The server has aborted the statement, and will roll back its transaction.
   if (code === lockTaken) return new StoreBusy(locked, { cause: error, outage: "locked" });
   if (!refused.test(code) && !isLost(error)) return error;
   const message = `${place} cannot be reached; check that it is running, and try again`;
@@ -243,7 +243,7 @@ const checkLogin =
 
 function listAdvice(url: string): Readonly<Record<string, string>> {
   const { username, pathname } = new URL(url);
-  // If the URL omits them, the driver reads both from the environment.
+  // If the URL omits the role or the database, the driver reads it from the environment.
   const role = username === "" ? "the role" : quoteName(decodeURIComponent(username));
   const database = quoteName(decodeURIComponent(pathname.slice(1)));
   return {

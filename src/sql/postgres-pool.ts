@@ -26,7 +26,7 @@ type StatementLimits = {
 
 const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
-/** The types bigint and numeric, which the driver would otherwise return as strings. */
+/** The OIDs of bigint and numeric, which the driver would otherwise return as strings. */
 const numberTypes = [20, 1700];
 
 /** The name of this process's connections, by which `waypost migrate` finds processes. */
@@ -74,7 +74,7 @@ export function openPostgresPool(
     },
     close: () => {
       ended ??= pool.end();
-      // The driver forgets connections with a failed login, but they would keep the process alive.
+      // The driver does not track connections whose login failed, but they keep the process alive.
       for (const socket of sockets) socket.destroy();
       return ended;
     },

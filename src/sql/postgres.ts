@@ -26,7 +26,7 @@ import type {
 
 /** Writes and long reads have their own connections, so that short reads need not wait for them. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
-/** The maximum number per project. Further reads would start too late. */
+/** The maximum number of waiting reads per project. Further ones would start too late. */
 const mostWaitingScans = 100;
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
@@ -40,7 +40,7 @@ const longestPause_ms = 30_000;
 /** How much longer than the server the client waits before it treats the connection as broken. */
 const patience_ms = 2_000;
 
-/** How often a write is retried if its connection is lost before the commit. */
+/** How many times a write is retried if its connection is lost before the commit. */
 const mostBreaks = 5;
 /**
  * How long a write is retried after its first serialization failure. A limited number of retries
@@ -180,7 +180,7 @@ function createWrites<Tables>(pool: PostgresPool) {
   };
 }
 
-/** Returns the lock timeout, which does not exceed the time for which the caller still waits. */
+/** Returns the lock timeout, limited to the time for which the caller still waits. */
 function findLongestLock(signal: WriteSignal | undefined): number {
   const left_ms = signal?.left_ms?.() ?? longestLock_ms;
   // Zero would disable the timeout.

@@ -4,7 +4,7 @@ import { retryWhileBusy } from "./faults.ts";
 import { defineIsAwaited, openDatabase, createStatementRunner, type SqlQuery } from "./engine.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 
-/** The program of the thread for long reads, which the build makes a separate file. */
+/** The entry point of the thread for long reads, which the build writes to a separate file. */
 
 /** Enough for the inner pages of indexes. Long reads need more pages than fit in any cache. */
 const cache_mb = 16;

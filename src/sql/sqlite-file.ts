@@ -41,7 +41,7 @@ export function readUnchanged(path: string, column: string, source: string): rea
   const texts: string[] = [];
   database.function("note", (text) => texts.push(String(text)));
   try {
-    // Not as a prepared statement, which would keep the file open until its memory is freed.
+    // Not a prepared statement, which would keep the file open until its memory is freed.
     database.exec(`select note(${column}) from ${source}`);
     return texts;
   } finally {

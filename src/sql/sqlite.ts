@@ -140,7 +140,7 @@ async function openConnections(path: string, options: OpenOptions) {
 }
 
 const cache_mb = 64;
-/** The largest file that is checked page by page at every start. */
+/** The maximum size of a file that is checked page by page at every start. */
 const checkedBytes = 16 * 1024 * 1024;
 
 const lookAtSchema = "SELECT 'ok' FROM (SELECT count(*), max(sql) FROM sqlite_schema)";
@@ -249,7 +249,7 @@ function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () 
     commits = 0;
     isRunning = true;
     void runAside({ sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] })
-      // Retried after the same number of commits.
+      // A failed merge is retried after the usual number of commits.
       .catch(() => undefined)
       .finally(() => (isRunning = false));
   };

@@ -4,7 +4,7 @@ import type { Sql } from "../sql/sql.ts";
 import { digestNotice, insertNotice } from "./expiring-values.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
-/** Stores approval requests and the answers. An approval allows one specific request once. */
+/** Stores approval requests and their answers. An approval allows one specific request once. */
 
 type ApprovalRow = StateTables["approvals"];
 
@@ -31,7 +31,7 @@ export type Approvals = {
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
   /** Uses up a token's approval. Returns true only once, and only for its original request. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Whether an unexpired approval, by page or by token, is for this request. */
+  /** Whether the id is that of an unexpired approval, by page or by token, for this request. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
    * Returns the user's answer to this request and uses it up. If several identical requests wait,

@@ -51,7 +51,7 @@ const limits = {
   /** Per IP address. Attempts with an API key and with the PIN are counted separately. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Per key: requests to hosts that its calls name. */
+  /** Per key: requests to hosts named in its calls. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;
@@ -108,7 +108,7 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
         const at = await findFree(db, line, most, time, id);
         return { id: await writeQueuedUse(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // Set only after the commit, because a failed transaction leaves the id to another use.
+      // Set only after the commit, because after a failed transaction, another use may get this id.
       ({ id } = placed);
       return placed.wait_ms;
     },

@@ -6,7 +6,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
-/** Stores values that expire. All processes share them. A kind and a key identify a value. */
+/** Stores expiring values, each identified by a kind and a key. All processes share them. */
 export type ExpiringValues = {
   /** Saves a value. For kinds with a limit per owner, deletes the owner's oldest values. */
   readonly save: <K extends ValueKind>(

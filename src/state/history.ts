@@ -9,7 +9,7 @@ import { findValue, saveValue } from "./expiring-values.ts";
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Replaces the key hash for an operator, who has no key. Key hashes are longer. */
+/** Used instead of a key hash for an operator, who has no key. Key hashes are longer. */
 export const operatorPrint = "operator";
 
 /** One effect of a change. Undo reverts the effects from last to first. */
@@ -55,7 +55,7 @@ type StartedChange = ChangeAuthor &
     readonly undoes?: string | undefined;
   };
 
-/** Whose changes to read: all of a project, or only those made with one of its keys. */
+/** Which changes to read: all of a project, or only those made with one of its keys. */
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
 type ChangeFilter = {
@@ -146,7 +146,9 @@ const mostOfKey = 10_000;
 const mostCharactersOfKey = 64 * 1024 * 1024;
 /** Small batches, so that other writes do not wait long. */
 const mostAtOnce = 200;
-/** Limits are checked at only every 64th change of a key, because that takes longer than saving. */
+/**
+ * Limits are checked at only every 64th change of a key, because checking is slower than saving.
+ */
 const checkedEach = 64;
 
 /** Deletes a batch of the key's oldest changes if it has too many, or too large ones. */
@@ -210,8 +212,8 @@ export async function insertChange(
 }
 
 /**
- * Shortens a text to fit in an index, because PostgreSQL rejects indexed values over 2.7 KB. A path
- * that is too long may be rejected only later, by the API.
+ * Shortens a string to fit in an index, because PostgreSQL rejects indexed values over 2.7 KB. A
+ * path that is too long may be rejected only later, by the API.
  */
 function fitIndex(text: string): string {
   return text.slice(0, 500).toWellFormed();

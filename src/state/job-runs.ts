@@ -35,7 +35,7 @@ export type JobRuns = {
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
   /** Saves a row's result, unless another process now runs the job and checks the link itself. */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** Lists the rows that write, from a position on or before a position. */
+  /** Lists the rows that write, starting at or ending before a position. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,
@@ -88,8 +88,8 @@ export function createJobRuns(
 }
 
 /**
- * Whether a process has the lease. A lease that ends too late was written before a clock was set
- * back.
+ * Whether a process has the lease. A lease that ends implausibly late was written before a clock
+ * was set back.
  */
 export function isLeased(
   { runner, runs_until }: Pick<StoredJob, "runner" | "runs_until">,

@@ -29,7 +29,7 @@ export type JobCounts = {
 /** Who started a job, and with which tool or command. */
 export type JobWriter = ChangeAuthor & { readonly tool: string };
 
-/** The job's author, and its name in the history. */
+/** The job's author, and the job's name in the history. */
 type NamedWriter = JobWriter & { readonly name: string };
 
 export type Jobs = JobRuns & {

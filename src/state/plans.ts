@@ -41,7 +41,7 @@ export type PlanRow = {
   readonly link_id: string | null;
   readonly path: string | null;
   readonly fields: JsonObject | null;
-  /** The link when the plan was made. */
+  /** The link as it was when the plan was made. */
   readonly before: JsonObject | null;
   /** Why the row cannot be applied. */
   readonly message: string | null;
@@ -63,7 +63,7 @@ export type Plan = {
   readonly request: PlanRequest;
 };
 
-/** What the request says beyond its rows. */
+/** Details of the request other than its rows. */
 export type PlanRequest = {
   /** The changed fields, such as "url to example.com", or the file, such as "from links.csv". */
   readonly about?: string;
@@ -76,7 +76,7 @@ export type PlanRequest = {
   readonly source?: PlanSource;
 };
 
-/** The format of an imported file, and its fields that were not used. */
+/** The format of an imported file, and the fields that were ignored. */
 export type PlanSource = {
   readonly format: string | undefined;
   readonly unmapped: readonly {
@@ -133,7 +133,7 @@ const draftLasts_ms = 24 * lasts_ms;
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** The maximum number of unapplied plans per key, to limit a key's use of storage. */
 const mostIdle = 20;
-/** Marks a plan that is still a draft, in place of its counts. */
+/** Stored instead of the counts while a plan is a draft. */
 const draft = "";
 /** Small batches, so that other writes do not wait long. */
 const batchRows = 500;

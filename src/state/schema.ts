@@ -165,6 +165,6 @@ export const stateDatabase: KnownDatabase = {
     { name: "jobs", key: ["number"], leaves: ["number"] },
     { name: "changes", key: ["realm", "number"], leaves: ["number"] },
   ],
-  // Contains the IP addresses of users who signed in. Its rows expire within an hour.
+  // Not copied: contains the IP addresses of users who signed in, and expires within an hour.
   left: ["uses"],
 };

@@ -37,7 +37,7 @@ export type StateTables = {
     origin: string;
     operation: string;
     undoes: string | null;
-    /** As JSON, like the next two columns. */
+    /** This and the next two columns contain JSON. */
     request: string;
     counts: string;
     problems: string;
@@ -51,13 +51,13 @@ export type StateTables = {
     action: string;
     link_id: string | null;
     path: string | null;
-    /** As JSON, like the next column. */
+    /** This and the next column contain JSON. */
     fields: string | null;
     before: string | null;
     message: string | null;
     /** The row's status in its job; null if it was not sent. */
     status: "sent" | "done" | "rejected" | "unknown" | null;
-    /** The written link's id, and in the next column the server's message. */
+    /** The id of the written link. The next column contains the server's message. */
     result_id: string | null;
     result: string | null;
     /** Fields of the written link that the row does not set, as JSON. */
@@ -90,7 +90,7 @@ export type StateTables = {
     number: Generated<number>;
     id: string;
     at: number;
-    /** The project, or the URL of a remote server that does not say which project it is. */
+    /** The project, or the URL of a remote server that does not report its project. */
     realm: string;
     key_print: string;
     /** The client's own name for itself. */

@@ -1,20 +1,20 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import { day_ms, hour_ms } from "./visit.ts";
 
-/** Parses periods of time for statistics, and splits them into steps. */
+/** Parses periods for statistics, and splits them into hours, days, weeks or months. */
 
 export type Period = {
   readonly from: number;
-  /** The end, which is not part of the period. */
+  /** The exclusive end. */
   readonly to: number;
   /** The number of local days, or undefined if the period does not consist of whole days. */
   readonly days: number | undefined;
 };
 
-/** The bound that is invalid, or what is wrong with the two bounds together. */
+/** Which bound is invalid, or what is wrong with the two bounds together. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
-/** The length of the default period, which ends with today. */
+/** The number of days in the default period, which ends with today. */
 const usualDays = 7;
 const mostDays = 3700;
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
@@ -53,9 +53,9 @@ export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period
   return { from: startDay(moveDate(writeDate(from, zone), -days), zone), to: from, days };
 }
 
-/** Returns the first moment of a date, which is not always midnight, because clocks may skip it. */
+/** Returns the start of a date, which is not always midnight, because clocks may skip midnight. */
 function startDay(date: string, zone: TimeZone): number {
-  // A year with more than four digits cannot be parsed, but has no visits either.
+  // Years with more than four digits cannot be parsed, but they have no visits either.
   return parseLocalTime(date, zone) ?? Date.parse(date);
 }
 
@@ -75,7 +75,6 @@ export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
   return { from: writeDate(from, zone), to: writeDate(to - 1, zone) };
 }
 
-/** The steps into which a period can be split. */
 const stepNames = ["hour", "day", "week", "month"] as const;
 export type StepName = (typeof stepNames)[number];
 
@@ -136,8 +135,8 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 
 /**
  * Returns the steps of the previous period that correspond to these steps. Their dates or clock
- * times are shifted by the period's length, and together they cover the whole previous period. A
- * step whose hour is skipped by clocks is omitted.
+ * times are shifted by the period's length, and together they cover the whole previous period.
+ * Steps in an hour that clocks skip are omitted.
  */
 export function moveSteps(
   steps: readonly Step[],
@@ -171,7 +170,7 @@ function findEarlier(time: number, name: StepName, period: Period, zone: TimeZon
   return parseLocalTime(`${date}T${clock.slice(0, -1)}`, zone) ?? startDay(date, zone);
 }
 
-/** Finds the step that contains this time. Times before the first step belong to it. */
+/** Finds the step that contains this time. Earlier times belong to the first step. */
 export function findStep(steps: readonly Step[], time: number): Step | undefined {
   return steps.findLast(({ start }) => start <= time) ?? steps[0];
 }

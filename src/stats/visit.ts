@@ -30,7 +30,7 @@ export type VisitFacts = {
  */
 export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
 
-/** A press of the page's button. Totals do not include it, because a click was counted before. */
+/** A press of the page's button. Totals exclude it, because its visit was already counted. */
 export const pressSource: VisitSource = "button";
 /** Counts all hosts that are not stored separately. Real hosts contain a dot. */
 export const otherReferrers = "other";
@@ -39,7 +39,7 @@ export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
 /** The length of a UTC day, which is always the same. */
 export const day_ms = dayHours * hour_ms;
-/** The columns of a counter for the hours of its day. */
+/** A counter's columns for the hours of its day. */
 export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_${hour}` as const);
 export type HourColumn = (typeof hourColumns)[number];
 

@@ -40,7 +40,7 @@ export async function runTasks(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  // An outage would otherwise be reported on every run.
+  // Outages are ignored, because they would be reported on every run.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
@@ -84,7 +84,7 @@ async function isQueued(db: Db, task: TaskTable): Promise<boolean> {
   return (await queued.executeTakeFirst()) !== undefined;
 }
 
-/** Runs `work` again and again, with pauses, until the returned function is called. */
+/** Runs `work` repeatedly, with pauses, until the returned function is called. */
 export function repeatEvery(
   pause_ms: number,
   setAlarm: SetAlarm,

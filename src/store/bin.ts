@@ -122,7 +122,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Deletes a batch of entries up to this deletion time. Returns true if this was the last batch. */
+/** Deletes a batch of entries binned by this time. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
@@ -139,7 +139,7 @@ async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   return rows.length < batchRows;
 }
 
-/** Permanently deletes all entries up to this deletion time. */
+/** Permanently deletes all links and apps that were moved to the bin by this time. */
 export async function emptyBin(
   store: Pick<Sql<Tables>, "write">,
   projectId: string,

@@ -16,9 +16,9 @@ type CacheEntry<Value> = {
 };
 
 /**
- * Creates a cache of limited size. A full cache drops its oldest values, but moves
- * those that were read to the end instead. Reading only sets a flag, because moving a value would
- * take longer than finding it.
+ * Creates a cache of limited size. A full cache drops its oldest values, except that values read
+ * since they were added are moved to the end. Reading only sets a flag, because moving a value
+ * would take longer than finding it.
  */
 export function createCache<Value>(
   limit: number,
@@ -26,7 +26,7 @@ export function createCache<Value>(
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
   const entries = new Map<string, CacheEntry<Value>>();
-  // One iterator for all calls, because a new one would skip every deleted entry again.
+  // One iterator for all calls, because a new one would have to skip every deleted entry again.
   const line = entries.entries();
   let weight = 0;
 
@@ -107,8 +107,8 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
 const trusted_ms = 20;
 
 /**
- * Detects writes. This process's own writes are detected at once. Those of other processes are
- * detected by reading the database's version, which requests within a short time share.
+ * Detects writes. This process's own writes are detected at once. Other processes' writes are
+ * detected by reading the database's version, once for all requests within a short time.
  */
 export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;

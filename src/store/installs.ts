@@ -10,7 +10,7 @@ import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
  * matched an install stays for at least a minute, so that the same install can retry.
  */
 
-/** Returns the latest valid expiry. Rows beyond it are from before a clock was set back. */
+/** Returns the latest valid expiry. Later ones were written before a clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -20,15 +20,15 @@ type VisitExpression = ExpressionBuilder<Tables, "deferred_visits">;
 const isOpen = (now: number) => (row: VisitExpression) =>
   row.between("ends_at", now + 1, findLatestEnd(now));
 
-/** A visit as reported by the page's request or, with more details, by the page's script. */
+/** A visit as reported by the request for the page or, with more details, by the page's script. */
 export type RecordedVisit = {
   readonly visit: Omit<DeferredVisitTable, "used_by" | "told">;
   readonly isWhole: boolean;
 };
 
 /**
- * Writes visits, each at most once in `noted`. Whichever is written first, the report from the
- * page's script replaces the one from the request. Used visits are not changed.
+ * Writes visits, which must not repeat in `noted`. The report from a visit's page script replaces
+ * the one from its request, even if it is written first. Used visits are not changed.
  */
 export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {
   for (const isWhole of [false, true]) {
@@ -53,7 +53,7 @@ export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Prom
   }
 }
 
-/** With more visits from one IP address, the phones behind it are too hard to distinguish. */
+/** Beyond this number of visits from one IP address, phones are too hard to distinguish. */
 const mostHere = 100;
 
 /** Finds the unused visits from an install's IP address, or none if there are too many. */

@@ -54,7 +54,7 @@ export function findKeyById(db: Db, id: string): Awaitable<KeyWithProject | unde
 function readKey(row: Awaited<ReturnType<typeof selectKey>>): KeyWithProject | undefined {
   if (row === undefined) return undefined;
   const { key_id, token_hash, scopes, role, ...joined } = row;
-  // A joined id means that all columns of the project are present.
+  // If the joined id is present, so are all other columns of the project.
   const project = joined.id === null ? null : toProject(joined as ProjectTable);
   return { key_id, token_hash, scopes: readScopes(scopes), role, project };
 }
@@ -78,7 +78,7 @@ export async function listKeys(db: Db, projectId?: string): Promise<readonly Key
 
 /** Records when keys were used, unless another process has recorded a later time. */
 export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
-  // In the order of ids, so that two processes cannot deadlock.
+  // Sorted by id, so that two processes cannot deadlock.
   for (const [id, at] of [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
     await db
       .updateTable("api_keys")

@@ -160,9 +160,9 @@ function describeAppName(projectId: string, app: AppKindName, identifier: string
 
 /** Conditions that select the visit counters of links. */
 export type LinkScope = {
-  /** Selects the counters to sum over all these links. */
+  /** The condition for one sum over all selected links. */
   readonly together: RawBuilder<SqlBool>;
-  /** Selects the counters to sum per link. */
+  /** The condition for a separate sum per link. */
   readonly apart: RawBuilder<SqlBool>;
 };
 
@@ -196,7 +196,7 @@ export async function matchLinks(
   const counted = await sql<{ readonly count: number }>`
     select count(*) as count from (${matching}) as matching
   `.execute(tenant.db);
-  // The expression prevents an index lookup per link, which would be slower.
+  // The concatenation prevents an index lookup per link, which would be slower.
   const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
   return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
 }

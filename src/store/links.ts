@@ -180,7 +180,7 @@ export async function readPaths(
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
-/** The link at the requested path, and what the path adds to it. */
+/** The link at the requested path, and the query that the path adds. */
 export type VisitedAt = {
   readonly link: Link;
   /** The query that an additional short path adds to the visit; usually empty. */
@@ -343,7 +343,7 @@ async function changeLinks(
   if (rows.length === 0) return true;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
-  // Background tasks are not given a clock.
+  // Background tasks have no injected clock.
   await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }

@@ -181,7 +181,7 @@ function sortKey(
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // Only for nullable columns, because SQLite does not use the index otherwise.
+  // Other columns omit `nulls`, because SQLite would not use their index with it.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
@@ -222,7 +222,7 @@ function testToSql(test: Test, columns: ListColumns): Expression {
   return plainTestToSql(test, sql.ref(column.column));
 }
 
-/** Compares a number or time as text, independent of the database's collation. */
+/** Compares a number or time as text, independently of the database's collation. */
 function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Expression {
   if (typeof value !== "string") return nothing;
   const folded = fold(value);
@@ -256,7 +256,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // Names the project for the index on ids, because `ownRows` may be wrapped by `withoutIndex`.
+  // Repeats the project id for the index on ids, because `ownRows` may be in `withoutIndex`.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
@@ -330,7 +330,7 @@ function startsWith(folded: RawBuilder<unknown>, text: string): Expression {
     : sql<SqlBool>`(${folded} >= ${text} and ${folded} < ${end})`;
 }
 
-/** Returns the first text, in code point order, that sorts after all texts with this prefix. */
+/** Returns the first string, in code point order, that sorts after all strings with this prefix. */
 function findNextText(text: string): string | undefined {
   const points = Array.from(text);
   while (points.length > 0) {

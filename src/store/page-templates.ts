@@ -9,7 +9,7 @@ import type { Tables, Tenant } from "./tables.ts";
 
 /** Stores a project's page template: the draft and its published versions. */
 
-/** The API specification names the publisher of a version; here it is always the owner. */
+/** The API specification includes the publisher of a version. Here it is always the owner. */
 const publisher = "owner";
 
 export type TemplateTexts = { readonly body: string; readonly css: string };

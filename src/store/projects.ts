@@ -53,7 +53,7 @@ export async function countProjects(db: Db): Promise<number> {
   return (await count.executeTakeFirstOrThrow()).count;
 }
 
-/** A limit, because `waypost doctor` makes DNS lookups for each of these domains. */
+/** Limited, because `waypost doctor` makes DNS lookups for each of these domains. */
 const mostDomains = 50;
 
 export async function listCustomDomains(db: Db) {
@@ -229,7 +229,7 @@ const selectTally = prepareQuery((db) =>
     .where("project_id", "=", ""),
 );
 
-/** Counts a write, in the same transaction. All processes' cached counts become outdated. */
+/** Counts a write in the same transaction, which invalidates cached counts in all processes. */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);
   if (tally === undefined) throw new ProjectGone("the project was deleted");

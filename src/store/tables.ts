@@ -103,7 +103,7 @@ export const tables = {
     // Visits per hour of the day; null for none. Rows of months have only nulls.
     ...all(orNull(integer), ...hourColumns),
   },
-  /** Deleted links and apps, so that lists, counts and unique keys need not skip them. */
+  /** Deleted links and apps, in a separate table so that other queries need not skip them. */
   bin: {
     project_id: text,
     kind: textOf<BinKind>(),
@@ -211,7 +211,7 @@ export const tables = {
   webhooks: {
     ...ofProject,
     url: text,
-    /** The secret for signatures, as shown to its owner. */
+    /** The signing secret, as shown to the webhook's owner. */
     secret: text,
     /** The names of the subscribed events, as a JSON list. */
     events: text,
@@ -322,7 +322,7 @@ export function foldTexts<Name extends keyof typeof tables, Row extends object>(
   row: Row,
 ): FoldedTexts<Row, Tables[Name]> {
   const folded: Record<string, unknown> = {};
-  // TypeScript does not let an object's values be looked up by any name.
+  // TypeScript does not allow looking up an object's values by an arbitrary name.
   const cells = row as Readonly<Record<string, unknown>>;
   for (const { column, key } of searchedColumns[name] ?? []) {
     const value = cells[column];
@@ -341,7 +341,7 @@ export function toFlag(value: boolean | undefined): StoredFlag | undefined {
 
 export type Db = Kysely<Tables>;
 
-/** A database and a project. All functions for project data take it, so none omits the project. */
+/** A database and a project. Every function for project data takes one, so none can omit it. */
 export type Tenant = { readonly db: Db; readonly projectId: string };
 
 const uniqueKeys: Readonly<Record<string, readonly string[]>> = {

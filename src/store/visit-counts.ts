@@ -115,7 +115,7 @@ type ValueCount = {
   count: number;
 };
 
-/** Adds up equal counters, because one statement cannot update a row twice. */
+/** Combines counters of the same row, because one statement cannot update a row twice. */
 function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
   const sums = new Map<string, ValueCount>();
   for (const { kind, count } of kinds) {
@@ -219,7 +219,7 @@ const mostRemoved = 5000;
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
   for (let isMore = true; isMore;) {
-    // A link's hosts also count for the project. So if it has few, its links have few too.
+    // A link's hosts also count for the project, so if the project has few hosts, its links do too.
     const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
     if (hosts.length === 0) return;
     const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);

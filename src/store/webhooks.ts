@@ -16,7 +16,7 @@ export type WebhookKey = Pick<WebhookTable, "project_id" | "id">;
 
 export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "failures"> & {
   readonly events: readonly WebhookEvent[];
-  /** How many of its events are waiting, and how many failed permanently. */
+  /** How many of the webhook's events are waiting, and how many failed permanently. */
   readonly waiting: number;
   readonly dead: number;
 };
@@ -127,7 +127,7 @@ export function createEventId(): string {
   return `evt_${randomUUID()}`;
 }
 
-/** Lists the webhooks with due events, and when the oldest of these was created. */
+/** Lists the webhooks with due events, and when each webhook's oldest due event was created. */
 export async function listDueWebhooks(db: Db, now: number, limit: number) {
   const { rows } = await sql<WebhookKey & { readonly since: number }>`
     select project_id, id, since from (

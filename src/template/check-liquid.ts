@@ -6,7 +6,7 @@ import { findVariableFault } from "./liquid-variables.ts";
 
 /**
  * Checks a template's Liquid piece by piece, because liquidjs stops at the first fault. Also limits
- * the cost of rendering a page, for which every round of a loop counts.
+ * the cost of rendering a page, in which every loop iteration counts.
  */
 
 /** A tag, output or comment in the source. A comment is one piece with its content. */
@@ -26,13 +26,13 @@ export type Pieces = {
 const limits = {
   pieceLength: 1000,
   depth: 20,
-  /** How many tags and outputs a page may run, with every round of a loop counted. */
+  /** How many tags and outputs a page may run, counting every loop iteration. */
   steps: 500,
-  /** How many source characters a page may run, with every round of a loop counted. */
+  /** How many source characters a page may run, counting every loop iteration. */
   characters: 96 * 1024,
 } as const;
 
-/** The tags that may divide each kind of block. */
+/** The tags, such as `else`, that may divide each kind of block. */
 const blocks: Readonly<Record<string, readonly string[]>> = {
   case: ["when", "else"],
   comment: [],
@@ -114,8 +114,8 @@ function addPiece(token: TopLevelToken, { open, pieces }: LiquidCheck): void {
 }
 
 /**
- * Splits the source like liquidjs, but reading continues after a tag without a name. It still ends
- * at an unclosed piece.
+ * Splits the source as liquidjs does, but continues after a tag without a name. Stops at an
+ * unclosed piece.
  */
 function readTokens(
   source: string,
@@ -254,7 +254,7 @@ function wrapPiece(token: TopLevelToken): readonly [before: string, after: strin
   return name === "when" ? ["{% case 1 %}", "{% endcase %}"] : ["", ""];
 }
 
-/** Parses a piece separately. Returns the number of rounds; 1 if it is not a loop. */
+/** Parses a piece separately. Returns how many times a loop runs, or 1 for any other piece. */
 function checkPiece(token: TopLevelToken, { source, report, locals, isOver }: LiquidCheck): number {
   if (isOver) return 1;
   const [before, after] = wrapPiece(token);

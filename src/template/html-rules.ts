@@ -9,7 +9,7 @@ const elements = listWords(
   "sub summary sup table tbody td tfoot th thead time tr u ul var wbr",
 );
 
-/** Elements without content and end tag. */
+/** Elements without content or an end tag. */
 export const voidElements = listWords("br col hr img wbr");
 
 /** Attributes of all elements, besides `aria-` and `data-` attributes. */

@@ -32,7 +32,7 @@ export type { TemplateSource } from "./page-input.ts";
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
-  /** True for the starter template's body. The page then gets the additions of our own design. */
+  /** True for the starter template's body. Its page also gets the additions of our own design. */
   readonly isStarter: boolean;
 };
 
@@ -77,7 +77,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   return { templates: parseLiquid(body), css, isStarter: body === starter.body };
 }
 
-/** Fills an empty body with the starter template, whose CSS comes before the given CSS. */
+/** Replaces an empty body with the starter template, whose CSS comes before the given CSS. */
 export function fillBody({ body, css }: TemplateSource): TemplateSource {
   if (body !== "") return { body, css };
   return css === "" || css === starter.css
@@ -144,7 +144,7 @@ function tryRender(
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, actions);
-    // Without its buttons, a page would be useless.
+    // A page without its buttons would be useless.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
     // Only a faulty template can cause this.

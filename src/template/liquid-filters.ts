@@ -7,7 +7,7 @@ import { listWords } from "./split-words.ts";
  * the clock.
  */
 
-/** Longer texts are cut. The URLs of links are always shorter. */
+/** Longer strings are truncated. The URLs of links are always shorter. */
 const longestText = 8192;
 export const longestList = 50;
 
@@ -35,14 +35,14 @@ export function listFilters(
   );
 }
 
-/** Converts a value to text. An object becomes an empty string. */
+/** Converts a value to a string. An object becomes an empty string. */
 export function readText(value: Value): string {
   if (typeof value === "string") return cut(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   return Array.isArray(value) ? joinTexts(value, "") : "";
 }
 
-/** Cuts a long text after a whole word, because a part of a URL would be a different URL. */
+/** Truncates a string after a whole word, because part of a URL would be a different URL. */
 export function cut(text: string): string {
   if (text.length <= longestText) return text;
   const end = text.slice(0, longestText + 1).search(/\s\S*$/);
@@ -58,8 +58,8 @@ export function measure(value: Value): number {
 }
 
 /**
- * Returns the cost of searching for a text, in steps. In the worst case, the search text is
- * compared at every position.
+ * Returns the cost of searching for a string, in steps. In the worst case, it is compared at every
+ * position.
  */
 export function measureSearch(value: Value, search: Value): number {
   return 1 + (measure(value) * measure(search)) / 4096;
@@ -88,7 +88,7 @@ function onNumbers(handle: (one: number, other: number) => number): FilterHandle
   };
 }
 
-/** Replaces up to `times` occurrences. Stops where the text would be cut anyway. */
+/** Replaces up to `times` occurrences. Stops where the result would be truncated anyway. */
 function replaceTexts(text: string, search: string, by: string, times: number): string {
   if (search === "") return text;
   let result = "";
@@ -123,7 +123,7 @@ const handlers: Readonly<Record<string, FilterHandler>> = {
   upcase: onText((text) => text.toUpperCase()),
   downcase: onText((text) => text.toLowerCase()),
   capitalize: onText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
-  // Outputs are escaped anyway, so these two filters change nothing.
+  // All output is escaped anyway, so these two filters change nothing.
   escape: onText((text) => text),
   escape_once: onText((text) => text),
   url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")),

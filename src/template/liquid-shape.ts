@@ -25,7 +25,7 @@ export function findShapeFaults(templates: readonly Template[]): readonly Templa
   return faults;
 }
 
-/** Returns how many rounds a loop can have at most, from its range or the longest list. */
+/** Returns how many times a loop can run at most, from its range or the longest list. */
 export function countRounds(templates: readonly Template[]): number {
   let rounds = longestList;
   visitParts(templates, (part) => {

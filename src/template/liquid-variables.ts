@@ -1,7 +1,7 @@
 import { cut } from "./liquid-filters.ts";
 import { readVisibleTitle, type PageSubject } from "./page-input.ts";
 
-/** The variables of templates, with their documentation. */
+/** Template variables and their documentation. */
 const variables = {
   link: {
     name: "The title that visitors see: social_title, else the app's name, else the host.",
@@ -55,10 +55,10 @@ function pick<Name extends string>(
   );
 }
 
-/** Properties that Liquid adds to texts and lists. */
+/** Properties that Liquid adds to strings and lists. */
 const textProperties = new Set(["size", "first", "last"]);
 
-/** Explains, in a sentence, why a variable does not exist. Returns undefined if it does. */
+/** Explains, in a sentence, why a variable does not exist. Returns undefined if it exists. */
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
   let place: string | Documented = variables;
   for (const [index, segment] of segments.entries()) {

@@ -20,7 +20,7 @@ export const tagNames: readonly string[] =
 const mostSteps = 10_000;
 /** The maximum length of a page's escaped output. */
 const mostCharacters = 128 * 1024;
-/** Pages with fewer steps never reach the clock, so they do not depend on the machine's speed. */
+/** Pages with fewer steps never check the time, so they do not depend on the machine's speed. */
 const stepsPerClockCheck = 256;
 
 /** Thrown if a page exceeds its limits. */
@@ -48,7 +48,7 @@ type ParsedTemplate = { readonly templates: Template[]; readonly faults: readonl
  * parse the template.
  */
 export function readLiquid(source: string): ParsedTemplate {
-  // Without unpaired surrogates, one of which marks the place of the buttons.
+  // Replaces unpaired surrogates, one of which marks where the buttons are inserted.
   const templates = engine.parse(source.toWellFormed());
   return { templates, faults: findShapeFaults(templates) };
 }

@@ -1,4 +1,4 @@
-/** The input of a link's page, and the faults of a template. */
+/** The content of a link's page, and the faults of a template. */
 
 export type PageLink = {
   readonly url: string | null;
@@ -40,7 +40,7 @@ export type PageSubject = {
     readonly ios?: PageIosApp | undefined;
     readonly android?: (PageApp & { readonly package_name: string }) | undefined;
   };
-  /** The URL with which apps are opened; by default the link's own. */
+  /** The URL that opens apps; by default, the link's own URL. */
   readonly opened?: string;
   readonly project: { readonly name: string };
   readonly platform: "ios" | "android" | "desktop";

@@ -245,7 +245,7 @@ export const pageTexts = {
 
 export type PageLanguage = keyof typeof pageTexts;
 
-/** Longer lists of languages are cut. Browsers send only a few languages. */
+/** Longer lists of languages are truncated. Browsers send only a few languages. */
 const mostRanges = 20;
 const mostCharacters = 500;
 

@@ -6,7 +6,7 @@ import { setImmediate as waitForLoop } from "node:timers/promises";
  */
 const slice_ms = 10;
 
-/** Renders a visitor's page or compiles its template, perhaps in a later iteration. */
+/** Renders a visitor's page or compiles its template, perhaps in a later event loop iteration. */
 export type MakePage = <Page>(make: () => Page) => Promise<Page>;
 
 /**

@@ -5,7 +5,7 @@ import { pageTexts, type PageTexts } from "./page-texts.ts";
 /** The language and style of the store buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;
-  /** True to shorten an app's name, and to isolate it from the text direction around it. */
+  /** True to shorten app names and to isolate them from the surrounding text direction. */
   readonly isolates: boolean;
   /** The first button's style; primary by default. */
   readonly first?: Rank;

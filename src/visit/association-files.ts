@@ -91,8 +91,8 @@ function writeStatement(
 }
 
 /**
- * Omits what does not fit. Excluded paths go first, because an app that is missing cannot open
- * links at all. The latest apps go next.
+ * Omits what does not fit: first excluded paths, because a missing app cannot open links at all,
+ * and then the latest apps.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],

@@ -75,7 +75,7 @@ export type VisitDecision =
       readonly action: "preview_page";
       /** Undefined if no button can open the app. */
       readonly open: OpenButton | undefined;
-      /** Where the page sends visitors without the app; undefined if nowhere. */
+      /** Where the page sends visitors without the app; undefined if it has no destination. */
       readonly next: Destination | undefined;
     }
   | { readonly action: "default_page" }

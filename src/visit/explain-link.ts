@@ -125,7 +125,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutco
   }
 }
 
-/** Whether an app that is installed after the visit gets the link, and why. */
+/** Whether an app that is installed after the visit gets the link, and the reason. */
 type InstallOutcome = {
   readonly matched: "exactly" | "by_likeness" | "never" | "not_known";
   readonly why: string;

@@ -339,7 +339,7 @@ function isFaulty({ faults }: ExplainedLink, name: string): boolean {
   return faults.some(({ field }) => field === name);
 }
 
-/** Suggests to ask the user, because assistants would invent these values. */
+/** Suggests asking the user, because assistants would invent these values. */
 function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string): string {
   const isDraft = appSources[platform] === "draft";
   return `ask the user for ${what}, then ${isDraft ? `correct ${platform}_app` : "update the app"}`;

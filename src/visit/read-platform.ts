@@ -13,7 +13,7 @@ export function readAgent(headers: { readonly "user-agent"?: string | undefined 
  * desktop. Other browsers on an iPad do the same, but their names exist only on iOS.
  */
 export function readPlatform(agent: string): Platform {
-  // Windows phones claimed to be every other system.
+  // Windows phones send the names of all other systems too.
   if (agent.includes("Windows Phone")) return "desktop";
   if (/iPhone|iPad|iPod|\b(?:CriOS|FxiOS|EdgiOS|OPiOS)\//.test(agent)) return "ios";
   return /Android/i.test(agent) ? "android" : "desktop";

@@ -36,7 +36,7 @@ import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 
-/** Handles calls from app SDKs, which ask for the link that opened or installed the app. */
+/** Handles calls from app SDKs, which request the link that opened or installed the app. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
@@ -52,7 +52,7 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // Without an unused visit, a copied URL is handled like any other URL.
+      // A copied URL without an unused visit is handled like any other URL.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
     // Opens are too frequent to wait for pending clicks.
@@ -61,8 +61,8 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // The event says `reported`, because the install is known only from the app. The response
-      // says `high`, because SDKs reject unknown values.
+      // The event's confidence is `reported`, because the install is known only from the app. The
+      // response says `high`, because SDKs reject unknown values.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
@@ -281,7 +281,7 @@ async function useVisit(
   return isTaken ? { link, ...match, isAgain: false } : undefined;
 }
 
-/** Finds the response that the same install got before, so that a retry is not a new install. */
+/** Finds the earlier response to the same install, so that a retry does not count as a new one. */
 async function findEarlierMatch(
   services: Services,
   tenant: Tenant,
@@ -296,7 +296,7 @@ async function findEarlierMatch(
   return { link, ...(JSON.parse(before.told) as MatchResult), isAgain: true };
 }
 
-/** Finds the link with its current clicks. Returns undefined without deferred deep linking. */
+/** Finds the link with its current clicks, or undefined if its deferred deep linking is off. */
 async function findCounted(
   { waitForClicks }: Services,
   tenant: Tenant,

@@ -97,7 +97,6 @@ function handleApps<
   };
 }
 
-/** The properties of an app kind for deleting and restoring apps. */
 type RestorableKind<App> = Pick<
   AppKindRules<App, never, never, string>,
   "apps" | "notFound" | "showScope"

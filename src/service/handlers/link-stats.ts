@@ -110,16 +110,16 @@ function writeWhen({ from, to }: { readonly from: string; readonly to: string })
 
 type LinkStatsRow = LinkStats["rows"][number];
 
-/** The statistics of one row: of one link, host or other value, or of several together. */
+/** The statistics of one row, for a single link, host or other value, or for several combined. */
 type StatsGroup = {
   readonly key: string;
-  /** The link's id; undefined for all other rows. */
+  /** The link's id; undefined if the row is not a single link. */
   readonly id?: string;
-  /** The links or values whose sums the row adds up. */
+  /** The links or values that the row combines. */
   readonly keys: readonly string[];
 };
 
-/** The keys of rows that add up several links or values. No path or host can be equal to them. */
+/** The keys of rows that combine several links or values. No path or host can equal them. */
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
@@ -161,7 +161,7 @@ function listKeys(
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // If the list was cut, a link of the previous period may have unread visits in this period.
+  // If the list was truncated, a link of the previous period may have unread visits in this period.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -271,9 +271,9 @@ type StatsParameters = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** The maximum number of rows for steps of time. */
+/** The maximum number of rows for time intervals. */
 const mostSteps = 400;
-/** By default, longer periods use weeks instead of days, and then months instead of weeks. */
+/** Periods of more days default to weeks, and periods of more weeks default to months. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
@@ -347,7 +347,7 @@ export type SumsQuery = {
   readonly asked: StatsWindow;
   /** The previous period, for comparison. */
   readonly before?: StatsWindow | undefined;
-  /** The maximum number of rows. Steps of time have their own limit. */
+  /** The maximum number of rows. Time intervals have their own limit. */
   readonly most: number;
 };
 
@@ -359,13 +359,13 @@ type StatsWindow = {
 
 type VisitSums = {
   readonly total: Sum;
-  /** The sums by key: in order of time, or by clicks in descending order. */
+  /** The sums by key, in chronological order or by clicks in descending order. */
   readonly rows: readonly (readonly [string, Sum])[];
   /** True if some keys have no row because of the limit. */
   readonly isCut: boolean;
   /** The sum of all keys. Unlike `total`, it includes button presses. */
   readonly all: Sum;
-  /** Finds the sum for a key, even without a row. A link needs a row in one of the two periods. */
+  /** Finds a key's sum, even if it has no row. A link must have a row in one of the two periods. */
   readonly find: (key: string) => Sum | undefined;
 };
 

@@ -228,7 +228,7 @@ async function describeSample(): Promise<PreviewSubject> {
   };
 }
 
-/** Takes omitted texts from the saved draft, or from the starter template if the draft is empty. */
+/** Fills omitted fields from the saved draft, or from the starter template if it is empty. */
 function fillFromDraft(
   { body, css }: PagePreviewCall["body"],
   draft: TemplateTexts | undefined,
@@ -352,7 +352,7 @@ async function requireDestinations(
   if (problems.length > 0) throw templateRefused(problems);
 }
 
-/** Replaces the texts that the call contains. Omitted texts stay unchanged. */
+/** Applies the fields in the call. Omitted fields stay unchanged. */
 function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
@@ -378,7 +378,7 @@ async function requireValidTemplate(
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // The message says nothing about positions of storage problems, but `problems` contains them.
+  // The message omits the positions of storage problems. Only `problems` contains them.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });
@@ -416,7 +416,7 @@ function findUnstorable(text: string): number {
   return offset;
 }
 
-/** Whether a text is short enough to check, which is a little longer than the limit. */
+/** Whether a field is short enough to check. The maximum is slightly above the size limit. */
 function isCheckable(field: TemplateField, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }

@@ -37,7 +37,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
     const { db } = services.store;
     const address = readAddress(body.url ?? "");
     const project = await findHostedProject(db, services, address);
-    // Links of a suspended project must not be found, and no link has an empty project id.
+    // An empty project id matches no link, so links of a suspended project are not found.
     const tenant = { db, projectId: project === undefined || project.suspended ? "" : project.id };
     const visited = await findVisitedAtPath(tenant, normalizePath(address.pathname));
     const id = visited?.link.id ?? "";
