@@ -39,7 +39,7 @@ import { readPlan } from "./plans.ts";
 import { approve, listWaiting, readQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 
-/** The account of a signed-in user, who can call tools and approve requests. */
+/** What a signed-in user can do: call tools and approve requests. */
 export function createAccount(parts: AccountContext): Account {
   const { keyContext, toolbox } = parts;
   const { known } = keyContext;
@@ -98,7 +98,7 @@ async function carryOut<Result>(
   }
 }
 
-/** Calls the assistants' tool, so the same rules and size limits apply. */
+/** Calls the same tool as assistants, so the same rules and size limits apply. */
 async function planFile(
   { name, bytes, operation, skipsInvalid }: LinksFile,
   parts: AccountContext,
@@ -177,13 +177,13 @@ async function call<Result>(
   return explain(error, parts);
 }
 
-/** For tools that never need approval. */
+/** Unwraps the result of a tool that never needs approval. */
 async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<CallResult<Result>> {
   const answer = await calling;
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
-/** Typing creates many previews, which must not evict the previews of assistants. */
+/** Keeps the many previews made while typing from evicting those of assistants. */
 function separatePreviews(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();
@@ -245,7 +245,7 @@ const modes: Readonly<Record<Mode, string>> = {
   full: "full: assistants need no approval",
 };
 
-/** Describes the process. Nothing that the console shows of it is secret. */
+/** Describes the process without secrets. */
 function describeConsole(context: AccountContext): Pick<Account, "facts" | "connection"> {
   const { config, deployment, addresses, program, version, keyContext } = context;
   const { linkHost, otherLinkHosts = [], facts } = keyContext.known;
@@ -264,8 +264,8 @@ function describeConsole(context: AccountContext): Pick<Account, "facts" | "conn
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  // A command that starts a new MCP process is shown only if it would use the same data and key. It
-  // must not contain a database URL, which may include a password.
+  // The command to start an MCP process is shown only if that process would use the same data and
+  // key. A database URL must not appear in it, because it may include a password.
   const isByFolder = isOwn && isInFolder && isOwnKey(context);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {

@@ -111,7 +111,7 @@ export function createAdministration(
 
 type Gate = ReturnType<typeof createGate>;
 
-/** Rejects an action without permission as if the server did not support it. */
+/** Runs an action if the key may use it. Otherwise, the error says that it is unsupported. */
 function createGate(context: AccountContext, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,

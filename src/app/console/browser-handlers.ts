@@ -99,8 +99,8 @@ async function openConsole(parts: ConsoleParts) {
 }
 
 /**
- * A random path keeps the console's cookie from other programs on this machine: cookies are bound
- * to paths, not to ports.
+ * Stored random path. Cookies are bound to paths, not ports, so a secret path keeps the console's
+ * cookie from other programs on this machine.
  */
 function openBasePath({ console_path, public_url, data }: Config): string {
   if (console_path !== undefined) return console_path;
@@ -140,7 +140,7 @@ function createIdentify(
     if (oldest !== undefined) contexts.delete(oldest);
     await keyContext.readListening();
     await keyContext.renew();
-    // For a remote server, this finds out what the key may do.
+    // For a remote server, this detects the key's permissions.
     await keyContext.exploreForList();
     return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
   };

@@ -18,7 +18,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
   readonly assistant: Pick<Assistant, "createKeyContext">;
-  /** Finds the caller to whom a secret belongs, as for MCP. */
+  /** Finds the owner of a secret, with the same check as for MCP. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
   readonly readServedBy: () => ServedBy;

@@ -51,7 +51,7 @@ async function find(
   return readStored(approval).isByHand ? approval : undefined;
 }
 
-/** Repeating the action returns the same, blocked question until it expires. */
+/** A repeated action returns the same blocked question until that question expires. */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(

@@ -91,7 +91,7 @@ function isSecret(name: SettingName): name is SecretName {
   return "secret" in settings[name];
 }
 
-/** Formats the values of settings; settings that are not set have none. */
+/** Formats the values of settings; undefined for a setting that is not set. */
 const values: Readonly<
   Record<Exclude<SettingName, SecretName>, (config: Config) => string | undefined>
 > = {

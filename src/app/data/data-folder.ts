@@ -122,7 +122,7 @@ export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }
 
-/** A new, empty store would accept the existing key, and no one would notice the lost links. */
+/** Throws if the store was emptied. A new store would accept the old key, hiding the lost links. */
 export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
   if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;

@@ -38,7 +38,7 @@ export async function prepareFirstStart(starting: FirstStartOptions): Promise<bo
     return true;
   };
   const isFirst = await store.write(make);
-  // If another process created the project, the new key file does not open this store.
+  // If another process created the project, the new key file is useless.
   if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);
   return isFirst;
 }
@@ -71,7 +71,7 @@ async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
   return (await isKnown(db, token)) ? "opens" : "wrong";
 }
 
-/** Explains where the valid key is and how to create one with the command `makeKey`. */
+/** Explains where the valid key is, or how to create one with the command `makeKey`. */
 export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: string): string {
   if (state === "opens") return `key: ${file}`;
   const start =

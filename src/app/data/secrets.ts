@@ -8,7 +8,7 @@ import { explainFileFault } from "./file-fault.ts";
 
 /** Reads secrets from an environment variable, a file that a variable names, or the data folder. */
 
-/** Where the data is: in the database if a database URL is set, otherwise in the data folder. */
+/** Where the data is: in the database if its URL is set, otherwise in the data folder. */
 export type DataPlace = Pick<Config, "data"> & {
   readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
 };

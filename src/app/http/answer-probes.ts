@@ -37,8 +37,8 @@ async function answerReady(response: ServerResponse, readUnready: ReadUnready): 
 }
 
 /**
- * Load balancers probe each process by its IP address, which is never a link host. Such probes skip
- * the host lookup, because the store may be down.
+ * Load balancers probe each process by its IP address, which is never a link host. These requests
+ * skip the host lookup, because the store may be down.
  */
 export function isProbeOfAddress(url: string | undefined, host: string): boolean {
   return isProbePath(url) && isIP(host.replace(/^\[|\]$/g, "")) !== 0;

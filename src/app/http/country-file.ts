@@ -21,7 +21,7 @@ type FollowOptions = {
 
 /** Operators replace the file about once a week, and checking it is cheap. */
 const lookEvery_ms = 60_000;
-/** A valid file has a country among its first networks, so the check stops here. */
+/** Valid files have a country among the first networks, so the search for one stops here. */
 const mostNetworks = 2000;
 
 /** Looks up countries in a file, and reloads it within a minute after it is replaced. */
@@ -29,7 +29,7 @@ export async function followCountryFile(
   path: string,
   { clock, warn }: FollowOptions,
 ): Promise<CountryFile["find"]> {
-  // Reads the file's version first, so that a replacement while loading is noticed later.
+  // Reads the version before the file, so that a replacement while loading is noticed later.
   let mark = await readMark(path);
   let file = await openCountryFile(path);
   let looksAt = clock.monotonic() + lookEvery_ms;
@@ -60,7 +60,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   const reader = await openReader(path);
   const { databaseType: kind, buildEpoch: madeAt, ipVersion } = reader.metadata;
   const lookUp = (address: string) => {
-    // The library would look up the first quarter of an IPv6 address as an IPv4 address.
+    // The library would look up the first 32 bits of an IPv6 address as an IPv4 address.
     if (ipVersion === 4 && readFamily(address) === "ipv6") return { prefix: 0 };
     try {
       const [record, prefix] = reader.getWithPrefixLength(address);
@@ -71,7 +71,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
     }
   };
   const find = (address: string) => lookUp(address).country;
-  // Vendors name their file types differently, so this checks whether some network has a country.
+  // Vendors name their file types differently, so this searches for a network with a country.
   let at = 0;
   for (let count = 0; count < mostNetworks && at < 2 ** 32; count += 1) {
     const { country, prefix } = lookUp(writeAddress(at));

@@ -15,8 +15,8 @@ type CountryOptions = {
 };
 
 /**
- * Finds a visitor's country by the proxy's header, or else by the operator's file. The header wins,
- * because the proxy connects to the visitor directly. Returns undefined if neither is set.
+ * Finds a visitor's country by the proxy's header, or else by the operator's file. Returns
+ * undefined if neither is set. The header wins, because the proxy connects to the visitor directly.
  */
 export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;

@@ -62,7 +62,7 @@ export type HttpServer = Server & {
   answer: AnswerRequest;
 };
 
-/** `address` is the client's IP address, and `incoming` is Node's message. */
+/** `address` is the client's IP address, and `incoming` is Node's request. */
 export type HttpFetch = (
   request: Request,
   address: string | undefined,
@@ -131,7 +131,7 @@ export async function listenAt(
   const listening = nextEvent(server, "listening");
   server.listen(place);
   await listening;
-  // A listening TCP server has an address with a port; only pipes have a path instead.
+  // A listening TCP server always has an address object; only a pipe has a string.
   return (server.address() as AddressInfo).port;
 }
 

@@ -31,7 +31,7 @@ export async function listenOnBoth(
   const { host, port, hasLocalLinks } = place;
   try {
     const bound = await listenAt(server, { host, port });
-    // A listening TCP server has an address with a port; only pipes have a path instead.
+    // A listening TCP server always has an address object; only a pipe has a string.
     const { address } = server.address() as AddressInfo;
     const own = covered[address] ?? (hasLocalLinks ? [] : loopbacks);
     for (const [at, twin] of server.twins.entries()) {
@@ -49,5 +49,5 @@ export async function listenOnBoth(
   }
 }
 
-/** The error codes if the machine lacks one of the loopback addresses. */
+/** The error codes for a loopback address that this machine lacks. */
 const noSuchAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);

@@ -23,7 +23,7 @@ import { clock, random } from "../process/embedded.ts";
  */
 
 const purposes = ["ask", "leave"] as const;
-/** With `leave`, `serve` also asks a stdio process to release the port. */
+/** `ask` finds the listener; `leave` also asks a stdio process to release the port to `serve`. */
 type Purpose = (typeof purposes)[number];
 
 export type Statement = Listening & ServedBy;
@@ -38,15 +38,15 @@ export type Listening = {
   readonly isTemporary: boolean;
 };
 
-/** `changing`: a process of the folder starts or stops on the port. `foreign`: another program. */
+/** `changing`: a process of the folder is starting or stopping. `foreign`: another program. */
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
-/** Limits the age of a request, so that another program on the port cannot replay it later. */
+/** The maximum age of a request, so that another program on the port cannot replay it later. */
 const validFor_ms = 10_000;
-/** Waypost responds and releases a port within this time. Other programs may never do so. */
+/** Waypost responds and releases a port within this time. Other programs may not. */
 const within_ms = 3000;
 
 async function askListener(
@@ -164,7 +164,7 @@ export async function takePort(
       const holder = await askListener(purpose, asked, data);
       const leaves = purpose === "leave" && typeof holder === "object" && holder.kind === "stdio";
       if (typeof holder === "object" && !leaves) return holder;
-      // Another program may send the same 503 as a starting Waypost process, but forever.
+      // Another program may return 503 like a starting Waypost process, but forever.
       if (holder === "foreign" || isStopped() || clock.monotonic() > until) throw error;
       await setTimeout(tryEvery_ms);
     }

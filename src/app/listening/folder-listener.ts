@@ -35,8 +35,8 @@ type ListenerState = {
 const tryEvery_ms = 2000;
 
 /**
- * Serves links and pages in a stdio process. Of a folder's processes, the first one to get the port
- * does this, and the others retry every few seconds.
+ * Serves links and pages in a stdio process. The first of the folder's processes to get the port
+ * does this. The others retry every few seconds.
  */
 export function createFolderListener(
   options: Pick<ListenerState, "config" | "serveCommand" | "report">,
@@ -47,11 +47,11 @@ export function createFolderListener(
   const isRemote = config.base_url !== undefined;
   const readCurrent = () => state.held?.listening ?? state.other;
   return {
-    /** Sets the request handlers. Before, this process only looks for another listening process. */
+    /** Sets the request handlers. Until then, this process only looks for another listener. */
     setHandlers: (makeHandlers: NonNullable<ListenerState["makeHandlers"]>) => {
       state.makeHandlers = makeHandlers;
     },
-    /** Returns where the folder's links are served. If no process listens, this one starts to. */
+    /** Returns where the folder's links are served. Starts listening if no process does. */
     read: async (): Promise<Listening | undefined> => {
       if (readCurrent() === undefined && !isRemote && !state.isClosed) await settle(state);
       return readCurrent();

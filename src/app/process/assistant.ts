@@ -51,14 +51,14 @@ import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
 import { readTimeZone } from "./time-zone.ts";
 
-/** The key of a call, and whether the call comes from the console. */
+/** The key of a call, what is known about it, and whether the call comes from the console. */
 export type Caller = {
   readonly key: string | undefined;
   readonly known: KnownKey;
   readonly via?: Via | undefined;
 };
 
-/** What stdio and HTTP share: tools, approvals, and which tools each key can see. */
+/** What stdio and HTTP share: tools, approvals, and the tools that each key can see. */
 export type Assistant = {
   readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
@@ -81,7 +81,7 @@ export type Assistant = {
   };
   /** Stops working on jobs and waiting for approvals. Another process can resume both. */
   readonly stop: () => void;
-  /** Waits, for a limited time, until the rows that jobs are writing are finished. */
+  /** Waits, for a limited time, until jobs have finished writing their current rows. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -130,7 +130,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       if (!state.exists()) return;
       await bulk.loadUnfinished().catch((error: unknown) => {
-        // Only the operator can fix this. Without the error, later changes would not be recorded.
+        // Only the operator can fix this. If the server started, later changes would go unrecorded.
         if (isUnusable(error)) throw error;
         // The server works without old jobs, so it only logs the error.
         report(error);
@@ -218,7 +218,7 @@ function prepareAsking(
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
-    // When the process stops, waiting ends like a timeout. A later process reads the decision.
+    // A stopping process ends the wait like a timeout. A later process reads the decision.
     awaitDecision: endWhen(awaitDecision, stopping.signal),
     endWaiting: () => stopping.abort(),
     clients: createClientMemory({ clock, openState }),
@@ -231,7 +231,7 @@ function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDeci
     awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
 }
 
-/** If the store cannot be read, the key's permissions stay unknown. The call itself fails later. */
+/** If the store cannot be read, permissions stay unknown here and the call itself fails later. */
 function createLookUp(
   { followKey, own }: Deployment,
   key: string | undefined,
@@ -309,14 +309,14 @@ const invalidKey: KnownKey = {
 };
 const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here };
 
-/** Describes a key that the embedded service does not know. A remote server checks its own keys. */
+/** Describes a key that the embedded service does not know. Remote servers check their own keys. */
 function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
   if (own === undefined) return undefined;
   return isClientToken(key) ? clientKey : invalidKey;
 }
 
 /**
- * Finds who owns a job that an earlier process started, and so which key to resume it with. For a
+ * Finds the owner of a job that an earlier process started, and so the key to resume it with. For a
  * remote server, this is the configured key. The embedded service lends its own process a token by
  * the key's ID, and each call checks the key's current permissions.
  */
@@ -329,7 +329,7 @@ function createFindOwner(
   return async (plan, job, key_id) => {
     if (plan.origin !== origin) return undefined;
     const key = own === undefined ? readApiKey(config) : own.lendToken(key_id);
-    // The operator may have changed the key since then.
+    // The operator may have changed the key since the job started.
     const isOther = own === undefined && printKey(key) !== job.key_print;
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);

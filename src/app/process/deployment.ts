@@ -101,7 +101,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const writing = { store, setAlarm, report: warnOfOutages(report, warn) };
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
-  // Commands that only read do not count as key use.
+  // Commands that only read do not count as a use of the key.
   const keyUses = mustExist ? undefined : createKeyUses({ store, clock, setAlarm });
   const state = createLazyState(config, { ...options, tables: embedded.stateTables });
   const service = createService({
@@ -140,7 +140,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-/** Watches the database's clock. Throws if the database is read-only. */
+/** Compares the clocks regularly. Throws if the database is read-only. */
 async function watchDatabase(
   config: Config,
   { db }: Pick<Embedded["store"], "db">,
@@ -195,7 +195,7 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   };
 }
 
-/** The keys are in the store, so while it does not respond, callers are asked to retry. */
+/** Keys are in the store. If it does not respond, the error asks callers to retry. */
 function refuseForNow(error: unknown): never {
   throw explainStoreFault(error) ?? error;
 }

@@ -5,8 +5,8 @@ import { getServers, promises } from "node:dns";
 export type DomainRecord = { readonly name: string; readonly value: string };
 
 /**
- * Builds the record of one project; another project cannot use it. DNS is public, so the record
- * holds no secret. It stays valid after a restore from a backup.
+ * Builds a project's record, which no other project can use. DNS is public, so the record holds no
+ * secret. It stays valid after a restore from a backup.
  */
 export function writeDomainRecord(projectId: string, domain: string): DomainRecord {
   const digest = createHash("sha256")

@@ -16,7 +16,10 @@ import { findRecordFault, writeDomainRecord } from "./domain-record.ts";
 import { readTimeZone } from "./time-zone.ts";
 import type { ServedBy } from "../http/watch-proxies.ts";
 
-/** A line of `waypost doctor`: what was checked, and a fault, a warning or plain information. */
+/**
+ * A line of `waypost doctor`: what was checked, and whether it is a fault, a warning or plain
+ * information.
+ */
 export type Finding = {
   readonly about: string;
   readonly fault?: string;

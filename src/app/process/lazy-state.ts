@@ -32,7 +32,6 @@ const removeEvery_ms = 60_000;
 type LazyOptions = {
   /** The state's tables, if the store's database has them. `close` does not close that database. */
   readonly tables?: Sql<StateTables> | undefined;
-  /** Prevents creating files and tables. */
   readonly mustExist?: boolean | undefined;
   /** Checks the integrity of the whole file first, which may take long. */
   readonly checksAll?: boolean | undefined;

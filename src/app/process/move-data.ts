@@ -106,13 +106,13 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
 
 type CopySource = {
   readonly sources: readonly Source[];
-  /** Where the data comes from. Its data folder has the keys. */
+  /** The source of the data. Its data folder has the keys. */
   readonly from: DataPlace;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
 
-/** Copies everything into an empty folder or database, or nothing. */
+/** Copies everything into an empty folder or database, all or nothing. */
 export async function fillTarget(
   place: DataPlace,
   filling: CopySource,

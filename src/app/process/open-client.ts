@@ -12,7 +12,7 @@ import { clock, random, setAlarm } from "./embedded.ts";
 type ClientParts = {
   readonly key: string | undefined;
   readonly via?: Via | undefined;
-  /** Ends calls that have no signal of their own. */
+  /** Ends calls that have no abort signal of their own. */
   readonly life: AbortSignal;
   readonly openState: () => Promise<State>;
   readonly report: (error: unknown) => string;
@@ -45,7 +45,7 @@ type LedgerOptions = {
 /**
  * Shares a remote server's rate limits between processes on this machine that use the same key. The
  * shared count depends on the system clock, which may jump, so each process also keeps its own
- * count. If the data folder is not writable, only that one applies.
+ * count. If the data folder is not writable, only the process's own count applies.
  */
 export function shareBudgets(
   clock: Pick<Clock, "monotonic">,

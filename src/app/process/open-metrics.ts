@@ -62,7 +62,7 @@ async function readSources({
 }
 
 function countCommits(own: Deployment["own"], opened: State | undefined): MetricSources["commits"] {
-  // PostgreSQL has both in one database and counts their commits together.
+  // PostgreSQL has the store and the state in one database and counts their commits together.
   const ofState = own?.stateTables === undefined ? opened : undefined;
   return {
     ...(own && { links: own.store.countWrites() }),

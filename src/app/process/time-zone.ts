@@ -16,8 +16,8 @@ const usualName = /^(?!Etc\/)[A-Z]\w+(?:\/[A-Z][\w+-]*)+$/;
 const halfYears = [Date.UTC(2026, 0), Date.UTC(2026, 6)] as const;
 
 /**
- * Finds the machine's zone, without Intl if possible, because Intl takes longer than the rest of
- * the start. The name comes from the same place as in the runtime, and the offsets come from Date.
+ * Finds the machine's zone, if possible without Intl, which takes longer than the rest of the
+ * start. Reads the name from the same place as Node does, and the offsets from Date.
  */
 function findMachineZone(setting: string | undefined): TimeZone {
   // As in other programs, a leading colon is ignored.
@@ -25,7 +25,7 @@ function findMachineZone(setting: string | undefined): TimeZone {
   const isPath = given.startsWith("/");
   const found = isPath ? readLink(given) : given;
   const name = found !== undefined && usualName.test(found) ? found : undefined;
-  // For a path in the setting, Date knows the offset but not daylight saving time.
+  // If the setting is a path, Date has the offset but no daylight saving time.
   const isOdd = isPath && setting !== undefined;
   if (isOdd && name !== undefined && isTimeZone(name)) return openTimeZone(name);
   // For an unknown name or a missing file, Date uses UTC all year.

@@ -25,7 +25,7 @@ export async function watchClock(
       if (fault !== undefined && !isWarned) warn({}, fault);
       isWarned = fault !== undefined;
     } catch (error) {
-      // Other database queries report that the database does not respond.
+      // Other database queries report an outage of the database.
       if (explainStoreFault(error) === undefined) report(error);
     }
   };
@@ -34,7 +34,10 @@ export async function watchClock(
   return () => clearInterval(timer);
 }
 
-/** If two machines stay within this limit, their clocks differ by no more than `mostSkew_ms`. */
+/**
+ * If two machines each stay within this limit of the database's clock, they differ by at most
+ * `mostSkew_ms`.
+ */
 const most_ms = mostSkew_ms / 2;
 
 /** Describes what is wrong with this machine's clock, or returns undefined. */
@@ -49,7 +52,7 @@ export async function findClockFault(db: Kysely<unknown>): Promise<string | unde
   );
 }
 
-/** Returns how far this clock is certainly ahead, however long the query took. */
+/** Returns the minimum difference, given the query's duration; positive if this clock is ahead. */
 async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
   const { rows } = await selectTime.execute(db);

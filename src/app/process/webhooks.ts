@@ -43,7 +43,7 @@ export function createForwarder(
   };
 }
 
-/** Returns undefined while rows of a cancelled job are still being written. */
+/** Returns undefined while the rows of a cancelled job are still being written. */
 async function describe({ event, subject, data }: Notice, jobs: Jobs) {
   if (event === "approval.waiting") return { approval: data };
   const job = await jobs.find(subject);
