@@ -3,10 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listFiles } from "./support/folders.ts";
 
-/**
- * The structure of src: which folder a file belongs to, which folders may import which, types
- * included, and that there are no circular imports.
- */
+/** Which folders of src may import which, and that there are no circular imports. */
 
 /** The folders that each folder may import. A file belongs to the longest matching folder. */
 const rooms: Readonly<Record<string, string>> = {

@@ -1,9 +1,6 @@
 import { configDefaults, defineConfig } from "vitest/config";
 
-/**
- * Tests that start the built command never run the changed file. The folders that do little else
- * are left out.
- */
+/** Leaves out the tests that start the built command, because they never run the changed file. */
 const startsCommand = "test/{bench,commands,soak,tasks,web}/**";
 
 export default defineConfig({

@@ -53,8 +53,7 @@ export default defineConfig({
     // Tests are not judged by their time. These limits end tests that hang, on any machine.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // One more than the processors of the usual machine, because many tests wait for a browser, the
-    // database or a process that they started.
+    // One more than the usual machine's processors, because many tests wait for other processes.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [

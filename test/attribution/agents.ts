@@ -1,7 +1,4 @@
-/**
- * User agents of browsers on the same phone. Since iOS 26 all of them report version 18_6 or 18_7
- * of the system; only Safari shows the real version, as its own.
- */
+/** Browsers of one phone. Since iOS 26 only Safari reports the real version, as its own. */
 const ios = (system: string, rest: string) =>
   `Mozilla/5.0 (iPhone; CPU iPhone OS ${system} like Mac OS X) AppleWebKit/605.1.15 ` +
   `(KHTML, like Gecko) ${rest}`;

@@ -2,10 +2,7 @@ import type { CandidateVisit, SeenPhone } from "../../src/attribution/compare-ph
 import { joinMarks, readFingerprint, readRequest } from "../../src/attribution/marks.ts";
 import { createChance, type Chance } from "../support/chance.ts";
 
-/**
- * Simulated phones, by a seed. Each address has 1 to 50 phones of 20 models, which install the app
- * within some time, 70 % of them after a visit. Others visit links and install nothing.
- */
+/** Simulated phones by a seed: 1 to 50 at each address, of which 70 % install after a visit. */
 export type MadeVisit = CandidateVisit & {
   readonly at: number;
   readonly phone: number;
@@ -78,7 +75,6 @@ export type Made = {
   readonly spell_ms: number;
   /** The number of visits without an install, for each install. */
   readonly idle: number;
-  /** The maximum number of phones at one address. */
   readonly most?: number;
 };
 

@@ -20,11 +20,7 @@ import { measureStart } from "./scenarios/start.ts";
 import { measureStatistics } from "./scenarios/statistics.ts";
 import { measureStdio } from "./scenarios/stdio.ts";
 
-/**
- * `npm run bench -- [NAME…]` measures the built command, in all scenarios or in some. It writes
- * RESULTS.md after each scenario, but not with `--try`. Smaller runs try a scenario out:
- * `--try --rounds 1 --seconds 1 --links 20000`.
- */
+/** `npm run bench -- [NAME…]` measures the built command; `--try` leaves RESULTS.md unchanged. */
 
 const scenarios: readonly Scenario[] = [
   { name: "creates", rounds: 10, measure: measureCreates },

@@ -2,10 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/**
- * Processes and folders that the bench has created on this machine. Each is removed by the code
- * that created it. If the bench is ended before that, the exit handler removes it.
- */
+/** Removes the bench's processes and folders if it ends before the code that created them. */
 
 const ends = new Set<() => void>();
 
@@ -29,7 +26,6 @@ export function endAtExit(end: () => void): () => void {
   return () => ends.delete(end);
 }
 
-/** A temporary folder. */
 type Folder = Disposable & { readonly path: string };
 
 export function makeFolder(): Folder {

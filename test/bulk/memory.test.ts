@@ -9,10 +9,7 @@ import { createFolder } from "../support/command.ts";
 import { buildProgram, type Program } from "./program.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/**
- * Tests that a plan of many links needs no more memory than a small plan. The process has a heap
- * that is too small for all links.
- */
+/** A plan of many links fits in a heap that is too small for all of them. */
 
 const heap_mb = 64;
 const links = 50_000;

@@ -14,11 +14,8 @@ export type Planner = {
   readonly world: World;
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** The tools of the API calls so far, in order. */
   readonly calls: string[];
-  /** Makes a plan and returns it with all its rows. */
   readonly plan: (wanted: PlanInput) => Promise<Planned>;
-  /** Applies a plan until it is done, with another key if one is given. */
   readonly run: (plan: Plan, by?: Owner) => Promise<Job>;
   readonly make: (fields: object) => Promise<Link>;
   /** Creates many links, by default a second apart, and returns their paths. */

@@ -2,10 +2,7 @@ import { createFigures, type Figures } from "./simulator/figures.ts";
 import type { Outcome } from "./simulator/play-seed.ts";
 import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
 
-/**
- * `npm run simulate -- [seeds] [first]` plays 10,000 jobs, or as many as given, in virtual time. It
- * prints what happened in the first seed that failed.
- */
+/** `npm run simulate -- [seeds] [first]` plays jobs and prints the first seed that failed. */
 
 const seedsPerLine = 500;
 

@@ -4,10 +4,7 @@ import { createFigures } from "./simulator/figures.ts";
 import { playedFaults } from "./simulator/misdeeds.ts";
 import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
 
-/**
- * Jobs with every kind of failure, in virtual time. No row is applied twice, and no row is reported
- * as done or rejected when it is not. `npm run simulate` plays more of them.
- */
+/** Jobs with every failure, in virtual time. No row is applied twice or reported wrongly. */
 
 const figures = createFigures();
 /** The failures are the same on both databases. PostgreSQL gets fewer seeds as it is slower. */

@@ -10,7 +10,6 @@ export async function* pour<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
   yield* items;
 }
 
-/** Returns the text as bytes, in chunks of one size. */
 export function cut(text: string, size: number): AsyncIterable<Uint8Array> {
   const bytes = Buffer.from(text);
   const count = Math.ceil(bytes.length / size);

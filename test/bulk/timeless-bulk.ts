@@ -11,17 +11,13 @@ import { createWorld, type World } from "../support/world.ts";
 import { createVirtualTime, type VirtualTime } from "./simulator/virtual-time.ts";
 import { waitForEnd } from "./wait-for-end.ts";
 
-/**
- * Bulk work of one key without the pauses of a rate limit. A sleep ends once nothing else can run,
- * and no clock moves.
- */
+/** Bulk work of one key without rate-limit pauses. A sleep ends when nothing else can run. */
 export type TimelessBulk = {
   readonly world: World;
   readonly bulk: Bulk;
   readonly owner: Owner;
   readonly state: State;
   readonly time: VirtualTime;
-  /** Unexpected errors that were reported. */
   readonly reported: unknown[];
   /** Resolves with the job once it has stopped. */
   readonly untilRest: (applied: Job | Promise<Job>) => Promise<Job>;

@@ -14,10 +14,7 @@ import type { Plan } from "../../src/state/plans.ts";
 import { openStateFile } from "../../src/state/state.ts";
 import { waitForEnd } from "./wait-for-end.ts";
 
-/**
- * Bulk work on a data folder, as the commands open it, with two differences. A job's rows have no
- * pauses. The clock can be set forward, so that the lease of a killed process is already over.
- */
+/** Bulk work as the commands open it, but without pauses and with a clock that can be moved. */
 export type UnpacedDesk = {
   readonly bulk: Bulk;
   readonly owner: Owner;

@@ -208,7 +208,6 @@ test("cancelling still works after garbage collection", async () => {
   await expectNothingOpen();
 });
 
-/** Checks that no timer is set and no connection is in use. */
 async function expectNothingOpen(): Promise<void> {
   expect(at.countTimers()).toBe(0);
   expect(getEventListeners(caller.signal, "abort")).toEqual([]);

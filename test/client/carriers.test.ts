@@ -14,10 +14,7 @@ import { openServer } from "../support/ports.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { prepareScene, type Scene } from "./misbehaving/scenes.ts";
 
-/**
- * Tests that the API returns the same responses in this process and over HTTP. Two equal databases
- * get the same requests, one directly and one over HTTP.
- */
+/** The API returns the same responses in this process and over HTTP, on two equal databases. */
 
 type KeyName = "viewer" | "scoped" | "suspended" | "overLimit";
 type Side = {

@@ -9,10 +9,7 @@ import { Problem } from "../../src/contract/problem.ts";
 import { allFaults, lies, type Fault } from "../support/hostile.ts";
 import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
 
-/**
- * Runs random writes with random faults. Compares the effect that the client reports for each call
- * with the records of the service behind the faulty server.
- */
+/** Compares the effect that the client reports after random faults with the stored records. */
 
 const { links } = contract;
 const paths = ["a", "b", "c"] as const;
@@ -69,7 +66,6 @@ test("under random faults, no create runs twice and every reported effect is tru
   expect(seen.unknown).toBeGreaterThan(runs / 10);
 });
 
-/** Runs a step, and compares the reported effect with the stored records. */
 async function play(at: ClientWithFaults, { act, writes, reads }: Step) {
   // Start no two calls in the same millisecond, so that records older than a call are certain.
   at.advance(1);
@@ -125,7 +121,6 @@ function perform(
 
 type Row = Pick<ReadLink, "path" | "name">;
 
-/** Returns the links that should exist after the action. */
 function predictLinks(
   before: readonly ReadLink[],
   act: Act,

@@ -15,9 +15,7 @@ const unknownId = "0190a000-0000-7000-8000-000000000000";
 let world: World;
 let traveller: Traveller;
 let statuses: number[];
-/** The arrival time of each request. */
 let times: number[];
-/** Runs before the service counts a request. */
 let onRequest: () => Promise<void>;
 let onSleep: (milliseconds: number) => unknown;
 

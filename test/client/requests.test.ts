@@ -43,7 +43,6 @@ async function record(request: Request): Promise<Response> {
   return world.fetch(request);
 }
 
-/** Calls an endpoint, and returns the request together with the output. */
 async function call<E extends Endpoint>(endpoint: E, input: Input<E>) {
   const output = await client.call(endpoint, input);
   const last = sent.at(-1);

@@ -6,14 +6,10 @@ import { pickShare } from "./pick-share.ts";
 import { createClientWithFaults, type ClientWithFaults } from "./traveller.ts";
 import { openForEach } from "../support/open-for.ts";
 
-/**
- * Tests every row of the retry table with a server that stops responding. The service counts its
- * writes, because a write that is not safe to repeat must run only once.
- */
+/** Each row of the retry table with a server that stalls: an unsafe write runs only once. */
 
 const { links, shortLinks, iosApps, androidApps, projects } = contract;
 
-/** Faults after which the effect is unknown. */
 const unclearFaults = ["stall", "reset", "close", "noise", "busy", "failing", "html_502"] as const;
 /** Faults that lose the response of an accepted write. */
 const lostResponses = [
@@ -29,7 +25,6 @@ const someLostResponses = ["cut_length", "other_json"] as const;
 
 let at: ClientWithFaults;
 let ids: Readonly<Record<"link" | "ios_app" | "android_app" | DeletedName, string>>;
-/** The project that only a master key may change. */
 let project: string;
 
 /** The names of records that were deleted before the call. */
@@ -349,7 +344,6 @@ function countWrites(): number {
   return at.hostile.received.filter((line) => !line.startsWith("GET")).length;
 }
 
-/** Counts the writes that the service has carried out. */
 function countCarriedOut(): number {
   return at.hostile.carriedOut.filter((line) => !line.startsWith("GET")).length;
 }

@@ -27,7 +27,6 @@ test.each(allFaults.filter((fault) => fault !== "honest"))(
 test("truncating a long message never leaves a part of the API key", async () => {
   await using world = await createWorld();
   const { key } = world;
-  /** The maximum lengths of a message and of a problem. */
   const longest = { message: 4000, problem: 500 };
   let said = { message: "", problem: "" };
   const { client } = createTraveller({

@@ -13,12 +13,9 @@ export type Traveller = {
   readonly client: Client;
   /** The waits between tries, in milliseconds. */
   readonly waits: readonly number[];
-  /** Fires all timers. */
   readonly ring: () => void;
-  /** Counts the timers that are set. */
   readonly countTimers: () => number;
   readonly advance: (milliseconds: number) => void;
-  /** Returns the virtual time that has passed. */
   readonly elapsed: () => number;
 };
 

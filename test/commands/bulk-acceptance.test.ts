@@ -6,10 +6,7 @@ import { createUsedFolder } from "../support/command.ts";
 import { connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
 import { plantEmbedded } from "./plant-embedded.ts";
 
-/**
- * A change of all links whose name contains "spring", in a project of five thousand links. It uses
- * the built command and real clients at the speed of the rate limit.
- */
+/** Changes every link with "spring" in its name, in a project of five thousand links. */
 
 const count = 5000;
 /** More links than can be approved without typing their number. */
@@ -99,7 +96,6 @@ test("a bulk change can be rejected, approved, resumed after a kill and undone",
   expect(meta.count).toBe(count);
 });
 
-/** Counts the matching links with each address. */
 async function countUrls({ callTool }: Pick<Connected, "callTool">) {
   const { links: found } = (await callTool("list_links", { filters, limit: 100 })).structured;
   const count = (url: string) =>

@@ -44,5 +44,4 @@ export function parse(file: string, text: string): any {
   return file.endsWith(".toml") ? parseToml(text) : parseJson(text, []);
 }
 
-/** The entry with which a client starts the built command. */
 export const startsHere = { command: process.execPath, args: [bundle] };

@@ -297,7 +297,6 @@ describe("the entry that waypost connect writes", () => {
   });
 });
 
-/** Returns an entry of ours with additional arguments. */
 function startsWith(...args: readonly string[]) {
   return { ...startsHere, args: [...startsHere.args, ...args] };
 }

@@ -23,7 +23,6 @@ openForAll(createFolder, async (opened) => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Returns the visits per country after these visits. */
 async function count(words: readonly string[], visits: readonly Headers[]) {
   const data = await createFolder();
   await using _ = data;

@@ -57,7 +57,6 @@ function listAbouts(stdout: string): readonly string[] {
   return lines.map((line) => line.split(/ +/).slice(0, 2).join(" "));
 }
 
-/** Returns every file with its mode and content. */
 function readFiles(folder: string) {
   return readdirSync(folder).map((name) => {
     const path = join(folder, name);

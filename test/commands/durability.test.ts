@@ -135,8 +135,7 @@ test("every write is acknowledged only after its fsync", async ({ skip }) => {
     expect((await serving.call("POST", "/links", { key, body: {} })).status).toBe(201);
     expect(countSyncs() - before).toBeGreaterThanOrEqual(turn);
   }
-  // Reads need no fsync. About once a second Waypost writes counts for other processes, so ten
-  // reads are repeated until no such write falls between them.
+  // Waypost writes counts every second, so this repeats until no write falls in between.
   const countWhileReading = async (): Promise<number> => {
     const written = countSyncs();
     for (let turn = 1; turn <= 10; turn += 1) await serving.call("GET", "/links");
@@ -146,10 +145,7 @@ test("every write is acknowledged only after its fsync", async ({ skip }) => {
   expect((await serving.stop()).code).toBe(0);
 });
 
-/**
- * Counts finished fsyncs of the database files. Other files are ignored. A started fsync does not
- * count: when threads interleave, its end has a separate line.
- */
+/** Counts finished fsyncs of database files: an interleaved one ends on a separate line. */
 function countEnded(trace: string): number {
   const begun = new Set<string>();
   let count = 0;

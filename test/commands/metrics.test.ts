@@ -150,7 +150,6 @@ function listOwn(values: Series): readonly string[] {
   return [...values.keys()].filter((name) => name.startsWith("waypost_"));
 }
 
-/** Returns all series with one name, by their labels. */
 function readAll(values: Series, name: string): Record<string, number> {
   const own = [...values].filter(([series]) => series.startsWith(`${name}{`));
   return Object.fromEntries(

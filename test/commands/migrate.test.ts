@@ -170,7 +170,6 @@ test.each([
 });
 
 const start = (to: string) => begin(["migrate", "--to", `sqlite:${to}`, "--data", source]);
-/** Waits until the rows of the state are being copied. */
 const untilBegun = async (to: string) =>
   waitUntil(() => existsSync(join(to, "incomplete", "waypost.db")));
 

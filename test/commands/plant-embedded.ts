@@ -10,7 +10,6 @@ import { openDatabase } from "../../src/sql/engine.ts";
 
 const readLinkOrigin = () => "http://{subdomain}.localhost";
 
-/** Creates links through the API in a data folder that no process has open. */
 export async function plantEmbedded(
   data: string,
   links: readonly Readonly<Record<string, unknown>>[],

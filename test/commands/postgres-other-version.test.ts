@@ -10,7 +10,6 @@ const shapes = [
   "drop table waypost_migrations, projects; update state_migrations set name = '001-init'",
 ];
 
-/** Returns each table with its rows and the transactions that wrote them. */
 const readTables = async (url: string) => {
   const tables = await query(url, "select tablename from pg_tables where schemaname = 'public'");
   const read = async ({ tablename }: (typeof tables)[number]) => {

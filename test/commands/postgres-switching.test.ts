@@ -11,12 +11,7 @@ import { waitUntil } from "../support/clock.ts";
 import { untilSeen } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/**
- * A client sends each call to the other of two processes, and the user opens pages at the process
- * that did not create them. A pooler with three connections, like PgBouncer in transaction mode,
- * is in front of the database. The tests share the two processes and use each other's rows. The
- * last but one kills a process.
- */
+/** Calls alternate between two processes behind a pooler. The tests use each other's rows. */
 
 type Client = Awaited<ReturnType<Two["connect"]>>;
 
@@ -37,7 +32,6 @@ openForAll(open, async (opened, keep) => {
   master = keep(await two.connect(await makeKey(two, ["--master"])));
 });
 
-/** Returns the same address at the other process. */
 function turn(address: string): string {
   const [one, other] = [two.one, two.other].map(({ places }) => new URL(places.url).port);
   const url = new URL(address);

@@ -114,7 +114,6 @@ async function ask(url: string, path: string, { host, method, agent }: Asked = {
   return { status: response.statusCode as unknown, body };
 }
 
-/** Returns undefined while no process listens on the port. */
 function tryAsk(url: string, path: string) {
   return ask(url, path).catch(() => undefined);
 }

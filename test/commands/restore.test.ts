@@ -40,7 +40,6 @@ function runTar(...words: readonly string[]): void {
   expect({ status, stderr }).toMatchObject({ status: 0 });
 }
 
-/** Unpacks the backup, applies a change and packs it again. */
 async function repack(change: (unpacked: string) => unknown): Promise<string> {
   const unpacked = await mkdtemp(beside("unpacked-"));
   runTar("xzf", file, "-C", unpacked);

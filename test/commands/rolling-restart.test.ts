@@ -179,11 +179,7 @@ async function writeUntil(
   return count;
 }
 
-/**
- * Sends a request. Returns "refused" when no connection was possible, or when an idle connection
- * closed while the request was sent: the server has not read it, and a client tries again. The
- * final count would show if it was written after all. Any other error is thrown.
- */
+/** Returns "refused" if the server cannot have read the request. Throws any other error. */
 async function send(
   url: string,
   { headers, body }: Posting,

@@ -355,7 +355,6 @@ async function beginCreate({ places, key }: Serving) {
   };
 }
 
-/** Waits until the stopping server accepts no new connections. */
 async function waitUntilClosed({ places }: Serving): Promise<void> {
   const ask = () => fetch(`${places.url}/healthz`, { headers: { connection: "close" } });
   await waitUntil(() =>

@@ -17,7 +17,6 @@ import { openForAll } from "../support/open-for.ts";
 
 /** The time zone of the command: the operator's setting or the machine's zone. */
 
-/** Returns the zone that a session names. */
 async function readZone({ path: data }: Folder, TZ: string) {
   const env = { TZ, WAYPOST_PORT: "0" };
   const { client, close } = await connectV2({ transport: "stdio", data, env });
@@ -27,7 +26,6 @@ async function readZone({ path: data }: Folder, TZ: string) {
   return zone;
 }
 
-/** Returns the offset of the times in a table. */
 async function readOffset(folder: Folder, TZ: string) {
   const { stdout } = await run(["keys", "list", "--data", folder.path], { env: { TZ } });
   return /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\S*)/.exec(stdout)?.[1];

@@ -6,10 +6,7 @@ import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage, post, withSession, handshake } from "../support/mcp-http.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/**
- * Two `serve` processes with the same data, and clients that switch between them. What happens at
- * one process must be valid at the other.
- */
+/** Two `serve` processes with the same data: what happens at one must be valid at the other. */
 
 const spring = { path: "spring", url: "https://example.com/spring" };
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };

@@ -20,7 +20,6 @@ export type Two = {
 /** Starts something between the processes and their database, by its address. */
 type Between = AsyncDisposable & { readonly url: string };
 
-/** Uses the database engine of this run. */
 export function startTwo(): Promise<Two> {
   return isOnPostgres ? startOnPostgres() : startOnSqlite();
 }
@@ -99,7 +98,6 @@ export function startBalancer({ pick, learn }: Rule) {
   });
 }
 
-/** Sends each request to the next process. */
 function takeTurns(targets: readonly string[]): Rule {
   let turn = 0;
   return {

@@ -18,7 +18,6 @@ openForAll(
   (opened) => ({ serving } = opened),
 );
 
-/** Signs in, and returns the base path that the browser is redirected to. */
 async function readBase(at: Serving): Promise<string> {
   const tab = browse(at.places.url);
   await tab.open("/sign-in");

@@ -23,15 +23,9 @@ import { createServed, type Served } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/**
- * Rules for every page of the console: its layout on each screen, its security headers, its
- * addresses below a base path, and how it shows a hostile name.
- */
+/** Rules for every page of the console: layout, security headers, addresses, hostile names. */
 
-/**
- * Walks through a page with the Tab key. Checks that every control gets the focus in document
- * order, and that the focus is always visible.
- */
+/** Walks a page with Tab: each control gets a visible focus, in document order. */
 async function walkPage(page: Page): Promise<void> {
   const all = await page.evaluate<readonly string[]>(begin);
   const reached: number[] = [0];
@@ -137,7 +131,6 @@ const shown: Readonly<Record<string, Write>> = {
   "the audit": () => "/audit",
   statistics: () => "/statistics?days=7",
 };
-/** Pages for a master key. */
 const forMaster: Readonly<Record<string, Write>> = {
   "a master's start": () => "/",
   projects: () => "/projects",
@@ -164,13 +157,11 @@ const beside: Readonly<Record<string, Write>> = {
   "a project's settings": ({ project }) => `/projects/${project}/settings`,
   "a project's deletion": ({ project }) => `/projects/${project}/delete`,
 };
-/** Pages that return 404. */
 const missing: Readonly<Record<string, Write>> = {
   nowhere: () => "/nowhere",
   "a missing link": () => "/links/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
   "a missing Android app": () => "/apps/android/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
 };
-/** These pages show previews in frames. */
 const showsPages: ReadonlySet<string> = new Set(["a link", "a new link", "the page template"]);
 /** Headings that only a script draws. */
 const drawn: Readonly<Record<string, string>> = { "a new link": "Preview" };

@@ -14,12 +14,10 @@ export type Filled = {
   readonly faulty: string;
   readonly job: string;
   readonly webhook: string;
-  /** The project of the key `master`. */
   readonly project: string;
   readonly master: string;
 };
 
-/** Enough rows for several pages of a list. */
 const many = 110;
 const rowsOfPlan = 1000;
 const nameCharacters = 500;

@@ -6,10 +6,7 @@ import { openForAll } from "../support/open-for.ts";
 import { visitAt } from "../support/link-host.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
-/**
- * A user's first day, on a phone: from the address in the terminal to a link, a changed
- * destination, a QR code, a page, an import and an undone deletion.
- */
+/** A user's first day, on a phone, from the address in the terminal to an undone deletion. */
 
 let terminal: Terminal;
 let page: Page;

@@ -224,7 +224,6 @@ test("leaving the confirmation of a missing destination warns about unsaved chan
   expect(dialogs).toEqual(["beforeunload"]);
 });
 
-/** Accepts each dialog, and lists their types. */
 function watchDialogs(page: Page): readonly string[] {
   const dialogs: string[] = [];
   page.on("dialog", (dialog) => {

@@ -6,10 +6,7 @@ import { openConsole } from "../support/browser.ts";
 import { createServed, startServe, type Serving } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/**
- * The console shows markup of others in frames. Here a remote server returns pages that try to
- * break out of their frame.
- */
+/** The console frames pages of a remote server, which here try to break out of their frame. */
 
 let target: Serving;
 let gateway: Serving;

@@ -16,7 +16,6 @@ openForAll(createServed, async (opened) => {
 
 const ask = (name: string, args: object) => callTool(served.serving, name, args);
 
-/** Returns the undo buttons of a page, each with its change. */
 function readButtons(text: string) {
   const found = text.matchAll(/<button class="small"([^>]*)aria-label="Undo([^"]*)"/g);
   return [...found].map(([, attributes = "", label = ""]) => {

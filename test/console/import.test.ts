@@ -33,7 +33,6 @@ const send = () => page.getByRole("button", { name: "Show plan" }).click();
 
 const untilDone = () => page.locator("#progress .tag", { hasText: "Done" }).waitFor();
 
-/** Drops a file from outside the browser onto the page. */
 const dropFile = (name: string, text: string) =>
   page.evaluate(`{
     const dataTransfer = new DataTransfer();
@@ -131,7 +130,6 @@ test("an upload of 100 MB is rejected with advice before it is read", async () =
   expect(unsaid.status).toBe(413);
 });
 
-/** Sends this many megabytes of a file. */
 function upload(headers: Record<string, string>, megabytes = 1) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const sent = request(

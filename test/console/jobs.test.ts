@@ -127,7 +127,6 @@ test("a plan that changed while its page was open is shown again and applied onc
   expect(sent.length).toBe(3);
   expect(jobs.text.match(/Changed 1 link/g)?.length).toBe(1);
 
-  /** Returns another tab of the same browser. */
   function press(path: string, form: Record<string, string>) {
     const other = browse(serving.places.url);
     for (const [name, value] of hand.cookies) other.cookies.set(name, value);

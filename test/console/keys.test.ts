@@ -30,7 +30,6 @@ const status = async (key: string, path = "/links") =>
   (await serving.call("GET", path, { key })).status;
 const listKeys = async () => (await runJson(inFolder("keys", "list"))).keys;
 
-/** The initial fields of the form for a new key. */
 async function openForm(tab: Awaited<ReturnType<typeof signInAt>>) {
   const { text } = await tab.open("/keys/new");
   const once = /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";

@@ -32,7 +32,6 @@ function readSession({ cookies }: Browsing): string {
   return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
 }
 
-/** Returns the address that the command prints in a terminal. */
 async function readAddress(
   words = `console --data ${folder.path}`,
   pattern = /(https?:\/\/\S+)/,

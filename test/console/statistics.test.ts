@@ -18,7 +18,6 @@ openForAll(createServed, async (opened) => {
   tab = await signInAt(served.serving);
 });
 
-/** Returns the days in the row headers of a page's tables. */
 async function readDays(at: string): Promise<readonly string[]> {
   const { text, status } = await tab.open(at);
   expect(status).toBe(200);

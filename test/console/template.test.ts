@@ -31,7 +31,6 @@ beforeEach(async () => {
   ({ token: key } = await runJson(["keys", "create", "--data", folder.path]));
 });
 
-/** Opens the test's tab. */
 async function open(address: string): Promise<void> {
   tab = await openConsole({ places: serving.places, key }, { path: address });
   page = tab.page;

@@ -36,14 +36,12 @@ openForAll(
   (opened) => ({ folder, serving } = opened),
 );
 
-/** Lets an assistant ask to delete a link. */
 async function askToDelete(path: string): Promise<void> {
   await serving.call("POST", "/links", { body: { path, name: hostile } });
   const { error } = await callTool(serving, "delete_link", { id: path });
   expect(error.code).toBe("approval_required");
 }
 
-/** Answers on the approval's page. */
 async function answer(url: string, decision: "approve" | "decline"): Promise<ConsoleResponse> {
   const tab = browse(serving.places.url);
   await tab.open(new URL(url).pathname);

@@ -63,7 +63,6 @@ test("each console page has a different form token, and all tokens are valid", a
   }
 });
 
-/** Pages that are as full as possible. */
 const full: Readonly<Record<string, (filled: Filled) => string>> = {
   start: () => "/",
   links: () => "/links",
@@ -183,7 +182,6 @@ function writeFields() {
   };
 }
 
-/** Checks the size of a page with everything that a browser loads for it. */
 async function expectLight({ bytes, text, status }: ConsoleResponse): Promise<void> {
   expect(status).toBe(200);
   const weigh = async (pattern: RegExp, most = Number.POSITIVE_INFINITY) => {

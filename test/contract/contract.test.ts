@@ -75,7 +75,6 @@ const spenders = {
   ],
 } as const;
 
-/** The endpoints that each scope allows. */
 const opened: Readonly<Record<string, readonly string[]>> = {
   "links.show": ["GET /links/:id"],
   "links.index": ["GET /links", "GET /link_stats"],

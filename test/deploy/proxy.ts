@@ -7,10 +7,7 @@ import {
 } from "node:http";
 import { openServer } from "../support/ports.ts";
 
-/**
- * A proxy like Caddy with on-demand TLS, but without TLS. It asks Waypost about each host name, and
- * forwards requests with the visitor's address and its own name.
- */
+/** Like Caddy with on-demand TLS, but without TLS: asks about each host, then forwards. */
 
 export type Sent = { readonly key?: string; readonly body?: object };
 export type Answer = { readonly status: number; readonly location: string | undefined };

@@ -166,7 +166,6 @@ describe("association files", () => {
 
 const pad = (count: number) => String(count).padStart(2, "0");
 
-/** Shortens an address of the project with a query, and returns the short path with its slash. */
 async function shorten(target: string): Promise<string> {
   const url = `${host.origin}${target}`;
   const { status, body } = await host.world.call("POST", "/short_links", { body: { url } });
@@ -256,7 +255,6 @@ async function listExcluded() {
   return lists.map((list) => list.slice(3, -1).map((one: { "/": string }) => one["/"]));
 }
 
-/** Returns the id of the iOS app. */
 async function addApps(): Promise<string> {
   const { id } = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });

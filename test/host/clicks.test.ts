@@ -22,10 +22,7 @@ async function readStored(id: string): Promise<number> {
   return row[0]?.clicks ?? Number.NaN;
 }
 
-/**
- * In the next iteration of the event loop, everything due is queued. Writes then run one after the
- * other.
- */
+/** In the next iteration of the event loop all due writes are queued, and run one by one. */
 async function untilWritten(): Promise<void> {
   await setImmediate();
   await host.world.store.write(() => Promise.resolve(), { isPatient: true });

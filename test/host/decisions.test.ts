@@ -11,10 +11,7 @@ import { openLinkHost, type LinkHost, type Visited } from "../support/link-host.
 import agents from "./user-agents.json" with { type: "json" };
 import { openForAll } from "../support/open-for.ts";
 
-/**
- * What `explainVisits` says is what happens: every row of the decision table is created through the
- * API, explained, and visited with the user agents of real devices.
- */
+/** Each row of the decision table is explained and visited, and both must agree. */
 
 const url = "https://shop.example/spring?a=1#top";
 const ios_fallback_url = "https://i.example/app";
@@ -121,7 +118,6 @@ function takeTurns(group: Readonly<Record<string, string>>): readonly string[] {
   return [names[turn % names.length] ?? "", names[(turn + 1) % names.length] ?? ""];
 }
 
-/** Creates the link, and returns it with its apps as the API shows them. */
 async function create(host: LinkHost, { path, ios, android, fields }: Row) {
   // Advances the clock, because a key may only write 600 times a minute.
   host.world.advance(1000);
@@ -152,7 +148,6 @@ async function register(
   return known ?? add(kind, fields);
 }
 
-/** What a browser does with the response. */
 function describeVisited({ status, headers, text }: Visited) {
   if (status === 302) return { action: "redirect", to: headers.location, buttons: [] };
   expect(status).toBe(200);

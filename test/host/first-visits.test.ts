@@ -11,7 +11,6 @@ let host: LinkHost;
 /** Statements that match this fail. */
 let failing: RegExp | undefined;
 
-/** A store whose matching statements fail. */
 function fail(store: Store): Store {
   const compiled = new Map<string, string>();
   const db = store.db.withPlugin({

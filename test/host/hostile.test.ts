@@ -6,10 +6,7 @@ import { openForAll } from "../support/open-for.ts";
 
 import agents from "./user-agents.json" with { type: "json" };
 
-/**
- * Dangerous addresses and paths redirect nowhere. The API refuses most of these addresses; here
- * they are written to the database directly, as if a rule had failed.
- */
+/** Dangerous addresses redirect nowhere, even if they are written directly to the database. */
 
 let host: LinkHost;
 let apps: { readonly ios: string; readonly android: string };

@@ -38,7 +38,6 @@ async function openPage(path: string, device: keyof typeof userAgents, language:
   return page;
 }
 
-/** Opens an address on a computer, and records errors and requests. */
 async function openOnComputer(address: string) {
   const page = await openTab({ userAgent: userAgents.desktop });
   const faults: string[] = [];

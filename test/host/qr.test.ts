@@ -133,7 +133,6 @@ test("a shortened path has its own smaller QR code", async () => {
 
 type IsDark = (row: number, column: number) => boolean;
 
-/** What a scanner reads from the picture, at three pixels for each module. */
 function scan(side: number, isDark: IsDark): string | undefined {
   const width = side * 3;
   const places = Array.from({ length: side }, (_, place) => place);

@@ -31,7 +31,6 @@ async function shorten(path: string): Promise<string> {
   return reply.body.shortened_path;
 }
 
-/** The address in Google Play's referrer. */
 async function readReferrer(path: string): Promise<string> {
   const referrer =
     new URL((await readLocation(path, phone)) ?? "").searchParams.get("referrer") ?? "";

@@ -33,7 +33,6 @@ test("readAtMost reads a body only once and leaves no listeners behind", async (
   );
 });
 
-/** A body whose length is not announced. */
 function cut(...parts: readonly string[]): ReadableStream {
   return ReadableStream.from(parts).pipeThrough(new TextEncoderStream());
 }

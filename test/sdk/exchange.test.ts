@@ -117,7 +117,6 @@ async function openPage() {
   return tab;
 }
 
-/** Presses the button and returns what the page wrote to the clipboard. */
 async function copy(isWritten: boolean) {
   const tab = await openPage();
   const written: string[] = [];
@@ -193,7 +192,6 @@ test.each(Object.entries(referrerReaders))(
   },
 );
 
-/** Opens the page at one of the servers as a phone, and sends the request of its script. */
 async function visitPage(path: string, from: string, server: Serving): Promise<number> {
   const given = { host: hostOf(server), agent: agents.safari26 };
   const headers = { "x-forwarded-for": from, "accept-language": "de-DE" };

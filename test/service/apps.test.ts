@@ -14,9 +14,7 @@ type Kind = {
   /** The field that is unique within a project, and its label in messages. */
   readonly key: string;
   readonly keyLabel: string;
-  /** The required fields. */
   readonly app: Readonly<Record<string, unknown>>;
-  /** The optional fields. */
   readonly optional: Readonly<Record<string, string>>;
   readonly notWrapped: readonly unknown[];
   readonly refusals: readonly (readonly [fields: object, error: string])[];

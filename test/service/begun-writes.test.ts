@@ -85,7 +85,6 @@ async function createHeldWorld() {
     world,
     begun: begun.opened,
     release: over.open,
-    /** Resolves when this many writes are queued. */
     waitForTurns: (count: number) => {
       awaited = count;
       if (queued >= count) turns.open();

@@ -125,7 +125,6 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 6 },
 );
 
-/** A list request: its filters, page and limit. */
 type Question = { readonly q: readonly Pair[]; readonly page: number; readonly limit: number };
 
 describe("the filter engine", () => {
@@ -236,7 +235,6 @@ async function agreeOnApps(
   );
 }
 
-/** Sends the same request to the service and the model, and compares the results. */
 async function compare(
   world: World,
   list: keyof typeof kinds,
@@ -282,7 +280,6 @@ function seeds(tag: string, maxLength: number): fc.Arbitrary<Seed[]> {
   return fc.array(seed, { maxLength }).map((list) => number(list, tag));
 }
 
-/** Gives each link a unique path. */
 function number(list: readonly Seed[], tag: string): Seed[] {
   return list.map((one, index) => ({ ...one, path: `${one.path}-${tag}${index}` }));
 }

@@ -5,10 +5,7 @@ import { openForAll } from "../support/open-for.ts";
 import { measureLeftOld } from "../support/measure-held.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/**
- * Tests that minor garbage collections free the memory of a request. Major collections once took
- * half the time of a read.
- */
+/** Minor garbage collections free a request's memory. Major ones took half of a read's time. */
 
 let world: World;
 

@@ -91,7 +91,6 @@ async function expectNothing({ call, store, reported }: World): Promise<void> {
   expect((await call("POST", "/links", { body: { path: "later" } })).status).toBe(201);
 }
 
-/** Locks the links table against writes but not reads. */
 async function holdLinks({ store }: World) {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(store.db);
   const address = new URL(process.env[serverVariable] ?? "");
@@ -103,10 +102,7 @@ async function holdLinks({ store }: World) {
   return { release, [Symbol.asyncDispose]: release };
 }
 
-/**
- * Blocks the first write between `begun` and `resume`. Every write that fails advances the clock by
- * the time that it would have waited for the lock.
- */
+/** Blocks the first write until `resume`. Each failed write takes as long as a lock's wait. */
 function letLocksTakeTime({ store, advance }: World) {
   const { write } = store;
   const [begun, over] = [createGate(), createGate()];
@@ -128,7 +124,6 @@ function letLocksTakeTime({ store, advance }: World) {
   return { begun: begun.opened, resume: over.open };
 }
 
-/** Resolves when this many writes are queued. */
 function waitForQueuedWrites({ store }: World, count: number): Promise<void> {
   const { write } = store;
   const all = createGate();

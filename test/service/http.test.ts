@@ -18,7 +18,6 @@ openForAll(createWorld, async (opened, keep) => {
   server = keep(await serveApi(answerOverHttp(world.answer, world.clock)));
 });
 
-/** Sends the lines, and returns everything received until the connection ends. */
 async function sendLines(lines: readonly string[]): Promise<string> {
   const socket = connect(server.port, "127.0.0.1");
   socket.write(`${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n`);

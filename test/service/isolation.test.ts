@@ -14,9 +14,7 @@ type OtherProject = {
   readonly link: string;
   readonly ios_app: string;
   readonly android_app: string;
-  /** A published version of its page template. */
   readonly version: string;
-  /** Its owner's key. */
   readonly key: string;
 };
 
@@ -320,7 +318,6 @@ async function makeOwn(given: World): Promise<OwnRecords> {
   return { links, ios_apps, android_apps, page_template };
 }
 
-/** Publishes a page template, and returns the ID of the version. */
 async function publishPage({ call }: World, key: string): Promise<string> {
   const body = { body: "<h1>{{ project.name }}</h1>{% store_buttons %}", css: "h1{top:0}" };
   const reply = await call("POST", "/page_template/publish", { key, body });
@@ -328,7 +325,6 @@ async function publishPage({ call }: World, key: string): Promise<string> {
   return reply.body.live_version.id;
 }
 
-/** Creates another project with a record of each kind. */
 async function addOtherProject(given: World): Promise<OtherProject> {
   const project = await given.addProject({ name: "Other", subdomain: "other" });
   const key = await given.addKey({ project });
@@ -349,7 +345,6 @@ async function addOtherProject(given: World): Promise<OtherProject> {
   return { id: project.id, link, ios_app, android_app, version, key };
 }
 
-/** Reads every row of the project. */
 async function readAllRows({ store }: World, projectId: string): Promise<unknown> {
   const project = store.db.selectFrom("projects").selectAll().where("id", "=", projectId);
   return [await project.execute(), await readProjectRows(store, projectId)];
@@ -364,7 +359,6 @@ async function both(
   return replies;
 }
 
-/** Returns the parts of a response to compare. */
 function show({ status, headers, text }: Reply) {
   return { status, headers: [...headers], text };
 }

@@ -10,7 +10,6 @@ openForEach(openInstallWorld, (opened) => {
   host = opened;
 });
 
-/** Loads the page without running its script. */
 async function openPage(): Promise<string> {
   const page = await host.open("/spring");
   const [, id = ""] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];

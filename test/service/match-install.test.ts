@@ -363,7 +363,6 @@ async function addWebhook(): Promise<void> {
 
 const listTold = () => host.world.store.db.selectFrom("deliveries").select("body").execute();
 
-/** Returns the number of installs from GET /link_stats. */
 async function countInstalls(): Promise<number> {
   const { body } = await host.world.call("GET", "/link_stats?by=day");
   return body.stats.total.installs;

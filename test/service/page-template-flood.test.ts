@@ -48,10 +48,7 @@ test("60 previews in one project do not delay a save in another project", async 
   expect(world.reported).toEqual([]);
 });
 
-/**
- * Counts the rounds of the event loop until the response. Unlike time, they do not depend on the
- * machine.
- */
+/** Counts rounds of the event loop, which do not depend on the machine's speed. */
 async function countTurns(world: World, ask: () => Promise<Reply>): Promise<number> {
   let isOver = false;
   const asked = ask().finally(() => (isOver = true));

@@ -18,7 +18,6 @@ openForEach(createWorld, (opened) => (world = opened));
 const preview = (fields?: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { ...(fields && { body: fields }), ...given });
 
-/** Expects a preview to succeed, and returns its text. */
 async function show(fields: object): Promise<string> {
   const { status, text } = await preview(fields);
   expect([status, text]).toEqual([200, text]);
@@ -220,7 +219,6 @@ test.each([false, true])(
   },
 );
 
-/** Returns the decoded addresses of a page's buttons. */
 function readButtons(page: string, host: string, shown: string): readonly string[] {
   return [...page.matchAll(/<a class="store-button[^"]*" href="([^"]*)"/g)].map(([, href = ""]) =>
     decodeURIComponent(decodeURIComponent(href))

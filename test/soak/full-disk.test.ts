@@ -71,7 +71,6 @@ async function readAll(server: { readonly url: string }, token: string): Promise
   }
 }
 
-/** Tries to mount in a separate namespace. */
 function canMount(): boolean {
   const words = ["-m", "mount", "-t", "tmpfs", "none", tmpdir()];
   return spawnSync("unshare", words).status === 0;
@@ -83,7 +82,6 @@ function mountUnder(from: string, to: string): readonly string[] {
   return ["unshare", "-m", "sh", "-c", `${mounted} && shift 2 && exec "$@"`, "sh", from, to];
 }
 
-/** Fills the disk to the last byte. */
 function fill(path: string): void {
   const file = openSync(path, "w");
   try {

@@ -35,7 +35,6 @@ export function keepAsking(
   };
 }
 
-/** A short description of a response. */
 export function describeAnswer(answer: Answer | Error): string {
   return answer instanceof Error
     ? `no answer: ${answer.message}`

@@ -5,17 +5,12 @@ import { createRing } from "../bench/ring.ts";
 import { modernCall } from "../support/mcp-http.ts";
 import { describeAnswer } from "./keep-asking.ts";
 
-/**
- * Records what was requested under unique names and what was returned, and compares it with the
- * store.
- */
+/** Records what was requested and returned under unique names, to compare with the store. */
 export type Ledger = {
-  /** A request that creates a link through the API. */
   readonly nextWrite: () => Question;
   /** A request that creates a link with an assistant's tool. */
   readonly nextCall: () => Question;
   readonly hear: (question: Question, answer: Answer | Error) => void;
-  /** How many writes have been acknowledged so far. */
   readonly readAcknowledged: () => number;
   /** Acknowledged writes exist once, refused ones do not, and no response was unexpected. */
   readonly expectTrue: (links: readonly { readonly name: string | null }[]) => void;
@@ -24,11 +19,9 @@ export type Ledger = {
 type Allowed = {
   /** Expected error messages, in addition to 503. */
   readonly messages?: readonly string[];
-  /** Expected error codes of tools. */
   readonly codes?: readonly string[];
 };
 
-/** How a client understands a response. */
 type Outcome = "done" | "refused" | "unknown" | "strange";
 
 export function createLedger(keys: readonly string[], allowed: Allowed = {}): Ledger {

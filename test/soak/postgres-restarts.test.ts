@@ -64,10 +64,7 @@ async function crash(): Promise<void> {
   await postgres.start();
 }
 
-/**
- * PostgreSQL ends all connections when one of its processes is killed, and restarts by itself.
- * Until it notices, the other connections continue to write.
- */
+/** When one of its processes is killed, PostgreSQL ends all connections and restarts. */
 async function killBackend(database: string): Promise<void> {
   const name = new URL(database).pathname.slice(1);
   const asked = `select pid from pg_stat_activity where datname = '${name}'`;

@@ -52,7 +52,6 @@ test("no write is lost or repeated when a remote connection is delayed, cut or r
 
 /** What happens to each piece of data, in either direction. */
 type Trouble = {
-  /** The longest delay. */
   readonly delay_ms: number;
   /** The probability that the connection ends in the middle of the piece. */
   readonly cut: number;

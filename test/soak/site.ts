@@ -14,7 +14,6 @@ export type Site = {
   readonly serve: (serving?: Serving) => Promise<Server>;
   /** No server may run meanwhile, because its writes would stay in its log. */
   readonly addBenchProject: (subdomain: string, keys: number) => Promise<BenchProject>;
-  /** All links of the store, in any order. */
   readonly readLinks: () => Promise<readonly Row[]>;
   /** Damage that the database itself reports in its file. */
   readonly findDamage: () => readonly string[];
@@ -22,7 +21,6 @@ export type Site = {
 };
 
 type Serving = Starting & {
-  /** Another data folder than the site's. */
   readonly data?: string;
 };
 

@@ -42,7 +42,6 @@ const add = (by: Sql<Tables>, id: string, number = 0) =>
   by.write((db) => db.insertInto("things").values({ id, number }).execute());
 const list = async (db: Kysely<Tables>) =>
   (await db.selectFrom("things").select("id").orderBy("id").execute()).map(({ id }) => id);
-/** Increases the number of the table's only row. */
 const increase = (by: Sql<Tables>) =>
   by.write(async (db) => {
     const { number } = await db.selectFrom("things").selectAll().executeTakeFirstOrThrow();

@@ -30,7 +30,6 @@ const write = (to: Sql<Tables>, text: string) =>
 const listNotes = async (db: Kysely<Tables>) =>
   (await db.selectFrom("notes").select("text").execute()).map(({ text }) => text);
 
-/** Starts an endless read, and resolves when it is running. */
 async function startEndlessRead(line = "one") {
   const { signal, leave } = createCaller();
   let end = Promise.resolve();

@@ -129,7 +129,6 @@ describe("an approval page", () => {
   });
 });
 
-/** Returns whether the process still accepts the approval. */
 async function isAccepted({ approvals }: State, id: string): Promise<boolean> {
   return (await approvals.findPage(id)) !== undefined;
 }

@@ -70,7 +70,6 @@ describe("rate-limit slots", () => {
   /** The part of the limit that Waypost uses, because another client may use the rest. */
   const limit = 40;
 
-  /** Makes this many calls without a wait, alternately from both processes. */
   async function spend(count: number, pause_ms = 0): Promise<void> {
     for (let turn = 0; turn < count; turn += 1) {
       const place = queue(turn % 2 === 0 ? one : two);

@@ -31,7 +31,6 @@ async function* listRows(count: number, end = () => Promise.resolve()): AsyncGen
   await end();
 }
 
-/** Reads all stored plans, including incomplete plans. */
 async function readTables(): Promise<{ readonly ids: readonly string[]; readonly rows: number }> {
   const plans = await tables.db.selectFrom("plans").select("id").execute();
   const rows = await tables.db.selectFrom("plan_rows").select("position").execute();

@@ -352,7 +352,6 @@ async function readTasks({ db }: Store): Promise<readonly unknown[]> {
   return db.selectFrom("chores").selectAll().execute();
 }
 
-/** Lists the tables that still contain rows of a project. */
 async function readLeftovers(store: Store, projectId: string): Promise<readonly string[]> {
   return [...(await readProjectRows(store, projectId)).keys()];
 }

@@ -7,12 +7,8 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { describeApi } from "../tools/openapi/openapi.ts";
 
-/**
- * Use these where requests to the API are sent: each is checked against the OpenAPI document, and
- * so is its response. The header `Warning` may name what was ignored.
- */
+/** Calls that send requests to the API and check each exchange against its OpenAPI document. */
 
-/** The service of a test. Every response is checked against the OpenAPI document. */
 export const createService: typeof plain.createService = (options) => {
   const service = plain.createService(options);
   return { ...service, answer: checkEach(service.answer) };
@@ -42,7 +38,6 @@ type Received = {
   readonly body: unknown;
 };
 
-/** Fetches from a server, and checks the exchange if it is one of the API. */
 export async function fetchDescribed(request: Request): Promise<Response> {
   const { method, url } = request;
   const body = await request.clone().text();
@@ -55,7 +50,6 @@ export async function fetchDescribed(request: Request): Promise<Response> {
 
 type ReceivedText = Omit<Received, "body"> & { readonly text: string };
 
-/** Checks a response that came over HTTP, if it is from the API. */
 export function checkText(sent: Sent, { status, headers, text }: ReceivedText): void {
   if (!new URL(sent.url).pathname.startsWith(apiPrefix)) return;
   const isData = headers["content-type"] === "application/json";
@@ -190,7 +184,6 @@ function readFlag(_: string, value: unknown): unknown {
   return yes !== undefined || no !== undefined ? yes !== undefined : value;
 }
 
-/** A response of the document, or the shared one that it refers to. */
 function resolve(response: JsonObject): JsonObject {
   const name = String(response["$ref"]).split("/").at(-1) ?? "";
   return shared[name] ?? response;

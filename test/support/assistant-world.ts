@@ -47,17 +47,12 @@ import type { ApiRequest } from "../../src/contract/api-message.ts";
 
 /** Use this for what an assistant sees of a local service, without processes and sockets. */
 
-/**
- * An assistant with a real service: our MCP server calls the service directly and keeps its state
- * in a real file. Official clients use an in-memory transport, and the test moves the clocks. It
- * calls tools with the client that it connected first.
- */
+/** Official clients with our MCP server, a real service and a state file, on a test's clock. */
 export type AssistantWorld = Watched &
   AssistantClient & {
     readonly world: World;
     readonly state: State;
     readonly bulk: Bulk;
-    /** The unexpected errors that were reported. A test that expects none checks this. */
     readonly reported: readonly unknown[];
     /** Why answers to approval pages were refused. */
     readonly refused: readonly string[];
@@ -67,11 +62,8 @@ export type AssistantWorld = Watched &
     readonly approve: AssistantClient["call"];
     /** Sends JSON-RPC of 2026-07-28 that no well-behaved client would send. */
     readonly callRaw: (call: RawCall) => Promise<RawResult>;
-    /** Creates a link or app through the API, for the assistant to work with. */
     readonly plant: (kind: Plant, fields: Readonly<Record<string, unknown>>) => Promise<Planted>;
-    /** Requests an approval page or a preview, like a browser. */
     readonly visit: (url: string, form?: Form, headers?: HeaderFields) => Promise<Page>;
-    /** Answers requests to these pages. */
     readonly fetchPage: (request: Request) => Promise<Response>;
     readonly answerApi: ReturnType<typeof createService>["answer"];
     /** Answers an approval as a person does: opens its page and presses a button. */
@@ -96,7 +88,6 @@ type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> &
   };
 
 export type AssistantClient = {
-  /** Calls a tool, and returns its structured content. */
   readonly call: (
     tool: string,
     args?: Readonly<Record<string, unknown>>,
@@ -106,12 +97,10 @@ export type AssistantClient = {
     args?: Record<string, unknown>,
     /** Members of the request that a well-behaved client does not send. */
     extra?: Record<string, unknown>,
-    /** Requests progress, or cancels the call. */
     options?: { onprogress?: (progress: Progress) => void; signal?: AbortSignal },
   ) => Promise<ToolResult>;
   /** The ids of questions that the server has reported as complete. */
   readonly completed: readonly string[];
-  /** The instructions of the server. */
   readonly readInstructions: () => string | undefined;
   readonly listTools: () => Promise<readonly ListedTool[]>;
   readonly readResource: (uri: string) => Promise<Resource>;
@@ -148,12 +137,10 @@ export type AssistantOptions = Connecting & {
   readonly listens?: boolean;
   /** Paths below /api/v1 that this deployment does not have. Other deployments may lack some. */
   readonly lacks?: readonly string[];
-  /** The hosts that the operator allows as destinations of links. */
   readonly destinations?: readonly string[];
   readonly timeZone?: KeyContextOptions["timeZone"];
   /** Acts like a remote deployment: keys are unknown at first, and it checks no conditions. */
   readonly isRemote?: boolean;
-  /** The deployment's address. */
   readonly origin?: string;
   /** A remote deployment to use in place of the service in this process. */
   readonly remote?: { readonly url: string; readonly send: Send };
@@ -423,8 +410,6 @@ function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarrier {
 function changesSomething({ method, url, body }: ApiRequest): boolean {
   return method !== "GET" && !/\/(?:preview|resolve)$/.test(url) && body !== "{}";
 }
-
-/** The pages that a person opens in a browser: approvals and previews. */
 
 type Options = Omit<PageOptions, "hostnames" | "onDecided">;
 

@@ -21,10 +21,7 @@ import {
 import { createPageListener } from "../../src/mcp/approval/page-listener.ts";
 import { approvalPath } from "../../src/mcp/approval/approval-page.ts";
 
-/**
- * Use this for what only a real browser shows: layout, script, keyboard and colors. It is the
- * Chromium of its package, so nothing is downloaded.
- */
+/** Use this for what only a real browser shows: layout, script, keyboard and colors. */
 
 /** Chromium flags that allow what normal browsers forbid, or put all into one process. */
 const careless = new Set([
@@ -33,10 +30,7 @@ const careless = new Set([
   "--single-process",
 ]);
 
-/**
- * Flags that make drawing slow. Without an emulated graphics card, and with processes that are
- * forked from a running one, it takes half of the processor time.
- */
+/** Flags that make drawing slow: without emulated graphics it takes half the processor time. */
 const costly = /gpu|-gl=|-angle=|swiftshader|no-zygote/;
 
 const manifest = join(import.meta.dirname, "../node_modules/@sparticuz/chromium/package.json");
@@ -60,10 +54,7 @@ async function launch(): Promise<Browser> {
   });
 }
 
-/**
- * A tab that shares nothing with others, and that ends with the test. Only the test's own time
- * limit ends its waits.
- */
+/** A tab that shares nothing with others. Only the test's own time limit ends its waits. */
 export async function openTab(options?: BrowserContextOptions): Promise<Page> {
   const page = await openLastingTab(options);
   onTestFinished(() => page.context().close());
@@ -79,7 +70,6 @@ export async function openLastingTab(options?: BrowserContextOptions): Promise<P
 
 type Decision = "approve" | "decline";
 
-/** Decides on an approval's page as a person does; returns the text of that page. */
 export async function decideInTab(tab: Page, url: string, decision: Decision): Promise<string> {
   await tab.goto(url);
   const text = await tab.getByRole("main").innerText();
@@ -89,7 +79,6 @@ export async function decideInTab(tab: Page, url: string, decision: Decision): P
   return text;
 }
 
-/** Presses one of the two buttons of an approval's page, and waits for what it shows then. */
 export async function pressButton(page: Page, decision: Decision): Promise<Page> {
   const loaded = page.waitForEvent("load");
   await page.locator(`button[value=${decision}]`).click();
@@ -121,13 +110,11 @@ async function unpack(): Promise<string> {
 export type ConsoleTab = {
   readonly page: Page;
   readonly complaints: readonly string[];
-  /** Returns the errors since the last call. */
   readonly takeComplaints: () => readonly string[];
 };
 
 type ConsoleOptions = BrowserContextOptions & {
   readonly path?: string;
-  /** Opens the tab. By default it ends with the test. */
   readonly open?: typeof openTab;
 };
 
@@ -188,10 +175,7 @@ const nameFocused = `(() => {
   return (element.getAttribute("aria-label") ?? (label || element.textContent)).trim();
 })()`;
 
-/**
- * Looks at a page on a phone in both orientations, a tablet and a desktop, where it is also dark,
- * and runs axe on it. With SCREENSHOTS=FOLDER, each look is saved there as a picture.
- */
+/** Looks at a page on each screen with axe. SCREENSHOTS=FOLDER saves every look as a picture. */
 
 const { SCREENSHOTS: shots } = process.env;
 export const sizes = {

@@ -6,12 +6,9 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What the command is built from. */
 const sources = ["src", "test/tools", "package.json"].map((name) => join(root, name));
-/** The last file that the build writes. */
 const built = join(root, "dist/program.js");
 
-/** Run once before the tests, many of which start the built command. */
 export function setup(): void {
   if (!isOlder(built, sources)) return;
   execFileSync(process.execPath, ["test/tools/build.js"], { cwd: root, stdio: "inherit" });

@@ -1,7 +1,4 @@
-/**
- * Use these where a test speaks TLS. They are self-signed, name hosts that do not exist and are
- * valid until 2126.
- */
+/** Self-signed certificates for tests of TLS, for hosts that do not exist, valid until 2126. */
 
 type Certificate = { readonly cert: string; readonly key: string };
 

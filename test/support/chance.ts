@@ -6,7 +6,6 @@ export type Chance = {
   /** A whole number from `low` to `high`, inclusive. */
   readonly between: (low: number, high: number) => number;
   readonly pick: <const Item>(items: readonly [Item, ...Item[]]) => Item;
-  /** True with this probability, from 0 to 1. */
   readonly isLikely: (share: number) => boolean;
   /** Returns each item with this probability, in order. */
   readonly choose: <Item>(items: readonly Item[], share: number) => readonly Item[];

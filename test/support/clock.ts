@@ -104,7 +104,6 @@ export function createAlarms({ monotonic }: Pick<Clock, "monotonic">): Alarms {
   };
 }
 
-/** An event that tests can wait for, before and after it happens. */
 export type Gate = {
   readonly opened: Promise<void>;
   readonly open: () => void;
@@ -121,10 +120,7 @@ export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise
   while (!(await isSo())) await setTimeout(10);
 }
 
-/**
- * The environment of a command whose clock is ahead of this machine's. For that command, the lease
- * of a killed process has ended already, so no test waits for that.
- */
+/** Sets a command's clock ahead, so that the lease of a killed process has already ended. */
 export function setClockAhead(milliseconds: number): { readonly NODE_OPTIONS: string } {
   const program = `const { now } = Date; Date.now = () => now() + ${milliseconds};`;
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(program)}` };

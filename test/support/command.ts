@@ -11,10 +11,7 @@ import { fetchDescribed } from "./api-description.ts";
 import { createEmptyFolder } from "./folders.ts";
 import { runCommand } from "../../src/commands/run-command.ts";
 
-/**
- * Use this to run the built command as a person does: a process with arguments, output and exit
- * code.
- */
+/** Use this to run the built command as a process with arguments, output and exit code. */
 
 export type Folder = {
   readonly path: string;
@@ -22,16 +19,13 @@ export type Folder = {
 };
 
 export type Serving = {
-  /** The output of `serve --json`. */
   readonly places: Readonly<Record<"url" | "mcp" | "api" | "links" | "key_file", string>>;
   readonly pid: number;
   /** The token in the key file, or the token of the gateway. */
   readonly key: string;
   readonly call: Call;
   readonly make: Make;
-  /** The same function as in `Running`. */
   readonly untilSaid: Running["untilSaid"];
-  /** Sends a signal and waits for the end. */
   readonly stop: (signal?: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<Finished>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -40,11 +34,9 @@ type SpawnOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** A program that runs the command, such as strace, with its arguments. */
   readonly under?: readonly string[];
-  /** The standard input. By default it is empty. */
   readonly input?: string | Readable;
 };
 
-/** A command that is running. */
 export type Running = {
   readonly finished: Promise<Finished>;
   /** Waits until stderr matches. If the command ends first, it throws the output. */
@@ -59,7 +51,6 @@ export async function run(words: readonly string[], options: SpawnOptions = {}):
   return runHere(words, env, typeof input === "string" ? { piped: input } : {});
 }
 
-/** Runs a command to its end in a process of its own. */
 export async function runProcess(
   words: readonly string[],
   options?: SpawnOptions,
@@ -76,7 +67,6 @@ function needsProcess([command = "-"]: readonly string[], options: SpawnOptions)
   return isOwn || isOfNode || command.startsWith("-") || under !== undefined || isStream;
 }
 
-/** Starts a command, for a test that acts on it while it runs. */
 export function begin(words: readonly string[], options?: SpawnOptions): Running {
   const child = start(words, options);
   const { finished } = watch(child);
@@ -113,7 +103,6 @@ export async function runJson(words: readonly string[]): Promise<any> {
   return JSON.parse(finished.stdout);
 }
 
-/** Starts `serve` on a free port and waits until it is ready. */
 export async function startServe(
   data: string,
   words: readonly string[] = [],
@@ -163,10 +152,7 @@ export async function createFolder(parent?: string): Promise<Folder> {
   return { ...outer, path: join(outer.path, "data") };
 }
 
-/**
- * A folder with only the compiled program that a session has cached. A process starts there in two
- * thirds of the processor time.
- */
+/** A folder with only the compiled program, from which a process starts in less time. */
 export async function createUsedFolder(): Promise<Folder> {
   kept ??= compile();
   const { name, bytes } = await kept;
@@ -204,7 +190,6 @@ async function compile(): Promise<CompiledCode> {
   return { name, bytes: await readFile(join(folder.path, name)) };
 }
 
-/** A data folder, and a server that runs on it. */
 export type Served = {
   readonly folder: Folder;
   readonly serving: Serving;
@@ -260,10 +245,7 @@ function watch(child: ChildProcess): {
   return { finished, firstLine };
 }
 
-/**
- * A process may not see another process's write for 20 ms (src/store/cache.ts). All processes of a
- * machine measure that with the same clock, so a request after this sees the write.
- */
+/** Another process may not see a write for 20 ms (src/store/cache.ts). */
 export async function untilSeen(): Promise<void> {
   await setTimeout(25);
 }
@@ -288,7 +270,6 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 /** Runs one command at a time, because each of them writes to the output of this process. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** The input of a command: lines typed at a terminal, or a text from a pipe. */
 type Stdin = { readonly typed?: Iterable<string>; readonly piped?: string };
 
 /** Runs a command in this process, which takes a tenth of the time of a separate process. */

@@ -3,25 +3,20 @@ import { gunzipSync } from "node:zlib";
 import { type Serving, runJson, type Folder } from "./command.ts";
 import { modernCall, post } from "./mcp-http.ts";
 
-/**
- * Use this for console pages if no browser is needed. It sends forms and keeps cookies.
- */
+/** Use this for console pages if no browser is needed. It sends forms and keeps cookies. */
 
-/** Sends the HTTP requests of a browser: it keeps cookies, and sends Origin with forms. */
 export type Browsing = {
   readonly open: (path: string, headers?: Headers) => Promise<ConsoleResponse>;
   /** Fills in and sends the first form of the current page, with its hidden fields. */
   readonly submit: (fields: Fields, headers?: Headers) => Promise<ConsoleResponse>;
   /** Sends a form that is on no page. */
   readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<ConsoleResponse>;
-  /** Like `post`, for a form in which several fields have the same name. */
   readonly postForm: (
     path: string,
     form: URLSearchParams,
     headers?: Headers,
   ) => Promise<ConsoleResponse>;
   readonly cookies: Map<string, string>;
-  /** The paths of the cookies. */
   readonly paths: ReadonlyMap<string, string>;
 };
 
@@ -124,7 +119,6 @@ function send(url: URL, headers: Headers, body?: string): Promise<Omit<ConsoleRe
   });
 }
 
-/** Signs in with the server's key or another one. */
 export async function signInAt(
   { places, key }: Pick<Serving, "places" | "key">,
   shown = key,
@@ -135,7 +129,6 @@ export async function signInAt(
   return tab;
 }
 
-/** The token in all forms of the session. */
 export async function readFormToken(tab: Browsing): Promise<string> {
   const { text } = await tab.open("/");
   return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
@@ -150,7 +143,6 @@ export type ConsoleSample = {
   /** The id of the project whose key is `master`. */
   readonly project: string;
   readonly master: string;
-  /** The URL of the page of a pending approval. */
   readonly approval: string;
 };
 
@@ -197,7 +189,6 @@ export async function plantConsole({ serving, folder }: Served): Promise<Console
   return { link: id, app: appId, key, webhook, project, master, approval };
 }
 
-/** Calls a tool as an assistant with the server's key. */
 export async function callTool({ places, key }: Serving, name: string, args: object) {
   const { text } = await post(places.mcp, modernCall(key, 1, name, args));
   const [, json = text] = /^data: (.*"result".*)$/m.exec(text) ?? [];

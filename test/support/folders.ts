@@ -5,10 +5,7 @@ import { join } from "node:path";
 
 /** Use these for the folders of a test and for the files of the repository. */
 
-/**
- * The parent of temporary folders: in memory, if there is space. Tests do not simulate power
- * failures, and on a disk they would wait half of their time or more until writes are durable.
- */
+/** In memory if possible: on a disk, tests would wait half their time for durable writes. */
 export const memoryFolder = hasRoom("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** In containers /dev/shm often has only 64 MB, which is not enough. */
@@ -23,7 +20,6 @@ function hasRoom(folder: string): boolean {
   }
 }
 
-/** Creates an empty folder, which is removed with its content. */
 export async function createEmptyFolder(parent = memoryFolder) {
   const path = await mkdtemp(join(parent, "waypost-test-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

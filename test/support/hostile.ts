@@ -16,10 +16,7 @@ import type { World } from "./world.ts";
 
 /** Use this for clients of a remote server that misbehaves as the test has planned. */
 
-/**
- * A misbehaving deployment: a real HTTP server in front of a real service. It applies the planned
- * fault to each request, before or after the service has carried it out.
- */
+/** A real server in front of a real service that applies the planned fault to each request. */
 export type Hostile = {
   readonly origin: string;
   /** Sets the faults for the next writes and reads, in order. Later requests have none. */
@@ -32,15 +29,12 @@ export type Hostile = {
   readonly received: string[];
   /** The requests that reached the service, each with the status of its response. */
   readonly carriedOut: string[];
-  /** The Authorization headers that arrived. */
   readonly authorizations: (string | undefined)[];
   /** The requests that arrived at the host to which the redirects point. */
   readonly strayed: string[];
-  /** Waits until all requests have been carried out. */
   readonly settle: () => Promise<void>;
   /** Waits until no client waits for a response. */
   readonly untilIdle: () => Promise<void>;
-  /** Waits until all connections from clients are closed. */
   readonly untilLeft: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -51,9 +45,7 @@ export type Misdeed = keyof typeof misdeeds;
 
 /** A response that is written byte by byte, so that no library corrects it. */
 export type Forgery = {
-  /** A response that is sent without calling the service. */
   readonly instead?: RawReply;
-  /** Changes the service's response. */
   readonly alter?: (reply: RawReply) => RawReply;
 };
 
@@ -154,7 +146,6 @@ const misdeeds = {
 // The type lists exactly the keys of the object.
 const misdeedNames = Object.keys(misdeeds) as Misdeed[];
 
-/** All faults, before and after the request is carried out. */
 export const allFaults: readonly Fault[] = [
   "honest",
   ...misdeedNames,

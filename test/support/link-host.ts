@@ -19,19 +19,15 @@ import type { CountedVisit } from "../../src/stats/visit.ts";
 import { openForEach } from "./open-for.ts";
 import { openServer } from "./ports.ts";
 
-/**
- * Use this for visits of links: a link host on a local port, with a small world.
- */
+/** Use this for visits of links: a link host on a local port, with a small world. */
 
 export type LinkHost = {
   readonly world: World;
   readonly port: number;
-  /** The origin of the links of the world's first project. */
   readonly origin: string;
   readonly visit: (path: string, given?: Visiting) => Promise<Visited>;
   /** Sends bytes, and returns all bytes of the response until the connection ends. */
   readonly sendRaw: (bytes: string) => Promise<string>;
-  /** Creates a resource through the API, and throws if that fails. */
   readonly add: (kind: "link" | "ios_app" | "android_app", fields: object) => Promise<Added>;
   readonly readClicks: (id: string) => Promise<number>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -47,7 +43,6 @@ export type Visiting = {
   readonly host?: string;
   readonly agent?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body, which is sent as JSON. */
   readonly body?: object;
 };
 
@@ -67,7 +62,6 @@ const desktop =
 
 type Given = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
 type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
-  /** Wraps the store of the host, to change how it behaves. */
   readonly wrap?: (store: Store) => Store;
 };
 
@@ -148,8 +142,7 @@ export async function visitAt(port: number, path: string, given: Visiting): Prom
 
 async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("latin1");
-  // Node does not answer a client that has ended its side, so the request must close the
-  // connection.
+  // Node does not answer a client that ended its side, so the request must close the connection.
   socket.write(Buffer.from(bytes, "latin1"));
   let text = "";
   for await (const chunk of socket) text += chunk;
@@ -169,7 +162,6 @@ export type InstallWorld = LinkHost & {
   readonly match: (from?: string, by?: AnswerApi) => Promise<Read>;
   /** Starts another process with the same store, or this one again. */
   readonly startAnother: (store?: Store) => AnswerApi;
-  /** Lists the stored visits. */
   readonly listRows: () => Promise<readonly Row[]>;
 };
 
@@ -265,10 +257,7 @@ function listRows({ db }: Store) {
   return db.selectFrom("deferred_visits").selectAll().execute();
 }
 
-/**
- * Creates links at these paths before each test of a file. Visits are recorded as a link host does,
- * and read through the API. In this world it is 2026-01-15.
- */
+/** Creates links before each test, and records visits like a link host. It is 2026-01-15. */
 export function openVisitedLinks(paths: readonly string[], take: (world: World) => unknown) {
   let world: World;
   const ids: Record<string, string> = {};
@@ -288,7 +277,6 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
     world.call("GET", "/link_stats", { query, ...(key !== undefined && { key }) });
 
   return {
-    /** The ids of the links, by path. */
     ids,
     makeLink,
     note: (path: string, at: string, more: Partial<CountedVisit> = {}): void => {
@@ -303,7 +291,6 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
       });
     },
     ask,
-    /** Reads the statistics, and throws if that fails. */
     read: async (query: string) => {
       const { status, body, text } = await ask(query);
       expect(status, text).toBe(200);
@@ -312,7 +299,6 @@ export function openVisitedLinks(paths: readonly string[], take: (world: World) 
   };
 }
 
-/** The clicks of each row. */
 export const listClicks = (stats: {
   readonly rows: readonly { readonly key: string; readonly clicks: number }[];
 }) => Object.fromEntries(stats.rows.map(({ key, clicks }) => [key, clicks]));

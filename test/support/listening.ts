@@ -1,9 +1,7 @@
 import { request } from "node:http";
 import { callOf, startRaw, type RawSession } from "./mcp-http.ts";
 
-/**
- * Use this for several processes that share a data folder and a port, as MCP clients start them.
- */
+/** Use this for several processes that share a data folder and a port, as with MCP clients. */
 
 export type Session = RawSession & {
   /** The address of a link in a tool's result, and what the result says about addresses. */
@@ -28,7 +26,6 @@ type Starting = {
 const path = "spring";
 const destination = "https://example.com/spring";
 
-/** A stdio session after its handshake, before any request. */
 export async function startSession({ data, port, env = {} }: Starting): Promise<Session> {
   const raw = startRaw({ data, env: { WAYPOST_PORT: `${port}`, ...env } });
   await raw.handshake();
@@ -75,7 +72,6 @@ export function visit(address: string, method = "GET"): Promise<Visited | undefi
   });
 }
 
-/** Whether the address redirects to the link's destination. */
 export async function opens(address: string): Promise<boolean> {
   return (await visit(address))?.location === destination;
 }

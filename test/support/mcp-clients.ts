@@ -14,12 +14,8 @@ import { expect } from "vitest";
 import { AjvJsonSchemaValidator as AjvV2 } from "@modelcontextprotocol/client/validators/ajv";
 import { AjvJsonSchemaValidator as AjvV1 } from "@modelcontextprotocol/sdk/validation/ajv";
 
-/**
- * Use this for the official clients of both versions, connected to the built command. Closing a
- * stdio client checks that its process wrote only JSON-RPC to stdout.
- */
+/** The official clients of both versions. Closing one checks that stdout had only JSON-RPC. */
 
-/** A new process on a data folder, or a running server. */
 type Way = Stdio | Http;
 
 type Stdio = {
@@ -64,17 +60,14 @@ export type Progress = {
 };
 
 export type Connected = {
-  /** The names of the tools, in the order of the list. */
   readonly listNames: () => Promise<readonly string[]>;
   readonly callTool: (
     name: string,
     args?: Record<string, unknown>,
-    /** Called with the progress of the call. */
     onprogress?: (progress: Progress) => void,
   ) => Promise<ToolResult>;
   /** Resolves when the server has reported a changed list of tools this many times in total. */
   readonly untilChanged: (times?: number) => Promise<void>;
-  /** How many changes of the list of tools were reported so far. */
   readonly countChanges: () => number;
   readonly close: () => Promise<void>;
   /** The process of the server, or undefined over HTTP. */
@@ -82,7 +75,6 @@ export type Connected = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** A process that is used over stdio. */
 export type Spoken = {
   readonly pid: number;
   readonly stdout: () => string;
@@ -93,10 +85,8 @@ export type Spoken = {
 
 export const approve = (): Reply => ({ action: "accept", content: { approve: true } });
 
-/** The name that the clients send. */
 export const self = { name: "waypost-tests", version: "1.0.0" };
 
-/** The person at a client, who may also never answer or fail. */
 export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
 
 /** The page that the client is asked to open, if any. */
@@ -107,9 +97,7 @@ export type ClientOptions = {
   readonly elicit?: Elicit | undefined;
   /** The client's capabilities, if they differ from what `elicit` implies. */
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined;
-  /** The client's version. */
   readonly version?: string;
-  /** Called with the id of each question that the server reports as complete. */
   readonly onComplete?: (elicitationId: string) => void;
   readonly listChanged?: { readonly tools: Changes["handler"] };
 };
@@ -273,7 +261,6 @@ type CallOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** Calls a tool with either client. */
 export async function callTool(
   client: ClientV1 | ClientV2,
   call: { readonly name: string; readonly arguments: Record<string, unknown> },
@@ -287,7 +274,6 @@ export async function callTool(
   return readResult(result);
 }
 
-/** Reads a tool's result from any client. */
 export function readResult(result: object): ToolResult {
   // The clients have different types for the same JSON.
   const {
@@ -321,10 +307,7 @@ export function describeHeaders({ token }: Http): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-/**
- * Records the output of the process that a transport is about to start, from its first byte. The
- * clients keep the process in a private member.
- */
+/** Records a process's output from its first byte. The clients keep it in a private member. */
 export function record(
   transport: { start: () => Promise<void> },
   member = "_process",
@@ -359,8 +342,6 @@ export function listen(child: ChildProcess): Spoken {
   };
 }
 
-/** A tool call with a known outcome: its result, or the error. */
-
 export type Args = Readonly<Record<string, unknown>>;
 
 type Client = { readonly callTool: (tool: string, args: Args) => Promise<ToolResult> };
@@ -377,10 +358,7 @@ export async function callRefused({ callTool }: Client, tool: string, args: Args
   return structured.error;
 }
 
-/**
- * Validates results in the official clients. Their own validators compile the schemas of all tools
- * for each client, which takes most of the time of a short test. This compiles each schema once.
- */
+/** Compiles each schema once. The clients' own validators compile all schemas per client. */
 
 type Provider = { readonly getValidator: (schema: object) => unknown };
 

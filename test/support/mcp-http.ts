@@ -21,7 +21,6 @@ import type { InMemoryTransport } from "@modelcontextprotocol/client";
 
 /** Use this for single MCP messages to the built command, over HTTP or stdio. */
 
-/** The built command as a server on a data folder, and direct access to its store. */
 export type TestServer = {
   readonly data: string;
   readonly serving: Serving;
@@ -29,7 +28,6 @@ export type TestServer = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** A project and a key for it. */
 export type Tenant = {
   readonly key: string;
   readonly subdomain: string;
@@ -97,7 +95,6 @@ export async function openTestServer(): Promise<TestServer> {
   };
 }
 
-/** Opens an approval page and presses a button, like a browser. */
 export async function decideOnPage(url: string, decision: "approve" | "decline"): Promise<void> {
   const page = await (await fetch(url)).text();
   const hidden = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
@@ -211,7 +208,6 @@ export async function listenInSession(url: string, token: string): Promise<Respo
   return fetch(url, { headers: { ...headers, accept: "text/event-stream" } });
 }
 
-/** A stream of notifications in 2026-07-28. */
 export async function listenModern(url: string, token: string): Promise<Response> {
   return fetch(url, { method: "POST", ...listenRequest(token) });
 }
@@ -225,16 +221,11 @@ export function listenRequest(token: string) {
 export type RawSession = Spoken & {
   /** Sends objects as JSON and texts as they are, each on a line. */
   readonly send: (...lines: readonly unknown[]) => void;
-  /**
-   * Resolves with the message that has this id, which is null in some errors. If the process
-   * ends first, it throws with its output.
-   */
+  /** Resolves with the message of this id, or throws the output if the process ends first. */
   readonly answer: (id: number | string | null) => Promise<Message>;
   /** Sends lines with an immediate response. Resolves with all messages received until then. */
   readonly exchange: (...lines: readonly unknown[]) => Promise<readonly Message[]>;
-  /** All messages received so far. */
   readonly heard: () => readonly Message[];
-  /** The number of messages with this id. */
   readonly count: (id: number | string | null) => number;
   readonly handshake: () => Promise<void>;
   readonly child: ChildProcess;
@@ -308,7 +299,6 @@ export function startRaw(options: Options): RawSession {
   };
 }
 
-/** The messages that open a session of the earlier revisions. */
 export const handshake = [
   {
     jsonrpc: "2.0",
@@ -327,10 +317,7 @@ export function callOf(id: number | string, name: string, args: object = {}) {
   return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } };
 }
 
-/** A JSON-RPC request of 2026-07-28 that no well-behaved client would send. */
-
 export type RawCall = {
-  /** By default `tools/call`. */
   readonly method?: string;
   readonly name?: string;
   readonly taskId?: string;

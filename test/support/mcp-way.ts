@@ -24,7 +24,6 @@ type Begun = { readonly bytes?: number };
 type Work = (tool: string, context: ServerContext) => unknown;
 
 const [{ params, ...initialize }] = handshake;
-/** The handshake of a client that can ask its user. */
 const handshakeWithForms = {
   ...initialize,
   params: { ...params, capabilities: { elicitation: {} } },
@@ -143,7 +142,6 @@ export function openWay(work: Work = () => undefined) {
   };
 }
 
-/** Calls run until the test ends them. */
 export function openHeldWay() {
   const gate = createGate();
   const begun: string[] = [];

@@ -8,7 +8,6 @@ setFlagsFromString("--expose-gc");
 // The flag adds a function to contexts that are created after it.
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
 
-/** Frees all memory that is no longer used. */
 export async function collectGarbage(): Promise<void> {
   // Objects that a turn of the event loop still uses are freed in the next turn.
   for (let turn = 0; turn < 3; turn += 1) {
@@ -17,18 +16,13 @@ export async function collectGarbage(): Promise<void> {
   }
 }
 
-/** The bytes that this process still uses after garbage collection. */
 export async function measureHeld(): Promise<number> {
   await collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/**
- * The bytes that some work leaves behind after minor collections, which free only new objects and
- * are cheap. Returns the lowest of three measurements, because other work in this process adds to
- * some.
- */
+/** Bytes left after cheap minor collections: the lowest of three, as other work adds some. */
 export async function measureLeftOld(work: () => void | Promise<void>): Promise<number> {
   const left: number[] = [];
   for (let go = 0; go < 3; go += 1) {

@@ -1,9 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 
-/**
- * Use these to open something before the tests of a file, or before each, and to close it after
- * them.
- */
+/** Opens something before the tests of a file, or before each, and closes it after them. */
 
 /** Something to close after the tests, which may also report unexpected errors. */
 type Opened = {
@@ -17,14 +14,12 @@ type Keep = <Thing extends Opened>(thing: Thing) => Thing;
 
 type OpenFor = <Thing extends Opened>(
   open: () => Promise<Thing>,
-  /** Gets the opened thing, and prepares it for the tests. */
   take: (opened: Thing, keep: Keep) => unknown,
 ) => void;
 
 /** Opens one before each test of a file and closes it afterwards. It must report no error. */
 export const openForEach = between(beforeEach, afterEach);
 
-/** Opens one for all tests of a file. */
 export const openForAll = between(beforeAll, afterAll);
 
 type Hook = (work: () => Promise<void>) => void;

@@ -67,11 +67,7 @@ export async function readCreation(
   return created_at;
 }
 
-/**
- * Computes the expected result of a list in the simplest way: from rows in memory and raw `q[...]`
- * pairs to ids in order. It follows link-services.md §2 and shares no code with the engine, not
- * even the folding, so that a mistake would have to be made twice.
- */
+/** The expected ids of a list, by link-services.md §2. Shares no code with the engine. */
 
 export type Kind = "text" | "path" | "integer" | "time";
 export type Kinds = Readonly<Record<string, Kind>>;
@@ -80,7 +76,6 @@ export type Row = { readonly id: string; readonly [field: string]: Value };
 /** `["q[name_eq]", "Spring"]`: a parameter before it is percent-encoded. */
 export type Pair = readonly [name: string, value: string];
 
-/** Returns undefined if the request is refused. */
 export function selectIds(
   rows: readonly Row[],
   kinds: Kinds,
@@ -149,7 +144,6 @@ function readCondition(kind: Kind, condition: string, texts: readonly string[]) 
   return (value: Value) => value !== null && wanted.some((item) => stands(value, condition, item));
 }
 
-/** The value in the form in which the API prints it. */
 function print(value: string | number, kind: Kind): string {
   return kind === "time" ? new Date(value).toISOString() : String(value);
 }
@@ -177,10 +171,7 @@ function cast(text: string, kind: Kind): Value {
   return isReal ? time : null;
 }
 
-/**
- * Paths are stored decoded, in NFC, without the slash. Paths that cannot be decoded stay as they
- * are.
- */
+/** Paths are stored decoded, in NFC, without the slash. Undecodable paths stay unchanged. */
 function decode(text: string): string {
   const path = text.replace(/^\//, "");
   try {
@@ -194,9 +185,7 @@ function fold(text: string): string {
   return text.toLowerCase().normalize("NFC").replaceAll("ς", "σ");
 }
 
-/**
- * In ascending order, null is last. Equal rows are sorted by id, in the direction of the last key.
- */
+/** Null is last in ascending order. Equal rows are sorted by id, in the last key's direction. */
 function orderBy(sorts: readonly (readonly string[])[]) {
   const keys = [...sorts, ["id", sorts.at(-1)?.[1]]];
   return (one: Row, other: Row): number => {

@@ -11,10 +11,7 @@ import { createServer, type AddressInfo, type Server } from "node:net";
 
 /** Use these if a test chooses the port of a process, or listens itself. */
 
-/**
- * A free port below the range from which the system assigns ports, so that no other program gets it
- * before it is used.
- */
+/** A free port below the range that the system assigns, so no other program gets it first. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const server = createServer();
@@ -43,7 +40,6 @@ export async function openServer<Given extends ClosableServer>(server: Given, ho
 }
 
 type Forwarding = {
-  /** The address of the server that gets the request. */
   readonly target: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly onAnswer?: (answer: IncomingMessage) => void;

@@ -4,14 +4,9 @@ import { Client } from "pg";
 
 /** Use these for a PostgreSQL whose connection is cut, or that is reached through a pooler. */
 
-/** A proxy in front of PostgreSQL that cuts connections when a test says so. */
 export type PostgresProxy = {
-  /** The database's address through this proxy. */
   readonly url: string;
-  /**
-   * Cuts the next connection that commits: before the server gets the commit, or after the server
-   * has answered, so that the answer is lost.
-   */
+  /** Cuts the next commit's connection before the server gets it or after it has answered. */
   readonly cutAtCommit: (moment: "asked" | "answered") => void;
   /** Refuses new connections until `restore`. */
   readonly refuse: () => void;
@@ -77,19 +72,13 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
   };
 }
 
-/**
- * Does what PgBouncer does in transaction mode, but stricter. A client has a server connection from
- * the first message of a transaction to its end, and gets another one next time if one is free.
- * Before another client gets a connection, the pooler notes and discards what its session holds.
- */
+/** Like PgBouncer in transaction mode, but a client changes connections whenever it can. */
 export type TransactionPooler = {
-  /** The database's address through this pooler. */
   readonly url: string;
   /** What clients have left in a session. Behind a pooler, a program must leave nothing. */
   readonly left: readonly string[];
   /** How often a client got a different connection than the time before. */
   readonly countSwitches: () => number;
-  /** The most clients that one database had at the same time. */
   readonly countMostClients: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -270,7 +259,6 @@ function refuse(socket: Socket, code: string, message: string): void {
   socket.end(writeError(code, message));
 }
 
-/** Connections to a PostgreSQL server, which the pooler's clients use in turn. */
 type Backends = {
   /** Resolves with the longest free one, but not the client's last one if another is free. */
   readonly take: (last: Backend | undefined) => Promise<Backend>;
@@ -281,16 +269,13 @@ type Backends = {
 
 type Backend = {
   readonly socket: Socket;
-  /** Called with each message from the server. */
   hear: (frame: Frame) => void;
-  /** Called when the connection breaks. */
   lose: () => void;
 };
 
 type Opening = {
   readonly url: string;
   readonly most: number;
-  /** Called with what was left in a session. */
   readonly noteLeft: (what: string) => void;
 };
 
@@ -386,9 +371,7 @@ function readInside(client: Client): Inside {
 
 type Frame = { readonly type: string; readonly bytes: Buffer };
 
-/**
- * Splits the received bytes into messages. A client's first one has no letter before its length.
- */
+/** Splits bytes into messages. A client's first one has no letter before its length. */
 function readFrames(isFirstBare: boolean, take: (frame: Frame) => void) {
   let rest = Buffer.alloc(0);
   let isBare = isFirstBare;

@@ -1,10 +1,7 @@
 import { query, serverVariable, startPostgres } from "./postgres.ts";
 import { openTransactionPooler } from "./postgres-proxy.ts";
 
-/**
- * Runs once before the tests on PostgreSQL, and starts a server unless the operator names one. With
- * `WAYPOST_TEST_POOLER=3`, all tests use a pooler with that many connections to a database.
- */
+/** Starts PostgreSQL unless a server is named. WAYPOST_TEST_POOLER=3 adds a small pooler. */
 export async function setup(): Promise<() => Promise<void>> {
   const given = process.env["WAYPOST_TEST_DATABASE_URL"];
   const server = given === undefined ? await startPostgres() : undefined;

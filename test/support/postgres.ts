@@ -63,7 +63,6 @@ export async function takeEmptyDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** Creates a database that no other test uses, and returns its address. */
 export async function createDatabase(url = process.env[serverVariable] ?? ""): Promise<string> {
   const server = new URL(url);
   const name = `waypost_test_${randomUUID().replaceAll("-", "")}`;
@@ -115,7 +114,6 @@ const user = "waypost";
 export const askedForPassword = "by_password";
 
 export type PostgresServer = {
-  /** The address of the default database. */
   readonly url: string;
   readonly port: number;
   /** Kills it, like a power failure, and starts it again with the same files. */
@@ -124,10 +122,7 @@ export type PostgresServer = {
   readonly stop: () => Promise<void>;
 };
 
-/**
- * Starts a real PostgreSQL server, which ends with the test run. Its program comes from the npm
- * registry. Nothing on the machine is used or changed.
- */
+/** Starts a real PostgreSQL server from the npm registry, which ends with the test run. */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(memoryFolder, "waypost-postgres-"));
   const program = join(folder, "native");
@@ -220,7 +215,6 @@ const settings = [
   ["max_connections", "300"],
   ["shared_buffers", "64MB"],
   ["jit", "off"],
-  // For the tests that connect with TLS.
   ["ssl", "on"],
 ].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 

@@ -17,18 +17,13 @@ import { linkOrigin, type World } from "./world.ts";
 
 /** Use this for a project whose verified domain is read over the internet. */
 
-/**
- * A simulated internet with a verified domain of a world's project: our link host behind a real
- * server with TLS, on this machine. The responses of Apple and Google are made up. They keep the
- * first version of a file that they read, until the test makes them forget it.
- */
+/** Our link host with TLS, and simulated caches of Apple and Google that keep the first file. */
 export type PublicHost = {
   readonly fetchFile: FetchFile;
   /** Sets a response to send in place of the link host's; undefined restores the link host. */
   readonly setAnswer: (answer: Answering | undefined) => void;
   /** The requests so far, as "AGENT PATH". */
   readonly asked: readonly string[];
-  /** The files on hosts of Apple and Google, by URL. */
   readonly others: Map<string, FetchedFile>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

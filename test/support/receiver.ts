@@ -2,9 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import { expect } from "vitest";
 import { openServer } from "./ports.ts";
 
-/**
- * Use this for a receiver of webhooks: a local server over plain HTTP.
- */
+/** Use this for a receiver of webhooks: a local server over plain HTTP. */
 
 export type Received = {
   readonly headers: IncomingHttpHeaders;
@@ -38,7 +36,6 @@ export async function startReceiver(first: Answer = take) {
     port,
     url: `${url}/hook?for=tests`,
     received,
-    /** The types of the received events, in order. */
     told: () => received.map(({ body }) => body.type),
     doing: (next: Answer) => {
       answer = next;
@@ -63,10 +60,7 @@ export const take: Answer = (response) => void response.writeHead(204).end();
 export const refuse: Answer = (response) => void response.writeHead(500).end();
 export const hang: Answer = () => undefined;
 
-/**
- * Checks a signature as Standard Webhooks specifies it, with another implementation of HMAC than
- * ours: the secret is base64 after its prefix, and `id.timestamp.body` is signed.
- */
+/** Checks a Standard Webhooks signature with an implementation of HMAC that is not ours. */
 export async function expectSigned({ headers, text }: Received, secret: string): Promise<void> {
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signature } = headers;

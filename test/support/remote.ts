@@ -11,27 +11,18 @@ import { createWorld } from "./world.ts";
 import { createGate } from "./clock.ts";
 import { openServer } from "./ports.ts";
 
-/**
- * Use these for a remote server: one that a test scripts, or a real service whose replies it
- * alters.
- */
+/** Remote servers: one that a test scripts, or a real service whose replies it alters. */
 
-/** A proxy in front of a real deployment, whose replies a test can change. */
 export type AlteringProxy = {
-  /** The base address to use in place of the target's. */
   readonly url: string;
-  /** The requests so far, in order. */
   readonly requests: readonly ProxiedRequest[];
-  /** Sets how replies are changed from now on. */
   readonly setAlter: (alter: Alter) => void;
-  /** Sets how requests are changed from now on, before the target gets them. */
   readonly setTurn: (turn: Turn) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 type ProxiedRequest = {
   readonly method: string;
-  /** The path with the query. */
   readonly path: string;
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -78,13 +69,11 @@ export async function startAlteringProxy(target: string, alter: Alter): Promise<
   };
 }
 
-/** A reply in the form of the API, independent of the target. */
 export function replyWith(body: unknown, status = 200): ProxiedReply {
   const headers = { "content-type": "application/json" };
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** The same reply with another JSON body. */
 export function withBody(reply: ProxiedReply, change: (body: never) => unknown): ProxiedReply {
   if (reply.body === "") return reply;
   // The test knows what the target answers.
@@ -93,7 +82,6 @@ export function withBody(reply: ProxiedReply, change: (body: never) => unknown):
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Changes each link in a reply, whether it is single or in a list. */
 export function alterLinks(change: (link: Fields) => unknown): Alter {
   return ({ path }, reply) => {
     if (!path.startsWith("/api/v1/links")) return reply;
@@ -142,7 +130,6 @@ function write(response: ServerResponse, { status, headers, body }: ProxiedReply
 /** An assistant with a real service over HTTP, whose replies a test alters. */
 export type StrangeWorld = Omit<AssistantWorld, "writes" | "countAsked" | "interrupt"> & {
   readonly proxy: AlteringProxy;
-  /** The requests to the deployment so far that could change something. */
   readonly listWrites: () => readonly string[];
 };
 
@@ -196,7 +183,6 @@ export function beSlow({ proxy, advance }: StrangeWorld): void {
   }));
 }
 
-/** A server that acts as a deployment. It responds as the test says, and counts requests. */
 export type Deployment = {
   readonly url: string;
   readonly requests: readonly IncomingMessage[];
@@ -217,7 +203,6 @@ export async function startDeployment(answer: Answer): Promise<Deployment> {
   return { ...(await openServer(server)), requests, connections: () => connections };
 }
 
-/** A project without links. */
 export const answerEmpty: Answer = (_, response) => {
   const meta = { page: 1, limit: 25, count: 0, last: 1, from: 0, to: 0 };
   response.writeHead(200, { "content-type": "application/json" });

@@ -25,10 +25,8 @@ const maker = {
   random: { bytes: (count: number) => randomBytes(count) },
 };
 
-/** A client that waits for its response. */
 export const staying: ReadSignal = { hasLeft: () => false, onAbort: () => undefined };
 
-/** A client that can disconnect. */
 export function createCaller() {
   const ends: (() => void)[] = [];
   let isGone = false;
@@ -88,10 +86,7 @@ export async function addLink(
   return (await insertLink(tenant, link)).id;
 }
 
-/**
- * Writes many links at once, with numbered paths and names, and returns their ids in that order.
- * The project must not have an index yet.
- */
+/** Writes numbered links at once and returns their ids. The project must not have an index. */
 export async function addLinks(
   tenant: Tenant,
   count: number,
@@ -150,7 +145,6 @@ export async function readProjectRows(
   return found;
 }
 
-/** Records a click from a desktop computer with no other details. */
 export function noteClick(
   clicks: Pick<Clicks, "note">,
   projectId: string,

@@ -31,10 +31,7 @@ import { toSignal } from "../../src/contract/waiting.ts";
 
 /** Use this for an assistant with a scripted remote server, without sockets. */
 
-/**
- * Our MCP server in front of any deployment, and an official client: remote use, without a socket.
- * The server knows nothing about the key unless a test says so.
- */
+/** Our MCP server with any remote deployment. It knows nothing about the key by default. */
 export type Stage = {
   /** The requests to the deployment: "GET /links?limit=1", followed by the body if there is one. */
   readonly asked: readonly string[];
@@ -44,7 +41,6 @@ export type Stage = {
   readonly client: ClientV1 | ClientV2;
   /** How many changes of the list of tools the client would have been notified of. */
   readonly countChanges: () => number;
-  /** Waits until background requests about the key have finished. */
   readonly settle: () => Promise<void>;
   readonly reported: readonly unknown[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -77,9 +73,7 @@ export type Staging = {
   readonly mode?: Mode;
   readonly selection?: readonly string[];
   readonly era?: Era;
-  /** Measures the timeout of a request. By default this is a real timer. */
   readonly setAlarm?: SetAlarm;
-  /** The client's clock. By default it is the real one. */
   readonly clock?: Clock;
   /** Whether requests are sent to find out what the key may do. */
   readonly probe?: "on" | "off";
@@ -93,7 +87,6 @@ export type Staging = {
   readonly saveFile?: SaveFile;
 };
 
-/** A key with full access to its project. */
 export const ownerFacts: KeyFacts = {
   kind: "project",
   scopes: [],
@@ -239,13 +232,11 @@ async function describeRequest(request: Request): Promise<string> {
   return [request.method, path, ...(body === "" ? [] : [body])].join(" ");
 }
 
-/** An alarm that rings at once. */
 export function ringAtOnce(_milliseconds: number, ring: () => void): () => void {
   const timer = setImmediate(ring);
   return () => clearImmediate(timer);
 }
 
-/** A deployment that sends the same response to all requests. */
 export function answering(status: number, body: unknown): Deployment {
   return () => Promise.resolve(Response.json(body, { status }));
 }
@@ -256,7 +247,6 @@ export async function explainAccess(stage: Stage) {
   return readAccess(structured.access);
 }
 
-/** Lists the tools of the result one by one. */
 export function readAccess({ kind, asks = [], ...lists }: AccessResult) {
   const { granted = [], denied = [], unknown = [], refused = [] } = lists;
   const whys = new Map(

@@ -12,20 +12,13 @@ import { afterEach, beforeEach } from "vitest";
 import { sql, type Kysely } from "kysely";
 import { whileAwaited } from "../../src/sql/long-reads.ts";
 
-/**
- * Use this for a store or state without a service, in SQLite or PostgreSQL.
- */
+/** Use this for a store or state without a service, in SQLite or PostgreSQL. */
 
-/**
- * The location of a test's store: a file, or a PostgreSQL database. The test run selects it, and
- * the same tests run on both (vitest.config.ts).
- */
+/** A store's location: a file or a PostgreSQL database, as the test run selects. */
 export type StorePlace = {
   readonly folder: string;
   readonly file: string;
-  /** Opens the tables again, like another process. */
   readonly open: () => Promise<Sql<Tables>>;
-  /** Opens the tables of Waypost's own state, like another process. */
   readonly openStateSql: () => Promise<Sql<StateTables>>;
   readonly openState: (given: ClockAndRandom) => Promise<State>;
   /** Whether a query is running. It takes real time, of the disk or the server. */
@@ -33,7 +26,6 @@ export type StorePlace = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** For tests that only make sense with a file. */
 export const isOnPostgres = process.env["WAYPOST_TEST_ENGINE"] === "postgres";
 
 export async function createPlace(): Promise<StorePlace> {
@@ -81,17 +73,13 @@ function createWatch() {
   };
 }
 
-/** A location for the state of each test, and clocks that the test moves. */
 export type StateFolder = {
-  /** The time of day. */
   now: number;
   /** The milliseconds of the monotonic clock. */
   elapsed: number;
-  /** The path of the state's file. */
   readonly file: () => string;
   /** Opens the state like another process. It is closed after the test. */
   readonly open: () => Promise<State>;
-  /** Opens only the tables, which are closed after the test as well. */
   readonly openSql: () => Promise<Sql<StateTables>>;
 };
 
@@ -130,7 +118,6 @@ export function openStateForEach(): StateFolder {
   return at;
 }
 
-/** A statement that runs until its caller disconnects. */
 export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
   await (isOnPostgres ? sleeping : counting).execute(db);
 }

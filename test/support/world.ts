@@ -27,15 +27,10 @@ import { expect } from "vitest";
 
 /** Use this for the API: a whole small service in this process, with its public interface. */
 
-/**
- * A small service on a real store, with a project, the key of its owner, a clock that the test
- * moves, and calls of the API.
- */
+/** A small service on a real store: a project, its owner's key, a test clock and API calls. */
 export type World = {
   readonly store: Store;
-  /** Counts the visits of this world's link host. */
   readonly clicks: Clicks;
-  /** The clock that the test moves. */
   readonly clock: Clock;
   /** Sets alarms of that clock. They ring only when the test moves it. */
   readonly setAlarm: SetAlarm;
@@ -44,14 +39,12 @@ export type World = {
   readonly answer: AnswerApi;
   /** The file of the store. Unused on PostgreSQL. */
   readonly file: string;
-  /** Opens the tables of the store again, like another process. */
   readonly openSql: StorePlace["open"];
   readonly openState: StorePlace["openState"];
   readonly isBusy: StorePlace["isBusy"];
   readonly project: StoredProject;
   /** The token of the project's owner, with full access. */
   readonly key: string;
-  /** The token of a master key. */
   readonly master: string;
   /** The unexpected errors of the service. A test that expects none checks this. */
   readonly reported: readonly unknown[];
@@ -60,7 +53,6 @@ export type World = {
   readonly call: Call;
   readonly make: Make;
   readonly now: () => number;
-  /** Moves both clocks forward, and rings the alarms that are due by then. */
   readonly advance: (milliseconds: number) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -187,7 +179,6 @@ async function makeEmptyFile(): Promise<Buffer> {
   return readFile(place.file);
 }
 
-/** A call of the API as a test writes it, whatever the connection to the server. */
 export type Call = (method: string, path: string, given?: Given) => Promise<Reply>;
 
 export type Given = {
@@ -208,7 +199,6 @@ export type Reply = {
   readonly body: any;
 };
 
-/** Calls the API at this address, with this key unless a call names another. */
 export function createCall(
   api: string,
   key: string,
@@ -265,7 +255,6 @@ export const noHandlers: RequestHandlers = {
   trustedProxies: undefined,
 };
 
-/** The API without other handlers, on a separate port. */
 export async function serveApi(api: AnswerHttp) {
   const server = createHttpServer();
   setRequestHandlers(server, { ...noHandlers, api });

@@ -61,7 +61,6 @@ export const firstDay: readonly Task[] = [
   },
 ];
 
-/** Opens an address as a browser on the same machine does. */
 function open(address: string) {
   const { host, port, pathname } = new URL(address);
   return visitAt(Number(port), pathname, { host });

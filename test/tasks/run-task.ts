@@ -6,10 +6,8 @@ import type { Assistant, End, Place, Task } from "./task.ts";
 /** Runs a task's script with a client, counts its calls and checks its final state. */
 
 export type Spent = {
-  /** In their order. */
   readonly tools: readonly string[];
   readonly calls: number;
-  /** The bytes that the model wrote and read. */
   readonly written: number;
   readonly read: number;
 };
@@ -19,22 +17,17 @@ type Client = Pick<AssistantClient, "readResource"> & {
   readonly listTools: () => Promise<readonly { readonly name: string }[]>;
 };
 
-/** A client of a server, and its user. */
 export type Seat = {
   readonly client: Client;
-  /** A client with another key. */
   readonly join: () => Promise<Client>;
   readonly place: Place;
-  /** Every text that was shown to the user. */
   readonly asked: readonly string[];
-  /** Opens a page as the user and approves. */
   readonly approve: (url: string) => Promise<void>;
   /** Whether the project is known to be unchanged. */
   readonly isUntouched: () => boolean;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Creates the start state of the task. */
 export async function runTask(task: Task, seat: Seat): Promise<Spent> {
   if (task.colleague !== undefined) {
     const other = await listen(task, { ...seat, client: await seat.join() });

@@ -4,7 +4,6 @@ import type { Place, Result, Task } from "./task.ts";
 
 /** Tasks that find and fix problems. */
 
-/** A shop with typical mistakes. */
 async function openFaulty(place: Place): Promise<void> {
   await openShop(place);
   await place.plant({ path: "flyer", url: "http://www.acme.example/flyer" });

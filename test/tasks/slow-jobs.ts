@@ -1,10 +1,7 @@
 import type { AssistantClient, AssistantWorld } from "../support/assistant-world.ts";
 import { waitUntil } from "../support/clock.ts";
 
-/**
- * A client with slow jobs: `apply_plan` returns the progress once the first row is done, as it
- * otherwise does after twenty seconds.
- */
+/** A client with slow jobs: `apply_plan` returns the progress once the first row is done. */
 export function slowDown(assistant: AssistantWorld, spacing_ms: number): AssistantClient {
   const readJob = async () => (await assistant.callTool("list_jobs")).structured.jobs[0];
 

@@ -6,11 +6,8 @@ import type { Reply } from "../support/world.ts";
 export const lines = ["modern", "v1"] as const;
 export type Line = (typeof lines)[number];
 
-/** A task: the user's sentence, the start state, the script and the check of its result. */
 export type Task = {
-  /** The user's sentence. */
   readonly sentence: string;
-  /** The start state. */
   readonly start?: (place: Place) => Promise<void>;
   /** Earlier calls of another user with a different assistant and key. */
   readonly colleague?: Script;
@@ -18,7 +15,6 @@ export type Task = {
   readonly earlier?: Script;
   /** The assistant's calls. Its result is the reply to the user. */
   readonly script: Script;
-  /** Checks the data and the reply to the user. */
   readonly check: (end: End) => Promise<void> | void;
   /** The lowest possible number of calls, and the reason. */
   readonly least: number;
@@ -72,19 +68,14 @@ export type Place = {
 export type PlantedLink = {
   readonly path: string;
   readonly clicks?: number;
-  /** The age of the link in days. */
   readonly age?: number;
   readonly created_via?: "api" | "console";
   readonly [field: string]: unknown;
 };
 
 export type End = Place & {
-  /** The script's reply to the user. */
   readonly told: Result;
-  /** The texts that the user saw before each approval. */
   readonly asked: readonly string[];
-  /** Returns the fields of the link with a path, or undefined if none exists. */
   readonly find: (path: string) => Promise<Result>;
-  /** Returns the paths of all links in order. */
   readonly paths: () => Promise<readonly string[]>;
 };

@@ -20,9 +20,7 @@ import { pages } from "./pages.ts";
 import { rules } from "./rules.ts";
 import { setup } from "./setup.ts";
 
-/**
- * What users ask for, and the number of calls it takes. Each task runs with both official clients.
- */
+/** What users ask for, and how many calls it takes, with both official clients. */
 
 const tasks: readonly Task[] = [
   finding,
@@ -45,7 +43,6 @@ type Done = { readonly task: Task; readonly spent: Spent };
 
 const mostCharacters = 76;
 
-/** Writes a table of the calls and bytes of every task. */
 function writeTable(done: readonly Done[]): string {
   const rows = done.map(({ task, spent }) => [
     spent.calls,
@@ -77,7 +74,6 @@ function shorten(sentence: string): string {
   return line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line;
 }
 
-/** The remote server of tasks that need one. */
 let testServer: TestServer;
 
 openForAll(

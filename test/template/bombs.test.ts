@@ -7,10 +7,7 @@ import { lookOver } from "./look-over.ts";
 import { Session, type Profiler } from "node:inspector/promises";
 import { openForAll } from "../support/open-for.ts";
 
-/**
- * Counts executed JavaScript independently of the machine: V8 counts how often each function and
- * block is entered, in our code and in packages.
- */
+/** Counts how often V8 enters each function and block, which is the same on any machine. */
 type StepCounter = {
   readonly count: <Result>(work: () => Result | Promise<Result>) => Promise<Counted<Result>>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -23,7 +20,6 @@ async function openStepCounter(): Promise<StepCounter> {
   session.connect();
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
-  /** The steps since the last call. */
   const take = async () => (await session.post("Profiler.takePreciseCoverage")).result;
   return {
     count: async (work) => {
@@ -48,11 +44,7 @@ function sumSteps(scripts: readonly Profiler.ScriptCoverage[]): number {
 /** The test runner's own code also runs. */
 const isRunner = /\/node_modules\/(?:@vitest|vitest|vite|tinyrainbow|chai|expect)|^node:/;
 
-/**
- * Other work waits for at most one piece of a check. The largest piece takes 4,900,000 steps, a
- * tenth of a second on a slow processor. A stored template is checked and parsed in one piece at
- * its first visit, which takes up to 8,400,000 steps.
- */
+/** Other work waits for one piece of a check: at most 4,900,000 steps, 8,400,000 when compiled. */
 const mostSteps = { piece: 6_000_000, compiled: 10_000_000 } as const;
 
 const empty = { body: "{% store_buttons %}", css: "" } as const;

@@ -17,17 +17,12 @@ import { hostileLiquid } from "./hostile-liquid.ts";
 import { openServer } from "../support/ports.ts";
 import { openForAll } from "../support/open-for.ts";
 
-/**
- * Hostile templates in a real browser. Every host name resolves to a local server that records all
- * requests: a page may only request itself. Bodies are shown as rendered, without having been
- * checked and without the headers that would block scripts.
- */
+/** Hostile templates in a real browser, without checks and headers that would block them. */
 
 let browser: Browser;
 let origin = "";
 type ShownPage = Pick<LinkPage, "html" | "headers">;
 
-/** The pages that the server has, by their paths. */
 const pages = new Map<string, ShownPage>();
 /** All other requests, to any host. */
 const strayed: string[] = [];
@@ -111,7 +106,6 @@ async function showTogether(given: readonly ShownPage[]): Promise<readonly strin
 
 const sideBySide = 20;
 
-/** Checks that none of many pages does or requests anything. */
 async function showAll(
   given: readonly (readonly [name: string, page: ShownPage])[],
 ): Promise<void> {

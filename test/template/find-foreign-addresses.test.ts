@@ -71,8 +71,7 @@ const hostile = [
   '< {%- if true -%}img{% endif %} alt="" src="https://evil.example/a.png">',
   `</p {% if link.name == "T" %}>{% endif %} ${image}>`,
   `</p title="{% if link.name == "T" %}">${image}{% endif %}">`,
-  // The numbers of blocks and ends are equal, but a quoted value ends a block that started before
-  // it.
+  // A quoted value ends a block that started before it.
   `{% if a %}<a title="{% endif %}{% if x %}">x</a>{% endif %}`,
   '{% assign x = " href=https://evil.example/" %}<a title=a{{ x }}>x</a>',
   '{% assign x = " href=https://evil.example/" %}<a title= {{ x }}>x</a>',

@@ -1,7 +1,4 @@
-/**
- * Bodies that try to run a script, load something, redirect or break out of the page. Requests go
- * to `evil`, and scripts call `alert`.
- */
+/** Bodies that try to call `alert`, request `evil`, redirect or break out of the page. */
 
 export const evil = "https://evil.example";
 

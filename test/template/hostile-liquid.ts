@@ -1,8 +1,6 @@
 import { evil } from "./hostile-bodies.ts";
 
-/**
- * Bodies that use Liquid to assemble something that is refused as a whole, or to reach internals.
- */
+/** Bodies that use Liquid to assemble what is refused as a whole, or to reach internals. */
 
 const buttons = "{% store_buttons %}";
 

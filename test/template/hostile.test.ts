@@ -20,7 +20,6 @@ import { html, parse, type DefaultTreeAdapterMap } from "parse5";
 type Node = DefaultTreeAdapterMap["node"];
 type Element = DefaultTreeAdapterMap["element"];
 
-/** All elements that a page may contain. */
 const allowed = new Set(
   [
     "html head body meta title link style main article section header footer nav aside div span p",
@@ -34,10 +33,7 @@ const allowed = new Set(
 const metaNames = /^(?:viewport|color-scheme|description|apple-itunes-app|twitter:[a-z]+)$/;
 const metaProperties = /^(?:og|al):[a-z_:]+$/;
 
-/**
- * Finds everything in a page that runs, loads or redirects by itself. It shares no code with the
- * rules for templates, so that a mistake there is not repeated here.
- */
+/** Finds what runs, loads or redirects in a page. Shares no code with the rules it checks. */
 function findActive(page: string, nonce: string): readonly string[] {
   const found: string[] = [];
   visit(parse(page), found, nonce);

@@ -44,10 +44,7 @@ type Schema = {
   readonly "x-waypost-own"?: boolean;
 };
 
-/**
- * The help pages about the REST API: its groups, and a page with the operations of each. The build
- * writes them next to the pages of docs/.
- */
+/** The help pages about the REST API, which the build writes next to the pages of docs/. */
 export function writeApiPages(): readonly HelpPage[] {
   // The document has these members.
   const api = describeApi() as unknown as Api;

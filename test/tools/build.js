@@ -11,11 +11,7 @@ import { writeLicenseNotices } from "./license-notices.js";
 import { packagedSqlite, vendorSqlite } from "./vendor-sqlite.js";
 import { writeDocs } from "./write-docs.js";
 
-/**
- * Writes everything that runs into `dist`, with all packages in it: the check of the Node version,
- * the program, the thread for long reads, SQLite for older Nodes, the documentation, the
- * description of the API, the console's scripts and styles, and licenses.
- */
+/** Writes everything that runs into `dist`, with all packages in it. */
 
 const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
 const oldestNode = /\d+\.\d+/.exec(engines.node)[0].split(".").map(Number);

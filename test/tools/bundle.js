@@ -3,7 +3,6 @@ import { build } from "esbuild";
 /** The folders of all packages whose code is in a bundle. */
 export const bundledPackages = new Set();
 
-/** Builds, and adds the packages to the list. */
 export async function buildAndList(options) {
   const result = await build({ ...options, metafile: true });
   for (const file of Object.keys(result.metafile.inputs)) {
@@ -13,7 +12,6 @@ export async function buildAndList(options) {
   return result;
 }
 
-/** Bundles a program for the command line into one file. */
 export async function bundle(options) {
   await buildAndList({
     bundle: true,

@@ -6,10 +6,7 @@ import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../../src/commands/run-command.ts";
 
-/**
- * `npm run path` prints the files of `src` that one tool call runs through, over stdio, from the
- * message to the database. The same call is made before, so that all modules are loaded.
- */
+/** `npm run path` prints the files of `src` that one tool call over stdio runs through. */
 
 const source = join(import.meta.dirname, "../../src");
 const write = process.stdout.write.bind(process.stdout);

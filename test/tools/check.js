@@ -2,10 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { installTestPackages } from "./test-packages.js";
 
-/**
- * `npm run check` finds problems without running the code: format, lint, types, unused code and the
- * package. Checking the format takes one processor as long as all others, so both run at once.
- */
+/** `npm run check` checks format, lint, types, unused code and the package. */
 
 const format = [["prettier", "--check", "--log-level", "warn", "."]];
 const rest = [

@@ -1,9 +1,6 @@
 import { build } from "esbuild";
 
-/**
- * Bundles the console's scripts and styles into `dist/console`. `look` has the styles that it
- * shares with other pages, which are written in TypeScript.
- */
+/** Bundles the console's scripts and styles. `look` has the styles shared with other pages. */
 export async function buildConsoleFiles(look) {
   const options = {
     bundle: true,

@@ -4,11 +4,7 @@ import { dirname, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { buildAndList } from "./bundle.js";
 
-/**
- * Packages that a session over stdio seldom uses, as esbuild plugins. V8 scans a whole file before
- * it runs the first line, including unused code and strings. So each package is a separate
- * compressed file next to the bundle.
- */
+/** Splits off rarely used packages, because V8 scans a whole file before its first line. */
 
 /**
  * Loads each package when one of its functions is called for the first time.
@@ -54,7 +50,6 @@ function writeExport(name) {
   return /^[A-Za-z]\w*$/.test(name) ? `export const ${name} = load().${name};` : "";
 }
 
-/** Calls or constructs the real function or class. */
 function writeStandIn(name) {
   return `export function ${name}(...given) {
     return new.target ? Reflect.construct(load().${name}, given) : load().${name}(...given);

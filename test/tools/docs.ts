@@ -17,10 +17,7 @@ import {
 import { writeSettings } from "./reference/settings.ts";
 import { writeApprovals, writeToolFilters, writeTools } from "./reference/tools.ts";
 
-/**
- * `npm run docs` writes the tables of docs/reference between their two marks. The text around them
- * is written by people.
- */
+/** `npm run docs` writes the tables of docs/reference between their two marks. */
 
 const tables: Readonly<Record<string, () => string | Promise<string>>> = {
   approvals: writeApprovals,

@@ -9,10 +9,7 @@ import { runProcess, startServe } from "../support/command.ts";
 import { createEmptyFolder } from "../support/folders.ts";
 import { findFreePort } from "../support/ports.ts";
 
-/**
- * The links of a shop that does not exist, after six weeks of real visits to the built server. It
- * runs as on a public host: a proxy in front of it would add the same headers.
- */
+/** The links of an invented shop after six weeks of visits, as on a public host. */
 export type ExampleShop = {
   readonly port: number;
   readonly callTool: (name: string, args: Args) => Promise<ToolResult>;
@@ -60,7 +57,6 @@ const apps = {
 };
 
 type ExampleLink = {
-  /** The fields of the link. */
   readonly link: { readonly path: string } & Readonly<Record<string, unknown>>;
   /** How many of the visits are its own. */
   readonly weight: number;
@@ -179,7 +175,6 @@ type Visiting = {
   readonly clientKey: string;
 };
 
-/** More people visit each week, and fewer at the weekend. */
 async function sendVisits(visiting: Visiting): Promise<void> {
   const pick = createPicker();
   for (let day = 1; day <= weeks * 7; day += 1) {
@@ -225,7 +220,6 @@ async function sendVisit(
   if (reported.status !== 200) throw new Error(`the app got ${reported.status}`);
 }
 
-/** What assistants changed today. */
 async function makeChanges(callTool: ExampleShop["callTool"], clock: MovedClock): Promise<void> {
   await clock.set(today - day_ms);
   await callTool("update_link", { id: "spring", name: "Spring sale 2026" });

@@ -2,10 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/**
- * ** The path of the binary of another Node version. It comes from the npm registry, which has a
- * package without install scripts for each platform, and is kept in a cache that `npm ci` clears.
- */
+/** The path of another Node version's binary, from the npm registry by way of a cache. */
 export function fetchNode(version) {
   const platform = process.platform === "win32" ? "win" : process.platform;
   const name = `node-${platform}-${process.arch}`;

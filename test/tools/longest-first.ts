@@ -1,9 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Without the times of an earlier run, files are started by their size. These take long for their
- * size and would run last, while other workers have nothing to do.
- */
+/** Without times of an earlier run, files start by size. These are slow for their size. */
 const long = [
   "bulk/simulator",
   "bulk/memory",
@@ -17,7 +14,6 @@ const long = [
 const isLong = ({ moduleId }: TestSpecification) =>
   long.some((name) => moduleId.endsWith(`/test/${name}.test.ts`));
 
-/** vitest creates one of these for each run. */
 export class LongestFirst extends BaseSequencer {
   /** The files of a project stay together, because projects do not share workers. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

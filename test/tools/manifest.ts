@@ -6,10 +6,7 @@ import { join } from "node:path";
 import { format } from "prettier";
 import { settings, type Setting } from "../../src/config/settings.ts";
 
-/**
- * `npm run manifest` writes the tools of a live `tools/list`, the version of package.json and the
- * texts of the settings into manifest.json, so that the bundle describes the server.
- */
+/** `npm run manifest` writes the tools, the version and the settings into manifest.json. */
 
 export async function renderManifest(): Promise<string> {
   const { tools: _, ...manifest } = JSON.parse(readFileSync("manifest.json", "utf8"));

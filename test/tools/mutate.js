@@ -2,10 +2,7 @@ import { rmSync, statSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { Stryker } from "@stryker-mutator/core";
 
-/**
- * ** `npm run mutate -- src/text/escape.ts` makes one small change after another to the file,
- * and prints each change that no test notices. Only the test files that follow it are run.
- */
+/** `npm run mutate -- src/text/escape.ts` prints each small change that no test notices. */
 
 const copies = `.report/mutate-${process.pid}`;
 const paths = process.argv.slice(2).map((path) => relative("", path).replaceAll(sep, "/"));

@@ -9,9 +9,7 @@ type Conversation = {
   // The result of any tool.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly answer: any;
-  /** The address of the approval page. */
   readonly url: string;
-  /** A screenshot of that page, as PNG. */
   readonly picture: Buffer;
 };
 

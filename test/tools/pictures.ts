@@ -17,10 +17,7 @@ import { openPublicProxy } from "./public-proxy.ts";
 import { shrinkPng } from "./shrink-png.ts";
 import { renderAd, renderConversation } from "./picture-parts.ts";
 
-/**
- * `npm run pictures` takes the pictures of README.md and docs/, and draws the icon of the MCP
- * bundle. All pages and results in them come from the built command.
- */
+/** `npm run pictures` takes the pictures of README.md and docs/ from the built command. */
 
 const folder = "docs/images";
 const mostBytes = 150_000;

@@ -4,20 +4,15 @@ import type { Duplex } from "node:stream";
 import { secureExample } from "../support/certificates.ts";
 import { openServer } from "../support/ports.ts";
 
-/**
- * A browser that uses this proxy reaches a server on this machine by its public https addresses, as
- * if a proxy in front of the server ended TLS.
- */
+/** A browser that uses this proxy reaches a local server by its public https addresses. */
 export type PublicProxy = {
   readonly url: string;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 type ProxyOptions = {
-  /** The port of the server. */
   readonly port: number;
   readonly origins: readonly string[];
-  /** Answers requests to every other host. */
   readonly answerOther: (response: ServerResponse) => void;
 };
 

@@ -1,11 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/**
- * `node test/tools/release-server.js OWNER waypost.mcpb` prints server.json for the registry of MCP
- * servers: with the repository's owner and the bundle's digest. An image's name is
- * always lowercase.
- */
+/** `node test/tools/release-server.js OWNER waypost.mcpb` prints server.json for the registry. */
 
 const [owner, bundle] = process.argv.slice(2);
 const digest = createHash("sha256").update(readFileSync(bundle)).digest("hex");

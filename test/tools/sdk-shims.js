@@ -1,7 +1,4 @@
-/**
- * Replaces the parts of the SDK that depend on the platform, for the bundle: without the validator,
- * a third of the SDK, because Waypost's servers use their own (mcp/protocol/server.ts).
- */
+/** The SDK's platform parts without its validator, a third of the SDK that is not used here. */
 
 export { default as process } from "node:process";
 

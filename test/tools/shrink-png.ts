@@ -1,9 +1,6 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
-/**
- * Rewrites a browser's screenshot with a palette of at most 256 colours. Pages of few colours look
- * the same and need a third of the bytes.
- */
+/** Rewrites a screenshot with at most 256 colours, which needs a third of the bytes. */
 export function shrinkPng(png: Buffer): Buffer {
   const { width, height, pixels } = readPixels(png);
   const { palette, indexes } = choosePalette(pixels);

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from "node:fs";
 /** Prints `N passed, N failed, N skipped` from the report of the last test run. */
 
 const path = ".report/vitest.json";
-/** The exit code of the run. */
 const [, , code = "0"] = process.argv;
 
 if (existsSync(path)) {

@@ -3,16 +3,12 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 
-/**
- * The packages that check and test Waypost live under `test`, so that a person who only runs it
- * does not download a browser and PostgreSQL.
- */
+/** The test packages live under `test`, so users do not download a browser and PostgreSQL. */
 
 const modules = resolve("test/node_modules");
 /** Contains the lock file of the installed packages. */
 const marker = `${modules}/.installed-from`;
 
-/** Installs the packages if they are missing or the lock file has changed. */
 export function installTestPackages() {
   const lock = createHash("sha256").update(readFileSync("test/package-lock.json")).digest("hex");
   if (readMarker() === lock && existsSync(`${modules}/.bin/vitest`)) return;

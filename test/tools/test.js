@@ -1,10 +1,6 @@
 import { installTestPackages, runTool } from "./test-packages.js";
 
-/**
- * `npm test` runs the checks and then every test. `npm test -- mcp/http` builds the command, which
- * many tests start, and runs the files whose path contains these words, without the checks. Other
- * arguments of vitest work too: `npm test -- mcp/http -t "a session"`.
- */
+/** `npm test` runs the checks and all tests; `npm test -- mcp/http` runs matching files only. */
 
 const words = process.argv.slice(2);
 installTestPackages();

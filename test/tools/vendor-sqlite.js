@@ -4,10 +4,7 @@ import { bundle } from "./bundle.js";
 /** The path from which a program in `dist` loads SQLite. */
 export const packagedSqlite = { WAYPOST_SQLITE: JSON.stringify("./sqlite/lib/index.cjs") };
 
-/**
- * Puts the SQLite package for older Nodes into `dist/sqlite`, with its native code for every
- * platform. So the published package has no dependencies, and its installation runs no script.
- */
+/** Puts SQLite for older Nodes into `dist/sqlite`, so the package needs no install script. */
 export async function vendorSqlite() {
   const source = "node_modules/@photostructure/sqlite";
   mkdirSync("dist/sqlite", { recursive: true });

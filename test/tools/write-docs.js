@@ -2,10 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { dirname, join, posix } from "node:path";
 import { Marked } from "marked";
 
-/**
- * Copies the pages of docs/ and others next to the program: as Markdown for `waypost help TOPIC`,
- * as HTML for the console, and with a list of their titles.
- */
+/** Copies the docs next to the program: Markdown for `waypost help`, HTML for the console. */
 export function writeDocs(from, to, others) {
   const files = readdirSync(from, { recursive: true }).map((file) => file.replaceAll("\\", "/"));
   const pages = files

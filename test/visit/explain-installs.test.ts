@@ -73,7 +73,6 @@ describe("explainInstalls with the clipboard setting", () => {
   });
 });
 
-/** Explains a link whose Android app could not be read. */
 function explain(fields: VisitedLink, more: InstallOptions = {}) {
   const unread = { ...link, android_app_id: "2", ...fields };
   return explainInstalls(unread, {}, { ...options, ...more }).installs.android;

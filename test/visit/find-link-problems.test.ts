@@ -7,7 +7,6 @@ import { android_app, ios_app, link, sha1, sha256 } from "../contract/sample-lin
 /** The problems of a link and its apps, as assistants see them. */
 
 type Row = {
-  /** Field, message and fix. */
   readonly problem: readonly [string, string, string?];
   readonly of: VisitedLink;
   readonly apps?: VisitedApps;
@@ -30,7 +29,6 @@ const askStore = "Ask the user for app_store_id";
 const askStoreId = "ask the user for app_store_id";
 const askPrints = "Ask the user for all SHA-256 fingerprints";
 
-/** Problems of a saved link. */
 const rows: readonly Row[] = [
   {
     of: { url: null },

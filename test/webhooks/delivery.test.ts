@@ -144,7 +144,6 @@ describe("a webhook receiver", () => {
   });
 });
 
-/** The number of events that are sent at the same time. */
 const eventsAtOnce = 8;
 
 /** Queues three batches, and runs `act` while the receiver holds back the answers to the first. */

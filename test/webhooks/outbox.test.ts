@@ -32,7 +32,6 @@ async function deliverHourly(deliverDue: () => Promise<void>, hours: number): Pr
   }
 }
 
-/** Creates an event that failed for a day. */
 async function giveUp() {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");

@@ -70,7 +70,6 @@ async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = 
   return fault;
 }
 
-/** Writes the same text until the other side disconnects. */
 function writeOn(socket: Socket, text: string): void {
   const write = () => {
     if (socket.destroyed) return;

@@ -14,10 +14,7 @@ import { createWorld, type World } from "../support/world.ts";
 
 export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
 
-/**
- * Opens a world for each test of a file, and a receiver for all tests. Returns functions that cause
- * events in the current world.
- */
+/** Opens a world for each test and one receiver. Returns functions that cause events. */
 export function openWithReceiver(
   keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
   answer: Answer = take,

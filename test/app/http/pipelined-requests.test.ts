@@ -193,7 +193,6 @@ function writeLink(key: string): string {
   return `${head.join("\r\n")}\r\n\r\n{}`;
 }
 
-/** Resolves with the number of responses once this many have arrived. */
 async function readAnswers(socket: Socket, wanted: number): Promise<number> {
   let count = 0;
   socket.setEncoding("latin1");

@@ -20,11 +20,9 @@ export type Settings = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** The listener of a session or of `serve`. */
 export type Listener = {
   /** The address that serves the folder, or undefined if none does. */
   readonly read: () => Promise<string | undefined>;
-  /** The note about link addresses in tool results. */
   readonly describe: () => string | undefined;
   readonly readLinkOrigin: () => string;
   /** May be called twice. */
@@ -76,7 +74,6 @@ export async function openServing(settings: Settings): Promise<Listener> {
   };
 }
 
-/** Whether a Waypost process listens at the address. */
 export async function isServed(url: string | undefined): Promise<boolean> {
   return url !== undefined && (await visit(`${url}/healthz`))?.status === 200;
 }

@@ -18,7 +18,6 @@ import { openServer, findFreePort } from "../../support/ports.ts";
 
 /** Ports of other programs, folders with invalid files, and folders without a server. */
 
-/** Starts another program on a port and records its requests. */
 async function startStranger(
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
     void response.end("hello"),

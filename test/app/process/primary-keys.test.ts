@@ -6,10 +6,7 @@ import { createTestClock, neverRing } from "../../support/clock.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "../../support/store-place.ts";
 
-/**
- * The primary key of each table must begin with the project, or the reason is listed here. The
- * column of the project has one of two names.
- */
+/** Each table's primary key begins with the project, or the reason why not is listed here. */
 
 const projectColumns: ReadonlySet<string> = new Set(["project_id", "realm"]);
 

@@ -4,7 +4,6 @@ import type { Random } from "../../../src/contract/clock.ts";
 
 export type Namer = {
   readonly random: Random;
-  /** A random number between 0 and 1. */
   readonly share: () => number;
   readonly chance: (probability: number) => boolean;
   readonly pick: <Item>(items: readonly Item[]) => Item;

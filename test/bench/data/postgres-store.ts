@@ -7,7 +7,6 @@ import type { Access } from "./data-file.ts";
 
 /** A separate PostgreSQL server with a store that the built command created. */
 type PostgresStore = Access & {
-  /** The arguments that start Waypost on it. */
   readonly words: readonly string[];
   /** The data folder that Waypost needs besides the database. */
   readonly folder: string;

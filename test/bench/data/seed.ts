@@ -5,10 +5,7 @@ import type { Access } from "./data-file.ts";
 import { createNamer, type Namer } from "./names.ts";
 import type { BenchProject } from "./bench-project.ts";
 
-/**
- * Writes many links directly to the store, as the API would have written them. Each run writes the
- * same links.
- */
+/** Writes many links directly to the store, as the API would. Each run writes the same ones. */
 
 /** The number of links with each of the rare properties below. */
 export const rareHits = 1000;
@@ -26,7 +23,6 @@ const batchRows = 500;
 const sampled = 100;
 const span_ms = 3 * 365 * 24 * 3600 * 1000;
 
-/** Fills a project with links. */
 export async function seedProject(
   file: Access,
   { projectId }: BenchProject,

@@ -9,7 +9,6 @@ export type Question = {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;
-  /** The body as text. */
   readonly text?: string;
 };
 
@@ -22,7 +21,6 @@ export type Answer = {
 
 const keepAlive = new Agent({ keepAlive: true });
 
-/** Waits for the whole response. */
 export async function ask(
   { url }: { readonly url: string },
   question: Question,
@@ -44,7 +42,6 @@ export async function ask(
   };
 }
 
-/** The parts of the HTTP request, as text. */
 export function spell(question: Question) {
   const { method = "GET", path, token, headers, body, text } = question;
   return {

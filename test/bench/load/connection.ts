@@ -2,11 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { spell, type Question } from "./ask.ts";
 
-/**
- * A connection that sends prepared requests, and reads only the status of a response and where it
- * ends. Any client library takes longer for a response than a fast server does, so the bench would
- * measure the client.
- */
+/** A raw connection for prepared requests: any client library is slower than a fast server. */
 export type Connection = {
   /** Sends one request at a time, and resolves with the status of the response. */
   readonly ask: (request: string) => Promise<number>;
@@ -49,7 +45,6 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** A request as text in HTTP/1.1. */
 export function writeRequest(question: Question, url: string): string {
   const { method, path, headers, body } = spell(question);
   const all = {

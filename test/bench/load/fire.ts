@@ -7,7 +7,6 @@ import type { Sample } from "./measure.ts";
 /** A number of connections that each send the next request right after a response. */
 export type Barrage = {
   readonly connections?: number;
-  /** The number of requests on all connections. */
   readonly requests: number;
   /** The expected status of each response. Any other status ends the bench. */
   readonly status: number;
@@ -53,10 +52,7 @@ function openAll(url: string, count: number): Promise<readonly Connection[]> {
   return Promise.all(Array.from({ length: count }, () => openConnection(url)));
 }
 
-/**
- * Waking a sleeping client costs the server a sixth of a request. A slow server would find its
- * client asleep more often than a fast one, so the client never sleeps.
- */
+/** Waking a sleeping client costs the server a sixth of a request, so the client never sleeps. */
 function stayAwake(): () => void {
   let turn = setImmediate(function again() {
     turn = setImmediate(again);

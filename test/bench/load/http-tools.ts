@@ -3,7 +3,6 @@ import { ask, type Question } from "./ask.ts";
 
 /** Requests to an MCP server over HTTP, written without a client library. */
 export type HttpSession = {
-  /** Writes a message with a new id. */
   readonly write: (method: string, params?: object) => Question;
   // The bench reads results as freely as a client in any language would.
   // oxlint-disable-next-line typescript/no-explicit-any

@@ -8,7 +8,6 @@ export type Times = {
 };
 
 export type Figures = Times & {
-  /** Processor time of the server per request. */
   readonly cpu_us: number;
   readonly per_second: number;
   /** How busy the server was. A low value means that it waited for a disk or for the load. */
@@ -18,7 +17,6 @@ export type Figures = Times & {
 export type Sample = {
   readonly times_ms: readonly number[];
   readonly cpu_us: number;
-  /** The duration of all requests together. */
   readonly elapsed_ms: number;
 };
 

@@ -3,11 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { pickTurn } from "../ring.ts";
 import { ask, type Question } from "./ask.ts";
 
-/**
- * Sends requests at a fixed rate, whether or not earlier ones have their response. Times count from
- * the moment when a request was due, so they include any time in a queue or behind a blocked
- * server. Callers, in contrast, send their next request after each response.
- */
+/** Sends requests at a fixed rate. Times count from when each was due, with any queueing. */
 
 export type Order = {
   readonly url: string;
@@ -18,7 +14,6 @@ export type Order = {
 export type Stream = {
   readonly name: string;
   readonly questions: readonly Question[];
-  /** The expected status of each response. */
   readonly status: number;
 } & (
   | { readonly per_second: number }

@@ -9,10 +9,7 @@ import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 import { pickHeard } from "./stage.ts";
 
-/**
- * Many MCP clients at once, half of them in sessions of 2025-11-25 and half with 2026-07-28. Each
- * repeats get_link, and some clients share a key, as in a team.
- */
+/** Many MCP clients of two revisions at once repeat get_link; some share a key, as in a team. */
 
 const clientsOfKey = 12;
 const link = { path: "spring", url: "https://www.example.com/spring" };
@@ -60,7 +57,6 @@ function isDeliberate(said: string): boolean {
   return deliberate.some((word) => said.includes(word));
 }
 
-/** Returns the request that each client repeats. */
 async function connectAll(
   server: Server,
   clients: number,

@@ -5,10 +5,7 @@ import type { Said } from "../servers/bundle-bare.ts";
 import { takeBoth } from "../take-both.ts";
 import type { Extent, Rounds } from "./scenario.ts";
 
-/**
- * Compares get_link of a warm server with a tool that sends the same bytes, on a bare server of the
- * same SDK with as many tools. Calls run one after the other, and many at once.
- */
+/** Compares get_link with a tool that sends the same bytes on a bare server of the same SDK. */
 
 const perSecond = 500;
 const crowd = 32;
@@ -17,7 +14,6 @@ const crowd = 32;
 export type Pair = { readonly what: string; readonly ours: Callee; readonly bare: Callee };
 
 export type Callee = {
-  /** Makes `count` calls of the tool, `many` of them at a time. */
   readonly call: (many: number, count: number) => Promise<Sample>;
   readonly read: () => Promise<unknown>;
 };

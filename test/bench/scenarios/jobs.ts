@@ -13,11 +13,7 @@ import { createRing } from "../ring.ts";
 import { takeBoth } from "../take-both.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/**
- * Compares a job with as many single calls. Neither has to wait: the job has no pauses, and many
- * keys share the rate limit. The command cannot run without limits, so both run in the process of
- * the bench.
- */
+/** Compares a job with single calls, without limits, so both run in the bench's process. */
 
 const rowsPerSecond = 300;
 
@@ -76,7 +72,6 @@ export async function* measureJobs({ extent }: Subject): Rounds {
   }
 }
 
-/** Returns rows per second. */
 async function measureRate(rows: number, work: () => Promise<void>): Promise<number> {
   const started = performance.now();
   await work();

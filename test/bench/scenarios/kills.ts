@@ -69,7 +69,6 @@ async function killOnceWritten(
   await server.kill();
 }
 
-/** Writes until the server has ended. */
 async function writeOn(
   server: Server,
   next: () => Question,

@@ -39,7 +39,6 @@ async function measureIndexBuild({ file, large }: BenchFolder): Promise<number> 
   return (performance.now() - started) / 1000;
 }
 
-/** A very large project on SQLite or PostgreSQL. */
 type Listed = Seeded & { readonly access: Access; readonly project: BenchProject };
 
 export async function measureEachList(server: Server, listed: Listed): Promise<readonly Finding[]> {
@@ -55,9 +54,7 @@ export async function measureEachList(server: Server, listed: Listed): Promise<r
 type ListCase = {
   readonly what: string;
   readonly query: readonly (readonly [name: string, value: string])[];
-  /** The expected `meta.count`, if known. */
   readonly hits?: number;
-  /** The target for the p50. */
   readonly most: number;
 };
 

@@ -12,7 +12,6 @@ import type { Rounds, Subject } from "./scenario.ts";
 /** Counted redirects of a project with 100,000 links, compared with a bare `node:http` server. */
 
 const redirectsPerSecond = 5000;
-/** The number of links that get visits. */
 const popularLinks = 1000;
 
 export async function* measureRedirects({ extent, findBenchFolder }: Subject): Rounds {

@@ -55,7 +55,6 @@ async function measureRedirects(
   ];
 }
 
-/** The memory of a server after very many tool calls. */
 async function measureCalls({ calls }: Extent): Promise<readonly Finding[]> {
   await using file = await makeDataFile();
   const { keys } = await addBenchProject(file, "calls");

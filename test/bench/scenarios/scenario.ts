@@ -3,7 +3,6 @@ import type { Finding } from "../results/finding.ts";
 
 export type Scenario = {
   readonly name: string;
-  /** The number of rounds in a full run. */
   readonly rounds: number;
   readonly measure: (subject: Subject) => Rounds;
 };
@@ -19,13 +18,11 @@ export type Subject = {
 
 /** How much a run measures. */
 export type Extent = {
-  /** The number of links in the large project. */
   readonly links: number;
   /** The duration of each measurement in a round. */
   readonly seconds: number;
   /** The number of calls and redirects before the measurement. */
   readonly warming: number;
-  /** The number of MCP clients at once. */
   readonly clients: number;
   /** The number of tool calls during which the memory is measured. */
   readonly calls: number;

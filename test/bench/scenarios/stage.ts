@@ -9,14 +9,10 @@ import { createQuestions } from "./creates.ts";
 import { createVisit } from "./redirects.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
 
-/**
- * A warm server on the large data folder, with visitors, an assistant and writers. Their requests
- * come at a fixed rate, however slow the server is, and times count from when they are due.
- */
+/** A warm server with visitors, an assistant and writers, whose requests have a fixed rate. */
 export type Stage = {
   readonly extent: Extent;
   readonly redirects: Stream;
-  /** Calls of get_link. */
   readonly calls: Stream;
   /** Each stream has new names. */
   readonly creates: () => Stream;

@@ -19,15 +19,11 @@ import { findMedian, type Finding } from "../results/finding.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds } from "./scenario.ts";
 
-/**
- * link_stats of a project after 90 days, on SQLite and PostgreSQL. The most visited link has twice
- * the visits of the second and three times those of the third. Most links have few.
- */
+/** link_stats of a project after 90 days of visits, on SQLite and PostgreSQL. */
 
 const links = 100_000;
 const days = 90;
 const clicksPerDay = 110_000;
-/** The number of links per transaction. */
 const linksAtOnce = 5000;
 const today = Math.floor(Date.now() / hour_ms / dayHours);
 const countries = Array.from({ length: 60 }, (_, at) => {

@@ -11,10 +11,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/**
- * The bare MCP server, over stdio or HTTP: as many tools as Waypost has, each of which returns the
- * same prepared result.
- */
+/** The bare MCP server: as many tools as Waypost, each with the same prepared result. */
 
 // `bundle-bare.ts` passes these.
 const [, , transport, said = ""] = process.argv;

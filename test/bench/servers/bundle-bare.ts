@@ -4,9 +4,7 @@ import { bundle } from "../../tools/bundle.js";
 import { makeFolder } from "../leftovers.ts";
 
 export type Said = {
-  /** The names of the tools. */
   readonly names: readonly string[];
-  /** The result of each tool. */
   readonly result: { readonly content: unknown; readonly structuredContent: unknown };
 };
 

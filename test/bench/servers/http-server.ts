@@ -11,18 +11,14 @@ import { readPeak_mb, readResident_mb, readThreads_us } from "./threads.ts";
 export type Server = {
   readonly url: string;
   readonly pid: number;
-  /** The processor time of all threads of the process so far. */
   readonly readCpu_us: () => number;
-  /** The peak memory of the process. */
   readonly readPeak_mb: () => number;
-  /** The current memory of the process. */
   readonly readResident_mb: () => number;
   /** Kills it without warning, like a power failure. */
   readonly kill: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Starts the built command as a server on a data folder. */
 export function serve(
   data: string,
   more: readonly string[] = [],

@@ -7,7 +7,6 @@ import { readThreads_us } from "./threads.ts";
 /** An MCP server in a separate process, with messages over its pipes and without an SDK. */
 export type StdioServer = {
   readonly ask: (method: string, params?: object) => Promise<Reply>;
-  /** The processor time of all threads of the process so far. */
   readonly readCpu_us: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -22,7 +21,6 @@ export type Revision = (typeof revisions)[number];
 
 const clientInfo = { name: "bench", version: "1.0.0" };
 
-/** Starts a server, and does the handshake of the revision. */
 export async function startStdio(
   words: readonly string[],
   revision: Revision = "2025-11-25",

@@ -14,10 +14,7 @@ import { createWorld, type World } from "../../support/world.ts";
 import { waitForEnd } from "../wait-for-end.ts";
 import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
 
-/**
- * A job saves results while it starts the next rows. So these tests kill its process between any
- * two of its steps, and let another process resume the job.
- */
+/** A job's process is killed between any two of its steps, and another one resumes the job. */
 
 let world: World;
 /** A clock that only the test advances, so that a lease expires when the test decides. */

@@ -18,15 +18,9 @@ import { openDatabase } from "../../../src/sql/engine.ts";
 import { retryWhileBusy } from "../../../src/sql/faults.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/**
- * Kills jobs with kill -9 at many random moments: real processes on real files, without the pauses
- * of a rate limit. The service's database counts the writes to each link.
- */
+/** Kills jobs with kill -9 at random moments. The database counts the writes to each link. */
 
-/**
- * A log of all writes to links, one line each. Triggers write it in the same transaction, even if
- * the caller is killed.
- */
+/** A log of writes to links, which triggers write in the same transaction. */
 type WriteLog = {
   /** Returns new lines such as "create a", "update b" and "delete c", in order. */
   readonly take: () => Promise<readonly string[]>;
@@ -114,7 +108,6 @@ type Site = {
 };
 
 type Applying = {
-  /** Resolves when the process starts the rows. */
   readonly begun: Promise<unknown>;
   readonly kill: () => void;
   /** Resolves with the exit code, or null after a signal. */
@@ -158,7 +151,6 @@ async function plan({ bulk, owner }: UnpacedDesk, wanted: PlanInput): Promise<Pl
   return made;
 }
 
-/** Resumes the plan until it is done. */
 async function finish({ run }: UnpacedDesk, made: Plan): Promise<Job> {
   const job = await run(made);
   expect(job).toMatchObject({ plan_id: made.id, state: "done" });
@@ -223,7 +215,6 @@ async function applyKilled(site: Site, made: Plan, chance: Chance): Promise<bool
   return code === null;
 }
 
-/** A data folder with an embedded service. */
 async function openOwn(data: string): Promise<Site> {
   const site = prepareSite({ data });
   // The first start creates the database.

@@ -26,11 +26,9 @@ const random = { bytes: (count: number) => randomBytes(count) };
 let world: World;
 let clock: TestClock;
 let state: State;
-/** A second process. */
 let other: State;
 let bulk: Bulk;
 let owner: Owner;
-/** How often a link was written. */
 let writes: number;
 /** Gates for the next lookup of a link: when it was requested, and when it may be answered. */
 let slow: { readonly asked: Gate; readonly answered: Gate } | undefined;

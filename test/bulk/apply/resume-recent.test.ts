@@ -46,7 +46,6 @@ async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
 
 const find = async ({ id }: Job) => started.state.jobs.find(id);
 
-/** Waits until the job meets the condition, and returns it. */
 function lookUntil(job: Job, isWanted: (found: Job) => boolean): Promise<Job> {
   const wait = async () => {
     for (;;) {

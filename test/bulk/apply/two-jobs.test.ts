@@ -12,10 +12,7 @@ import { startInstance, type Instance } from "../simulator/instance.ts";
 import { createVirtualTime, type VirtualTime } from "../simulator/virtual-time.ts";
 import { waitForEnd } from "../wait-for-end.ts";
 
-/**
- * Two jobs and a user share one key, each in its own process. The tests run in virtual time, with
- * the real service and its rate limits.
- */
+/** Two jobs and a user share one key in three processes, in virtual time with rate limits. */
 
 const { links } = contract;
 const random = createChance(0, "two jobs");
@@ -35,7 +32,6 @@ openForEach(createWorld, (opened, keep) => {
   openState = async () => keep(await world.openState({ clock: world.clock, random }));
 });
 
-/** Starts a process with its own connection to the shared file. */
 async function start(name: string): Promise<Instance> {
   const { clock, key } = world;
   const state = await openState();

@@ -213,7 +213,6 @@ function collect(source: TextSource): Promise<readonly CsvRecord[]> {
 
 type Fault = { readonly line: number; readonly fault: string };
 
-/** Returns the records and the error that ended the reading. */
 async function collectAll(source: TextSource): Promise<readonly (CsvRecord | Fault)[]> {
   const items: (CsvRecord | Fault)[] = [];
   try {

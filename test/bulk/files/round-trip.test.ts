@@ -90,7 +90,6 @@ async function openProject(fields: readonly LinkFields[]) {
   return { replies, links, plan };
 }
 
-/** The pages of an export as sources for an import. */
 async function* bring(links: readonly ReadLink[], format: ExportFormat): AsyncGenerator<RowSource> {
   const pages: string[] = [];
   for await (const page of writePages(inParts(links), format, 2000)) {

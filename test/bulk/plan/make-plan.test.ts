@@ -355,7 +355,6 @@ describe("a row that exceeds the project's pricing plan", () => {
   });
 });
 
-/** Returns the message as one of a remote server. */
 function quote(message: string): string {
   return `The server at localhost:8787 answered: "${message}"`;
 }

@@ -260,7 +260,6 @@ test("a plan of CSV without a header reports only one mistake, in the first line
   }
 });
 
-/** Converts the cells to a JSON row with nested objects, lists and booleans. */
 function readCells(cells: Mistake["cells"]): object {
   const row: Record<string, unknown> = {};
   for (const [name, cell] of Object.entries(cells)) {

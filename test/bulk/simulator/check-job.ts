@@ -104,10 +104,7 @@ function isRefused(stage: Stage, judged: Judged, row: PlanRow): boolean {
   );
 }
 
-/**
- * A row was refused because its path was taken. Another row then frees the path, and an abandoned
- * request of the first row arrives late and succeeds. The job cannot know about that.
- */
+/** An abandoned request of a refused row arrives late and succeeds, unknown to the job. */
 export function isOvertaken({ truth }: Stage, { planned }: Pick<Judged, "planned">, row: PlanRow) {
   const name = planned.name(row.position);
   const place = row.fields?.["path"];
@@ -146,7 +143,6 @@ export function listOthers(
   });
 }
 
-/** Returns the current and the new path of a row. */
 export function readPlaces({ path, fields }: PlanRow): readonly unknown[] {
   return [path, fields?.["path"]].filter((place) => typeof place === "string");
 }

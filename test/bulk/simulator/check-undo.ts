@@ -8,12 +8,10 @@ import { isAlike, isSameLink } from "./truth.ts";
 
 /** Checks what an undo plans and what it restores. */
 
-/** A job that is done, and the links before it. */
 export type Undone = {
   readonly planned: Planned;
   readonly receipts: readonly Receipt[];
   readonly since: number;
-  /** The project's links before anything was planned. */
   readonly before: ReadonlyMap<string, Link>;
 };
 

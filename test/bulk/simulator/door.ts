@@ -18,10 +18,7 @@ import type { RowName, Truth } from "./truth.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 import { toSignal, type Leaving } from "../../../src/contract/waiting.ts";
 
-/**
- * The simulated network in front of a real service. Every request passes through here, gets the
- * fault that the seed chose for it, and is recorded with its result.
- */
+/** The simulated network: every request gets its seed's fault and is recorded. */
 export type Door = {
   /** The connection of a process. Its requests may arrive even after it was killed. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
@@ -31,7 +28,6 @@ export type Door = {
   readonly stallNext: () => void;
   /** The link as a process last read it, or undefined if it never read it. */
   readonly findRead: (name: string, target: string) => Reading | undefined;
-  /** The rows whose requests had a fault. */
   readonly disturbed: ReadonlySet<RowName>;
   /** The times of the writes that the budget counts. */
   readonly counted: readonly number[];
@@ -223,13 +219,9 @@ function describe({ method, url, body = "" }: ApiRequest): string {
   return `${method} ${readPath({ url })}${decodeURIComponent(search)} ${body}`.trim();
 }
 
-/**
- * Late requests, whose senders have given up or were killed. They arrive at any time, and often
- * where it matters: just before or after another request for the same link.
- */
+/** Late requests, whose senders gave up. Many arrive just around one for the same link. */
 type Stragglers = {
   readonly hold: (target: string | undefined, arrive: () => Promise<unknown>) => void;
-  /** Lets some late requests for the same link arrive. */
   readonly letIn: (target: string | undefined) => Promise<void>;
 };
 

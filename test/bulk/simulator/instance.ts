@@ -9,10 +9,7 @@ import type { State } from "../../../src/state/state.ts";
 import { origin } from "../../support/world.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/**
- * One simulated process of Waypost that does bulk work. It can be killed between any two steps with
- * an outside effect, and suspended for a while without noticing.
- */
+/** A simulated process of bulk work that can be killed between any two steps, or suspended. */
 export type Instance = {
   readonly name: string;
   readonly bulk: Bulk;
@@ -33,15 +30,12 @@ export const wasKilled = Symbol("killed");
 
 export type Machine = {
   readonly time: VirtualTime;
-  /** The state on disk that all processes of the machine share. */
   readonly state: State;
   readonly clock: Clock;
   readonly random: Random;
   readonly key: string;
   readonly keyPrint: string;
-  /** Returns the connection to the service for the process with this name. */
   readonly connect: (name: string, isGone: () => boolean) => Send;
-  /** Records an event for the story of the seed. */
   readonly note: (text: string) => void;
   /** Called when the state records that a row is about to be sent. */
   readonly watchSent: (name: string, position: number) => void;

@@ -2,10 +2,7 @@ import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
 
-/**
- * What a client sees of the faults of a hostile server, without real sockets: a failed request or a
- * faulty response.
- */
+/** What a client sees of a hostile server's faults, without real sockets. */
 export type Seen =
   | { readonly kind: "broken"; readonly error: Error }
   | { readonly kind: "silent" }

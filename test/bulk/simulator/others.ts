@@ -23,7 +23,6 @@ export async function plantLinks(stage: Stage): Promise<void> {
   }
 }
 
-/** One write by another user. */
 export async function meddle(stage: Stage, { rows }: Planned): Promise<void> {
   const { chance, truth, askAsOther, figures } = stage;
   const planned = rows.filter(({ action }) => action !== "unchanged" && action !== "conflict");

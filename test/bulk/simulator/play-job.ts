@@ -109,7 +109,6 @@ const playSuspension: Play = async (stage, planned, instance) => {
   return outcome;
 };
 
-/** Asks two processes for the same job at once. */
 const playRivals: Play = async (stage, planned, instance) => {
   stage.figures.add("rivals");
   const rival = stage.start();

@@ -22,7 +22,6 @@ export type Outcome = {
   readonly seed: number;
   /** What went wrong. Empty if the seed passed. */
   readonly complaints: readonly string[];
-  /** The events of the seed, one line each. */
   readonly story: readonly string[];
 };
 
@@ -172,7 +171,6 @@ async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise
   if (!isComplete || !isSame) complain("the service contains data that was not seen to be written");
 }
 
-/** Checks that no minute has more writes than the budget allows. */
 function checkBudget({ door, complain }: Stage): void {
   const { limit, window_ms } = budgets.link_writes;
   const over = door.counted.findIndex((at, index) => {

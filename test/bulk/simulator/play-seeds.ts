@@ -5,7 +5,6 @@ import { playSeed, type Outcome } from "./play-seed.ts";
 /** After this many seeds the files are replaced, as their data slows down every statement. */
 const seedsPerService = 100;
 
-/** Plays seeds one after another and returns those that failed. */
 export async function playSeeds(
   { first, count }: { readonly first: number; readonly count: number },
   figures: Figures,

@@ -6,7 +6,6 @@ import { createChance } from "../../support/chance.ts";
 /** The service that many seeds share, as starting it is slow. Each seed has its own project. */
 export type Service = {
   readonly world: World;
-  /** The state that the processes of the machine share. */
   readonly state: State;
   readonly clock: Clock;
   /** Sets the machine's clock to a time that differs from the service's. */

@@ -22,14 +22,12 @@ export type Stage = {
   readonly truth: Truth;
   readonly door: Door;
   readonly figures: Figures;
-  /** The events of the seed, one line each. */
   readonly story: readonly string[];
   readonly complaints: readonly string[];
   readonly note: (text: string) => void;
   readonly complain: (text: string) => void;
   readonly start: () => Instance;
   readonly killAll: () => void;
-  /** A call by another user with a different key. */
   readonly askAsOther: (method: string, path: string, body?: unknown) => Promise<Answer>;
   /** Sets the plan whose rows are applied from now on. */
   readonly begin: (planned: Planned) => void;
@@ -37,7 +35,6 @@ export type Stage = {
   readonly attempted: ReadonlySet<RowName>;
   /** The number of writes when the result of each row was saved. */
   readonly ended: ReadonlyMap<RowName, number>;
-  /** Sets whether rows may be started. */
   readonly setCancelled: (isCancelled: boolean) => void;
 };
 

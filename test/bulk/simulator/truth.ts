@@ -5,7 +5,6 @@ import type { Answer } from "./misdeeds.ts";
 
 /** What the service really did, recorded at the simulated network. */
 export type Truth = {
-  /** Every current link by its ID, in order of creation. */
   readonly links: ReadonlyMap<string, Link>;
   readonly writes: readonly Write[];
   /** The rows that the service refused, each with the number of writes at that time. */
@@ -26,7 +25,6 @@ type Act = {
 export type RowName = `${string} row ${number}`;
 
 export type Write = {
-  /** Its position among all writes. */
   readonly order: number;
   readonly row: RowName | undefined;
   readonly id: string;

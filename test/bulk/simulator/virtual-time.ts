@@ -1,14 +1,8 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/**
- * Virtual time: when all code waits for the clock, the clock jumps to the next due sleeper. Real
- * work (the database, the service) takes no virtual time and is done one piece after another, so
- * that the order of events is always the same.
- */
+/** When all code waits, virtual time jumps to the next sleeper. Real work takes no time. */
 export type VirtualTime = {
-  /** Milliseconds since the start. */
   readonly elapsed: () => number;
-  /** Calls back once after that time. The returned function cancels it. */
   readonly setTimer: (ring: () => void, milliseconds: number) => () => void;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly perform: <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -113,7 +107,6 @@ async function requireSoon(isThere: () => boolean): Promise<void> {
   }
 }
 
-/** Returns the sleeper that is due first, or the earliest of several. */
 function findNext(sleepers: Iterable<Sleeper>): Sleeper | undefined {
   let next: Sleeper | undefined;
   for (const sleeper of sleepers) if (next === undefined || sleeper.at < next.at) next = sleeper;

@@ -123,14 +123,12 @@ export function toPlanWanted(wish: Wish): PlanInput {
 
 export type Foreseen = { readonly action: PlanAction; readonly id: string | null };
 
-/** Returns the expected rows of the plan for the links of the project. */
 export function foreseePlan(wish: Wish, { links, findAt }: Truth, apps: Apps): readonly Foreseen[] {
   if ("word" in wish) {
     return [...links.values()]
       .filter(({ name }) => name?.includes(wish.word) === true)
       .map((link) => foreseeRow(wish.operation, wish.changes, link, apps));
   }
-  /** The paths that earlier rows have freed. */
   const left = new Set<unknown>();
   return wish.rows.map(({ id, path, ...fields }) => {
     const link = id === undefined ? findAt(path ?? "") : links.get(id);

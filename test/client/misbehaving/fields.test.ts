@@ -8,10 +8,7 @@ import { isJsonObject } from "../../../src/contract/json.ts";
 import { pickShare } from "../pick-share.ts";
 import type { RawReply } from "../../support/hostile.ts";
 
-/**
- * A read succeeds if its envelope and ids are valid, and an accepted write is done, whatever else
- * the response contains. IDs and lists get every wrong value, and other fields get some of them.
- */
+/** A read needs a valid envelope and ids. An accepted write is done, whatever the response. */
 
 type Place = readonly (string | number)[];
 type Mutation = readonly [name: string, json: string];
@@ -35,17 +32,13 @@ const mutations: readonly Mutation[] = [
 /** A placeholder for deeply nested values, which JSON.stringify cannot write. */
 const marker = "here-it-comes";
 
-/** Fields that are added to a response. */
 const extras: readonly string[] = [
   '"x-more":{"url":["a",{"b":null}]}',
   '"__proto__":{"id":"x"},"constructor":null,"toString":1',
   `"deep":${"[".repeat(5000)}${"]".repeat(5000)}`,
 ];
 
-/**
- * Endpoints that return data, each with its tool's name. Endpoints that only Waypost has are left
- * out, because they are never called on other servers.
- */
+/** Endpoints with data, by tool name, without those that only Waypost has. */
 function listAnswering(): readonly (readonly [string, Endpoint])[] {
   return listEndpoints()
     .filter(({ response, type, ours }) => response !== null && type === undefined && ours !== true)
@@ -133,7 +126,6 @@ function replaceAt(body: unknown, [name = 0, ...rest]: Place, value: unknown): u
   return { ...members, [name]: inner };
 }
 
-/** Returns the outcome that the API promises for a changed response. */
 function predictOutcome(endpoint: Endpoint, place: Place, json: string): ExpectedOutcome {
   if (endpoint.effect !== "read") return { isFine: true, isSeen: true };
   const value: unknown = json === "" ? undefined : JSON.parse(json);

@@ -8,15 +8,11 @@ import { openHostile, type Forgery, type Hostile } from "../../support/hostile.t
 import { createWorld, type World } from "../../support/world.ts";
 import { prepareScene, type Scene } from "./scenes.ts";
 
-/**
- * Calls a misbehaving server, and compares the reported outcome of each call with the requests that
- * the real service has carried out.
- */
+/** Compares a call's reported outcome with the requests that the real service carried out. */
 
 const { shortLinks } = contract;
 
 export type Stand = {
-  /** Returns the mistakes in the reported outcome of a call. */
   readonly judge: (
     endpoint: Endpoint,
     misdeed: Misdeed,
@@ -39,9 +35,7 @@ export const strayPath = "/elsewhere";
 const mostRequests = 20;
 
 export type ExpectedOutcome = {
-  /** Whether the call may succeed. */
   readonly isFine?: boolean;
-  /** The error codes with which the call may fail. */
   readonly codes?: readonly string[];
   /** Whether a failure must be reported as without effect. */
   readonly isUndone?: boolean;
@@ -118,7 +112,6 @@ function countRequests(endpoint: Endpoint, { received }: Hostile): number {
   return received.filter((line) => isGet(endpoint) || !line.startsWith("GET ")).length;
 }
 
-/** Lists effects that were reported wrongly. */
 function findWrongEffects(
   { effect, idempotent }: Endpoint,
   outcome: CallOutcome,

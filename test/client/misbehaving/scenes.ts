@@ -11,7 +11,6 @@ const template = { body: "<h1>Hello</h1>\n{% store_buttons %}\n", css: "h1 { col
 const turns = { at: 0 };
 
 export type Scene = {
-  /** The key that the endpoint needs. */
   readonly key: string;
   /** The input without its wrapper. */
   readonly input: JsonObject;
@@ -75,7 +74,6 @@ function readKey({ key, master }: World, { auth }: Endpoint): string {
   return auth === "master" ? master : key;
 }
 
-/** Returns values for the endpoint's fields. */
 async function fillBody(world: World, endpoint: Endpoint): Promise<JsonObject> {
   if (endpoint === shortLinks.resolve) return { url: await shorten(world) };
   if (endpoint.path.startsWith("/page_template")) {

@@ -74,7 +74,6 @@ function listRedirects({ effect }: Endpoint): readonly Case[] {
 
 const words = "It is not to be.";
 
-/** The error code for each status. */
 const codes: Readonly<Record<number, string>> = {
   400: "bad_request",
   401: "unauthorized",

@@ -30,7 +30,6 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-/** Starts a process on the data folder, and connects a client to it. */
 async function start(given: Partial<Staging> = {}): Promise<Stage> {
   const state = await at.open();
   const clock = { now: () => at.now, monotonic: () => at.elapsed };
@@ -53,7 +52,6 @@ async function changeScopes(scopes: readonly string[]): Promise<void> {
   );
 }
 
-/** The tools that this key cannot use, according to the probes. */
 const deniedTools: ReadonlySet<string> = new Set([
   "update_link",
   "list_ios_apps",
@@ -77,7 +75,6 @@ function expectPermittedTools(names: readonly string[]): void {
   expect(names.filter((name) => deniedTools.has(name))).toEqual([]);
 }
 
-/** Lists the access that another process stored. */
 async function readStoredAccess(): Promise<readonly string[]> {
   await using stage = await start({ probe: "off" });
   const { tools } = await explainAccess(stage);

@@ -41,7 +41,6 @@ function askApi({ method, path, body, wrapper }: Endpoint, key: string): Promise
   return assistant.world.call(method, address, { key, ...(body && { body: given }) });
 }
 
-/** The tools of a key that may only read links. */
 const readingTools = [
   "list_links",
   "get_link",

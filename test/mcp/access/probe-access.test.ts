@@ -61,7 +61,6 @@ describe("permission probing", () => {
       await stage.callTool("list_links");
       await stage.settle();
       expect(stage.asked).toEqual(["GET /links"]);
-      // A rejected call still removes its tool.
       expect(await stage.listNames()).not.toContain("list_links");
     },
   );

@@ -15,10 +15,8 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-/** Answers with an HTML page instead of JSON. */
 const signIn: Deployment = async () => new Response("<h1>Sign in</h1>", { status: 200 });
 
-/** All tools that a key with the role viewer may use. */
 const viewerTools = [
   "audit_links",
   "check_domain",

@@ -24,7 +24,6 @@ beforeEach(() => {
   at.now = Date.UTC(2026, 0, 15, 12);
 });
 
-/** Starts a process on the data folder. The remote server is a Waypost by default. */
 async function start(given: Partial<Staging> = {}) {
   const { kept } = await at.open();
   return openStage({
@@ -36,7 +35,6 @@ async function start(given: Partial<Staging> = {}) {
   });
 }
 
-/** Simulates a remote Waypost whose endpoint for statistics answers differently. */
 function answerStatsWith(answer: Deployment): Deployment {
   return (request) =>
     new URL(request.url).pathname === path ? answer(request) : world.fetch(request);

@@ -19,7 +19,6 @@ const longest_wait_ms = 50_000;
 
 let assistant: AssistantWorld;
 let id: string;
-/** The URLs of the pages that the client was asked to open. */
 let pages: string[];
 
 openForEach(createAssistantWorld, async (opened) => {
@@ -42,10 +41,7 @@ function deleteLink({ callTool }: AssistantClient): Promise<ToolResult> {
   return callTool("delete_link", { id });
 }
 
-/**
- * Presses a button on the page while the call waits, then advances the clock so that the call
- * checks the page.
- */
+/** Presses a button while the call waits, then advances the clock so that the call notices. */
 async function decide(decision: "approve" | "decline"): Promise<void> {
   await assistant.untilAsleep();
   await assistant.press(pages.at(-1) ?? "", decision);
@@ -293,7 +289,6 @@ test.each(eras)(
   },
 );
 
-/** Sends one raw call of the 2026-07-28 protocol. */
 function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   return assistant.callRaw({
     name: "delete_link",

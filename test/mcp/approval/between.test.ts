@@ -2,10 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/**
- * Another client changes the target between the approval and the action. Our own service then
- * rejects the write. For a remote server, the target is read again after the approval.
- */
+/** Another client changes the target between the approval and the action. */
 
 type Args = Readonly<Record<string, unknown>>;
 type ApiReply = { readonly status: number; readonly body: Structured };
@@ -16,7 +13,6 @@ type Structured = any;
 type Scene = {
   readonly args: Args;
   readonly edit: () => Promise<ApiReply>;
-  /** Reads the current target. */
   readonly read: () => Promise<ApiReply>;
 };
 
@@ -91,7 +87,6 @@ function prepareTemplate(edited: "save" | "publish", args: Args = {}, restores =
   };
 }
 
-/** Prepares a template that only the other client creates. */
 async function prepareNoTemplate(): Promise<Scene> {
   return {
     args: page("mine"),
@@ -100,7 +95,6 @@ async function prepareNoTemplate(): Promise<Scene> {
   };
 }
 
-/** Prepares the undo of a new link. */
 async function prepareUndo(): Promise<Scene> {
   const { link, change } = await call("create_link", { path: "spring", url: springUrl });
   return createScene(`/links/${link.id}`, { change_id: change.id });
@@ -257,10 +251,7 @@ async function ask(tool: string, args: Args): Promise<{ url: string; preview: st
   return error.approval;
 }
 
-/**
- * Changes the target at the given moment. Returns a function that reads the target as it was right
- * after that change.
- */
+/** Changes the target at that moment. Returns a function that reads the target as of then. */
 function interruptOnce(
   moment: "approved" | "write",
   edit: Scene["edit"],

@@ -11,10 +11,7 @@ import {
 import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
-/**
- * Tries to bypass approvals with forged, replayed, swapped, expired or simultaneous answers. The
- * stored records show that nothing changes without an approval.
- */
+/** Forged, replayed, swapped, expired or simultaneous answers must not bypass approvals. */
 
 const minute = 60_000;
 const yes = { action: "accept", content: { approve: true } } as const;
@@ -94,7 +91,6 @@ describe("a sealed approval", () => {
     rows = await recall(assistant);
   });
 
-  /** Starts the deletion of the link, and returns the sealed approval. */
   function obtain(): Promise<string> {
     return ask({ name: "delete_link", arguments: { id: link } });
   }

@@ -48,12 +48,10 @@ async function expectUntouched(): Promise<void> {
   expect((await assistant.world.call("GET", `/links/${id}`)).status).toBe(200);
 }
 
-/** Sends a raw call of the 2026-07-28 protocol. */
 function call(extra: Partial<RawCall> = {}): Promise<RawResult> {
   return assistant.callRaw({ name: "delete_link", arguments: { id }, ...extra });
 }
 
-/** Sends the same call with an approval. */
 function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<RawResult> {
   return call({ inputResponses: { approval: yes }, requestState, ...extra });
 }

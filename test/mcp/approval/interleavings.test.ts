@@ -8,10 +8,7 @@ import { createChance, type Chance } from "../../support/chance.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { isOnPostgres } from "../../support/store-place.ts";
 
-/**
- * Runs actions, approvals and other clients' changes in random orders. Each action must do only
- * what its approval showed.
- */
+/** In random orders of calls and edits, each action does only what its approval showed. */
 
 /** Slow actions are tested in fewer orders. */
 const seeds = isOnPostgres
@@ -31,10 +28,7 @@ type Args = Readonly<Record<string, unknown>>;
 /** One action and its target, in a project that all seeds share. */
 type Scene = {
   readonly call: () => Promise<Structured>;
-  /**
-   * Writes the mark to the target as another client. Returns whether that happened before the
-   * action.
-   */
+  /** Writes the mark as another client. Returns whether that happened before the action. */
   readonly edit: (mark: string) => Promise<boolean>;
   /** Returns whether the call performed the action. */
   readonly isDone: (structured: Structured) => boolean;
@@ -296,7 +290,6 @@ function plantApp(bundle_id: string) {
   return assistant.plant("ios_app", { bundle_id, team_id: "ABCDE12345", name: "first" });
 }
 
-/** Creates a link that another client renames during the action. */
 async function plantLink(path: string): Promise<Omit<Scene, "call"> & { readonly id: string }> {
   const { id } = await assistant.plant("link", { path, name: "first", url: old });
   return {
@@ -314,7 +307,6 @@ function readApprovalPage({ error }: Structured): ApprovalPage | undefined {
   return url === undefined ? undefined : { url, preview };
 }
 
-/** Waits for this number of turns of the event loop. */
 async function pass(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,7 +14,6 @@ const unknownId = "00000000-0000-4000-8000-000000000000";
 
 let assistant: AssistantWorld;
 
-/** Expects the tool to return the API's error message instead of asking for approval. */
 async function expectRejected(
   tool: string,
   args: Args,
@@ -26,7 +25,6 @@ async function expectRejected(
   return error;
 }
 
-/** Makes the following calls use another key. */
 async function connect(key: string): Promise<void> {
   assistant = { ...assistant, ...(await assistant.connect({ key })) };
 }

@@ -30,7 +30,6 @@ const ways = {
   }),
 };
 
-/** Opens the page in a browser, and presses the button. */
 async function decide(url: string, decision: "approve" | "decline"): Promise<void> {
   const tab = await openTab();
   expect(await decideInTab(tab, url, decision)).toContain('Delete the link "spring"');

@@ -162,7 +162,6 @@ function writeBody(title: string): string {
   return `<h1>${title}</h1>\n{% store_buttons %}\n`;
 }
 
-/** Asks to publish a page template, and returns the URL of the approval page. */
 async function publish(text: Readonly<Record<string, string>>): Promise<string> {
   const { error } = await assistant.call("publish_template", text);
   return error.approval.url;
@@ -269,9 +268,7 @@ describe("a page template on the approval page", () => {
   });
 });
 
-/**
- * Counts the frames of each device in the first row. Returns 0 if a frame is wider than the window.
- */
+/** Counts the device frames in the first row; 0 if a frame is wider than the window. */
 function countFramesInFirstRow(
   page: Page,
 ): Promise<{ readonly phone: number; readonly desktop: number }> {

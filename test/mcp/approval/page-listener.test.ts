@@ -115,7 +115,6 @@ describe("the page listener", () => {
   });
 });
 
-/** Lists the other IP addresses at which this machine can be reached. */
 async function listOtherAddresses(): Promise<readonly string[]> {
   const known = Object.values(networkInterfaces()).flatMap((addresses = []) =>
     addresses.map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address)),

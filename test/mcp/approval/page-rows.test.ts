@@ -53,7 +53,6 @@ async function open(plan_id: string, names = {}): Promise<string> {
   return `http://127.0.0.1:8787/approve/${asked.waits.id}`;
 }
 
-/** Reads all pages by following the "Next" links. */
 async function readAll(url: string): Promise<readonly string[]> {
   const pages: string[] = [];
   for (let next: string | undefined = ""; next !== undefined;) {

@@ -26,7 +26,6 @@ const hostile = [
 ] as const;
 
 let assistant: AssistantWorld;
-/** Console messages, errors, dialogs and requests to other hosts. */
 let faults: string[];
 
 openForEach(createPagedWorld, async (opened) => {
@@ -44,7 +43,6 @@ async function ask(id?: string): Promise<string> {
   return (await call(id)).error.approval.url;
 }
 
-/** Opens the page in a new tab, and records errors and unexpected requests. */
 async function open(url: string, options: BrowserContextOptions = sizes.desktop): Promise<Page> {
   const page = await openTab(options);
   page.on("console", (message) => faults.push(`console: ${message.text()}`));
@@ -239,7 +237,6 @@ describe("a page on another site", () => {
   });
 });
 
-/** Waits until the request for the URL finishes or fails. */
 function waitForEnd(page: Page, url: string): Promise<void> {
   return new Promise((resolve) => {
     for (const end of ["requestfinished", "requestfailed"] as const) {
@@ -256,7 +253,6 @@ async function readText(frame: Frame): Promise<string> {
   return frame.locator("body").innerText({ timeout });
 }
 
-/** Deletes a link with an approval in the browser. Returns the URL of the approval page. */
 async function approveOne(client: Connected, heading = 'Delete the link "Spring"') {
   await client.callTool("create_link", { path: "spring", name: "Spring" });
   const asked = await client.callTool("delete_link", { id: "spring" });

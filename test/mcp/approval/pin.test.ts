@@ -12,7 +12,6 @@ import { openForEach } from "../../support/open-for.ts";
 describe("an approval page that asks for a PIN", () => {
   const pin = "271828";
   let assistant: AssistantWorld;
-  /** All PINs that were checked. */
   let checked: string[];
 
   const check = (given: string) => {

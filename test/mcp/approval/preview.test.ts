@@ -14,7 +14,6 @@ openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Returns the preview of the approval, or undefined if the call needed no approval. */
 async function readPreview(tool: string, args: Args, key?: string): Promise<string | undefined> {
   const client = key === undefined ? assistant : await assistant.connect({ key });
   const { isError, structured } = await client.callTool(tool, args);

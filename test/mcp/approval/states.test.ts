@@ -135,7 +135,6 @@ async function openDecided(status: "approved" | "used" | "declined" | "reported"
   return open(url);
 }
 
-/** Plans a new destination for 105 links. */
 async function planMany(): Promise<Question> {
   const rows = Array.from({ length: 105 }, (_, row) => ({
     path: `spring/${row}`,
@@ -234,7 +233,6 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Calls a tool, and approves the call if it needs approval. */
 async function act(tool: string, args: Args) {
   const first = await assistant.call(tool, args);
   if (first.error === undefined) return first;
@@ -242,7 +240,6 @@ async function act(tool: string, args: Args) {
   return await assistant.call(tool, args);
 }
 
-/** Opens the page of a call that needs approval. */
 async function openFor(tool: string, args: Args): Promise<Page> {
   const { error } = await assistant.call(tool, args);
   expect(error, tool).toMatchObject({ code: "approval_required" });
@@ -299,7 +296,6 @@ const calls: typeof states = {
   },
 };
 
-/** A text on the page that is unique to the state. */
 const texts: Readonly<Record<string, string>> = {
   waiting: "Answer within 5 minutes",
   "waiting with a change": "Changed 20 seconds ago by this key",

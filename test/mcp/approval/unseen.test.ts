@@ -25,7 +25,6 @@ openForEach(createAssistantWorld, async (opened) => {
   ({ id } = await assistant.plant("link", { path: "spring", name: "Spring" }));
 });
 
-/** Connects a client that sends this reply after this time. */
 function connect(
   era: Era,
   after_ms: number,

@@ -15,7 +15,6 @@ type Args = Readonly<Record<string, unknown>>;
 
 const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
-/** Returns the preview of the approval, or undefined if the call needed no approval. */
 async function readPreview(tool: string, args: Args): Promise<string | undefined> {
   const { error } = await call(tool, args);
   if (error === undefined) return undefined;

@@ -4,9 +4,7 @@ import { openForEach } from "../../support/open-for.ts";
 import { plantLinks } from "../../support/planting.ts";
 import { beSlow, ignoreOwn, createStrangeWorld, type StrangeWorld } from "../../support/remote.ts";
 
-/**
- * An audit of a server that hangs ends after 20 seconds, with the links that were read until then.
- */
+/** An audit of a hanging server ends after 20 seconds, with the links read so far. */
 
 const count = 24;
 let strange: StrangeWorld;

@@ -27,7 +27,6 @@ const template = ["id", "body", "css", "unpublished_changes", "created_at", "upd
 const meta = ["page", "limit", "count", "last", "from", "to", "previous", "next"];
 const statuses = new Set([200, 201, 204, 400, 401, 404, 422, 429, 503]);
 
-/** The fields of each resource, by the first part of its path. */
 const resources: Readonly<Record<string, readonly string[]>> = {
   links: link,
   short_links: link,
@@ -67,7 +66,6 @@ const unknown: ProxiedReply = {
   body: JSON.stringify({ error: "Not found" }),
 };
 
-/** Paths that the specification does not contain. */
 const unnamed = /\/(restore|preview)$|\/projects/;
 
 const asSpecified: Alter = ({ method, path }, reply) => {

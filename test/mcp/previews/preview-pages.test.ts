@@ -20,7 +20,6 @@ openForAll(
 
 openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-/** Creates a preview, and returns its path. */
 async function preview(args: Record<string, unknown> = {}): Promise<string> {
   const { preview_url } = await assistant.call("preview_template", args);
   return new URL(preview_url).pathname;

@@ -9,10 +9,7 @@ import { createEmptyFolder } from "../../support/folders.ts";
 import { openForwarder } from "../../support/ports.ts";
 import { fetchNode } from "../../tools/fetch-node.js";
 
-/**
- * The official conformance suite on the built command. Most of its scenarios need its own example
- * server, so only the others are checked.
- */
+/** The official conformance suite, without scenarios that need its own example server. */
 
 type Revision = "2025-11-25" | "2026-07-28";
 

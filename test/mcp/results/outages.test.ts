@@ -9,9 +9,7 @@ import {
 import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/**
- * While the database does not respond, every interface reports this instead of an internal error.
- */
+/** While the database does not respond, every interface reports that. */
 
 let assistant: AssistantWorld;
 

@@ -26,7 +26,6 @@ openForAll(createWorld, async (opened) => {
 const open = (given: Partial<Staging> = {}): Promise<Stage> =>
   openStage({ send: world.fetch, key: world.key, known, ...given });
 
-/** Changes the service's answers, so that they depart from the specification. */
 function alterAnswers(change: (body: Record<string, unknown>) => unknown): Deployment {
   return async (request) => {
     const response = await world.fetch(request);

@@ -23,7 +23,6 @@ openForAll(createWorld, async (opened, keep) => {
 
 type Problem = readonly [field: string | undefined, message: string];
 
-/** Returns the problems of a call that a remote server rejects with this body. */
 async function failRemote(body: object, tool = "create_link", args = {}) {
   await using other = await openStage({ send: answering(422, body) });
   return await fail(tool, args, other);

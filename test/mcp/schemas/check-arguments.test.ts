@@ -23,7 +23,6 @@ const byName = { field: "name", direction: "asc" };
 const planned = (changes: Args) => ({ operation: "update", filters: [spring], changes });
 type Problem = { readonly field?: string; readonly message: string; readonly fix?: string };
 
-/** Returns the problems of a call that is rejected without a request. */
 async function readProblems(tool: string, args: Args): Promise<readonly Problem[]> {
   const { isError, structured } = await stage.callTool(tool, args);
   expect([isError, structured.error?.code]).toEqual([true, "invalid_arguments"]);

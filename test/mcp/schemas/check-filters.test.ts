@@ -8,10 +8,7 @@ import { openForAll } from "../../support/open-for.ts";
 import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld } from "../../support/world.ts";
 
-/**
- * The API ignores filters that it cannot read and then lists everything. Such a filter must not be
- * sent.
- */
+/** The API ignores filters it cannot read and lists everything, so these must not be sent. */
 
 let stage: Stage;
 const urls: URL[] = [];

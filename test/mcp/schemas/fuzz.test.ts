@@ -9,10 +9,7 @@ import {
 } from "../../support/assistant-world.ts";
 import { memoryFolder } from "../../support/folders.ts";
 
-/**
- * Calls every tool of the real service with odd arguments. The 1.x client checks each result
- * against the tool's outputSchema, and throws if the result does not fit.
- */
+/** Odd arguments for every tool. The 1.x client checks each result against its outputSchema. */
 
 const wanted = Number(process.env["FUZZ_CALLS"] ?? 2500);
 /** By default every run makes the same calls. With FUZZ_CALLS each run makes new calls. */
@@ -197,7 +194,6 @@ function imaginePlan(link: InputSchema): fc.Arbitrary<Call> {
   return given.map((args) => ({ tool: "plan_links", args }));
 }
 
-/** The IDs of existing records by their kind, with the newest first. */
 type Pool = Map<string, string[]>;
 
 function enliven({ tool, args }: Call, pool: Pool): Args {
@@ -247,11 +243,7 @@ const unseen = /\p{Cf}|\p{Cs}|(?![\n\t])\p{Cc}/u;
 /** Joiners inside emoji have a visible effect, so they are allowed. */
 const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
 
-/**
- * Returns the most requests that a call may send. Plans, jobs and undo read every link that they
- * change. Among the calls for one link, an update by path that replaces both apps and moves the
- * path needs most.
- */
+/** The most requests of a call. Plans, jobs and undo read every link that they change. */
 function countMost(tool: string): number {
   return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 12;
 }

@@ -40,7 +40,6 @@ beforeEach(async () => {
   await fillCaches();
 });
 
-/** Fills the simulated caches of Apple and Google with the current files. */
 async function fillCaches(): Promise<void> {
   const file = { hostname: publicName, agent: "remember", most_bytes: 128 * 1024 };
   const read = await host.fetchFile({ ...file, path: iosPath }, new AbortController().signal);

@@ -6,9 +6,7 @@ import { openForEach } from "../../support/open-for.ts";
 import { openPublicWorld, publicName, type PublicHost } from "../../support/public-host.ts";
 import { addLink, makeId, now } from "../../support/rows.ts";
 
-/**
- * Tests `check_domain` for a project with more apps and paths than the association files can hold.
- */
+/** `check_domain` for a project with more apps and paths than association files can hold. */
 
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 const bare = { name: null, custom_scheme: null } as const;
@@ -32,7 +30,6 @@ openForEach(
 
 type Finding = { readonly code: string; readonly severity: string; readonly message: string };
 
-/** Returns the findings, except those about the caches of Apple and Google. */
 async function check() {
   const { structured, isError, text } = await assistant.callTool("check_domain", {});
   expect(isError, text).toBe(false);

@@ -27,7 +27,6 @@ async function call(tool: string, args: Args, on: Pick<AssistantWorld, "callTool
   return (await on.callTool(tool, args)).structured;
 }
 
-/** Expects a call to be rejected without a write, and returns its problems. */
 async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
   const before = on.writes.length;
   const { error } = await call(tool, args, on);
@@ -39,10 +38,8 @@ async function fail(tool: string, args: Args, on: AssistantWorld = assistant) {
 
 const plan = async (args: Args, on?: AssistantWorld) => (await call("plan_links", args, on)).plan;
 
-/** Opens the same service without the operator's restriction. */
 const openUnrestricted = () => createAssistantWorld({ mode: "full", beside: assistant.world });
 
-/** Opens the same service in the mode that asks for approvals. */
 const openGuarded = () => createAssistantWorld({ destinations, beside: assistant.world });
 
 const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;

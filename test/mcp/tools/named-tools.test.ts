@@ -109,7 +109,6 @@ describe("the result of a tool call", () => {
   });
 });
 
-/** Lists the hidden tools that a text names. */
 function listHiddenToolNames(text: string, visible: ReadonlySet<string>): readonly string[] {
   const words = new Set(text.match(/[a-z]+(?:_[a-z]+)+/g) ?? []);
   return [...words].filter((word) => names.has(word) && !visible.has(word));

@@ -187,7 +187,6 @@ async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<voi
   }
 }
 
-/** Reads everything that a connection receives until it closes. */
 function readToEnd(socket: Socket): Promise<string> {
   let received = "";
   socket.on("error", () => undefined);

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openWay } from "../../support/mcp-way.ts";
 
-/**
- * Tests how many keys, streams and sessions `/mcp` stores, and how they end when the server stops.
- */
+/** How many keys, streams and sessions `/mcp` stores, and how they end when the server stops. */
 
 test("the least recently used of 1,001 keys is dropped unless a client listens", async () => {
   const { knock, listen, countMade } = openWay();

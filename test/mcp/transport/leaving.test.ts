@@ -25,7 +25,6 @@ const planning = { operation: "upsert", rows } as const;
 /** Two of the plans run, and the third waits. */
 const plans = 3;
 
-/** Counts the stored plans from another process. */
 async function openMemory(data: string) {
   const file = join(data, "state.db");
   const sql = await openSqlite<StateTables>(file, { applicationId: 0x57415953 });

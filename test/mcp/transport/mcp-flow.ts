@@ -14,7 +14,6 @@ export type Seat = {
 /** The user who approves, in the client's form or on the page. */
 export type Person = {
   readonly elicit: ((message: string) => Promise<Reply>) | undefined;
-  /** The messages that the forms showed. */
   readonly asked: string[];
   decision: "approve" | "decline";
 };
@@ -177,7 +176,6 @@ async function decideIfOnPage(
   await decideOnPage(readUrl(asked), person.decision);
 }
 
-/** Approves the next call, in the form or on the page. */
 export async function approveIfOnPage(
   seat: Seat,
   person: Person,
@@ -192,7 +190,6 @@ function readUrl({ structured }: ToolResult): string {
   return structured.error.approval.url;
 }
 
-/** Expects an error with the same JSON in the text and in the structured content. */
 export async function expectFailure(
   { callTool }: Seat,
   name: string,

@@ -62,8 +62,7 @@ function openTransport(given: Connecting) {
 export function openInspector({ url, token }: Connecting & { readonly transport: "http" }): Seat {
   const target = [url, "--header", `Authorization: Bearer ${token}`];
 
-  // Only the first call goes through `--cli`, which starts the program that later calls run
-  // directly.
+  // `--cli` starts the program that later calls run directly.
   let start: readonly string[] = [inspector, "--cli"];
   async function ask(method: string, words: readonly string[] = []) {
     const args = [...start, ...target, "--method", method, ...words];

@@ -15,7 +15,6 @@ import {
 
 const refusal = { code: -32600, message: expect.stringMatching(/its own id/) };
 
-/** Starts a remote server without links, which can delay its answers. */
 async function startHeld() {
   let gate: Gate | undefined;
   const deployment = await startDeployment(async (request, response) => {
@@ -33,10 +32,7 @@ async function startHeld() {
   };
 }
 
-/**
- * Opens a session of an earlier protocol revision, and returns a function that sends messages in
- * it.
- */
+/** Opens a session of an earlier revision, and returns a function that sends messages in it. */
 async function openSession({ places: { mcp }, key }: Serving) {
   const opened = await post(mcp, withSession(key, undefined, handshake[0]));
   const session = String(opened.headers["mcp-session-id"]);
@@ -136,7 +132,6 @@ describe.concurrent.each(ways)("over stdio, during a call %s,", (_, before) => {
     expect(held.countAsked()).toBe(before + 1);
     held.letGo();
     await waitUntil(() => session.count(7) === 3);
-    // An answered request releases its ID.
     session.send(callOf(7, "list_links"));
     await waitUntil(() => session.count(7) === 4);
     const answered = session.heard().filter(({ id }) => id === 7);

@@ -68,9 +68,7 @@ async function expectRecovery(
   await restarted.stop();
 }
 
-/**
- * Returns whether a connection to this port has data that its process has not read (Linux only).
- */
+/** Whether a connection to this port has data its process has not read (Linux only). */
 function hasUnread(port: number): boolean {
   const established = "01";
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;

@@ -26,7 +26,6 @@ import { openForAll } from "../../support/open-for.ts";
 let testServer: TestServer;
 openForAll(openTestServer, (opened) => (testServer = opened));
 
-/** The scopes that the operator declares for the key. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
 
 describe.concurrent("with another Waypost as the remote server,", () => {

@@ -178,7 +178,6 @@ function createServer(): Server {
   return server;
 }
 
-/** Opens sessions of a server without tools, on a clock that the test controls. */
 function openSessions() {
   let now = 0;
   const servers: Server[] = [];

@@ -21,7 +21,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Waits until everything that is not blocked has happened. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 50; turns += 1) await turn();
 }
@@ -89,7 +88,6 @@ function serve() {
     release: answers.open,
     running,
     isOver: () => isOver,
-    /** The IDs of the answered calls. */
     listAnswered: () => messages.map(({ id }) => id).slice(1),
   };
 }

@@ -51,7 +51,6 @@ export const statuses: Readonly<Record<string, string>> = {
   Overloaded: "503",
 };
 
-/** The bodies of errors, as schemas. */
 export const errorSchemas: Readonly<Record<string, JsonObject>> = {
   Error: {
     type: "object",

@@ -127,7 +127,6 @@ const attribution: Attribution = {
   },
 };
 
-/** Bodies of responses, by the names of their schemas. */
 export const responseExamples: Partial<Readonly<Record<SchemaName, JsonObject>>> = {
   Link: link,
   ResolvedLink: link,
@@ -160,7 +159,6 @@ const newAndroidApp: AndroidAppFields = {
 const newProject: ProjectFields = { name: "Shop", subdomain: "shop" };
 const address = { url: "https://shop.links.example/spring" } as const;
 
-/** Bodies of requests, by the names of their operations. */
 export const requestExamples: Readonly<Record<string, JsonObject>> = {
   create_link: { ...newLink, ios_app: { bundle_id: "com.example.shop" } },
   upsert_link: newLink,

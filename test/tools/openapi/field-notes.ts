@@ -51,10 +51,7 @@ const appNotes = {
   custom_scheme: { description: "Custom URL scheme. A trailing `://` is removed." },
 } as const;
 
-/**
- * What the document says about fields beyond the contract: formats, fields of only some responses,
- * and descriptions of fields that the contract describes for an assistant.
- */
+/** What the document says about fields beyond the contract. */
 export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObject>>>> = {
   Link: {
     ...linkResponse,
@@ -150,7 +147,6 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
   },
 };
 
-/** The parameters of `GET /link_stats`. */
 export const statsNotes: Readonly<Record<string, JsonObject>> = {
   id: { ...uuid, description: "Only this link." },
   from: {

@@ -50,7 +50,6 @@ type Tag = { readonly name: string; readonly description: string };
 
 const linksTag: Tag = { name: "Links", description: "The project's dynamic links." };
 
-/** The heading of each group of the contract. */
 const tags: Readonly<Record<keyof Served, Tag>> = {
   links: linksTag,
   browserPaths: linksTag,

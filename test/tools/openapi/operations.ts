@@ -11,7 +11,6 @@ import { findName, readProperties, refer } from "./schemas.ts";
 
 export type Schemas = Readonly<Record<string, JsonObject>>;
 
-/** The operations of an endpoint by their methods, in lower case. */
 export function describeOperations(endpoint: Endpoint, tag: string, schemas: Schemas): JsonObject {
   // HEAD works like GET without a body, at every path.
   const methods = listMethods(endpoint).filter((method) => method !== "HEAD");

@@ -117,7 +117,6 @@ function nameAll(fields: FilterFields): string {
 const text = { type: "string" } as const;
 const values = { $ref: "#/components/schemas/FilterValue" } as const;
 
-/** The schemas of parameters that have a name. */
 export const parameterSchemas: Readonly<Record<string, JsonObject>> = {
   FilterValue: {
     type: ["string", "array"],
@@ -140,7 +139,6 @@ function describeConditions(
   );
 }
 
-/** The conditions of a write: that a record is unchanged, or that none exists. */
 export function listConditions(endpoint: Endpoint): readonly JsonObject[] {
   const { effect, overwrites, success } = endpoint;
   if (effect !== "destroy" && !overwrites) return [];

@@ -78,7 +78,6 @@ export function writeSchemas(): Readonly<Record<string, JsonObject>> {
   );
 }
 
-/** The name of a body or response of the contract. */
 export function findName(schema: z.ZodType): SchemaName {
   const found = Object.entries(named).find(([, other]) => other === schema);
   if (found === undefined) throw new Error("a body or response of the contract has no name");

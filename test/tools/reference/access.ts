@@ -70,7 +70,6 @@ function isGrantedTo({ readAccess }: Tool, facts: KeyFacts): boolean {
   return readAccess(access).state === "granted";
 }
 
-/** What each scope permits. */
 export function writeScopes(): string {
   const rows = scopes.map((scope) => [
     code(scope),

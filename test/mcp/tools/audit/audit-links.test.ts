@@ -45,7 +45,6 @@ async function plant(fields: Args): Promise<string> {
   return (await assistant.plant("link", fields)).id;
 }
 
-/** Applies the fix that a group suggests. */
 async function applyFix({ fix }: Group): Promise<void> {
   const { plan } = await call(fix?.tool ?? "", fix?.arguments);
   expect(plan.counts).toMatchObject({ invalid: 0, conflict: 0 });

@@ -3,9 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/clock.ts";
 
-/**
- * Tests failures of the bulk tools. The 1.x client checks each result against the tool's schema.
- */
+/** Failures of the bulk tools. The 1.x client checks each result against the tool's schema. */
 
 let assistant: AssistantWorld;
 

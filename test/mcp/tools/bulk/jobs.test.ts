@@ -33,7 +33,6 @@ const countDone = async () => (await readJob())?.counts.done ?? 0;
 /** Returns whether the job waits for its next row. Nothing else sleeps for this time. */
 const waitsForRow = () => assistant.clock.isAsleepFor(spacing_ms);
 
-/** Runs the job row by row until the call returns. */
 async function runToEnd<Answer>(calling: Promise<Answer>): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
@@ -47,7 +46,6 @@ async function runToEnd<Answer>(calling: Promise<Answer>): Promise<Answer> {
   return answered;
 }
 
-/** Runs the job until this many rows are done. */
 async function runTo(rows: number): Promise<void> {
   while ((await countDone()) < rows) {
     const done = await countDone();
@@ -111,7 +109,6 @@ describe("a client that supports tasks", () => {
   const getTask = (taskId: string) =>
     assistant.callRaw({ method: "tasks/get", taskId, capabilities });
 
-  /** Runs the job to its end, and returns the finished task. */
   async function finish(taskId: string) {
     const isOver = async () => (await getTask(taskId)).status !== "working";
     await runToEnd(waitUntil(isOver));
@@ -273,13 +270,11 @@ describe("an approval requested before a job was cancelled", () => {
   const send = (answer: Pick<RawCall, "inputResponses" | "requestState"> = {}) =>
     assistant.callRaw({ name: "apply_plan", arguments: { plan_id }, ...answer });
 
-  /** Asks with the client's form, and returns the state that the answer must contain. */
   const ask = async () => (await send()).requestState;
 
   const approve = (requestState: string | undefined) =>
     send({ inputResponses: { approval: yes }, requestState });
 
-  /** Applies the plan until this many rows are done, then cancels the job. */
   async function applyUntil(done: number, requestState: string | undefined): Promise<void> {
     const applying = approve(requestState);
     await runTo(done);

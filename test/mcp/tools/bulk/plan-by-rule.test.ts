@@ -21,7 +21,6 @@ async function applyApproved(plan_id: string) {
 
 type Rows = readonly { readonly path: string; readonly [field: string]: unknown }[];
 
-/** Lists these fields of all links, sorted by path. */
 async function listLinks(...fields: readonly string[]): Promise<unknown> {
   const sort = { field: "path", direction: "asc" };
   const { links } = (await call("list_links", { limit: 50, sort })) as { links: Rows };

@@ -35,7 +35,6 @@ type ShownQuestion = {
   readonly url?: string;
 };
 
-/** Plans the change, and returns the approval preview from the client's form or the page. */
 async function ask(args: object, key?: string): Promise<ShownQuestion> {
   const { callTool } = key === undefined ? assistant : await assistant.connect({ key });
   const { plan } = (await callTool("plan_links", { ...args })).structured;

@@ -116,7 +116,6 @@ describe("a lookup that finds nothing", () => {
   });
 });
 
-/** Simulates a server that ignores filters and returns the whole list. */
 function ignoreFilters(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (request.method === "GET") url.search = "";

@@ -2,9 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/**
- * If a link names an unregistered app, the error lists the registered apps and nothing is created.
- */
+/** A link with an unregistered app is rejected, and the error lists the registered apps. */
 
 let assistant: AssistantWorld;
 

@@ -2,9 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/**
- * Users refer to links and apps in many ways. Each is resolved with as few requests as possible.
- */
+/** Links and apps are found by any of their names, with as few requests as possible. */
 
 let assistant: AssistantWorld;
 let remote: AssistantWorld;

@@ -6,7 +6,6 @@ import { openForEach } from "../../../support/open-for.ts";
 /** Tests which undos need an approval, and what the approval preview shows. */
 
 let assistant: AssistantWorld;
-/** The approval previews that the user has seen. */
 let asked: string[];
 let answers: boolean;
 

@@ -168,7 +168,6 @@ async function spendRest(): Promise<number> {
   return count;
 }
 
-/** Uses up the template rate limit with previews over REST, and returns their number. */
 async function spendBudget(): Promise<number> {
   const headers = { authorization: `Token ${assistant.world.key}` };
   const request = { method: "POST", url: "http://localhost/api/v1/page_template/preview", headers };

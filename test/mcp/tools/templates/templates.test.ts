@@ -22,7 +22,6 @@ async function read(id: string) {
   return (await call("get_template_version", { id })).version;
 }
 
-/** Calls a tool, approves the call on the page, and repeats the call. */
 async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   const { error } = await call(tool, args);
   expect(error).toMatchObject({ code: "approval_required" });
@@ -278,9 +277,7 @@ test("an approval preview escapes invisible characters of a template", async () 
   expect(preview).not.toMatch(/[\u202e\u200b]/);
 });
 
-/**
- * Returns whether no template exists. Only then is publishing rejected without asking for approval.
- */
+/** Only without a template is publishing rejected before asking for approval. */
 async function isAbsent(): Promise<boolean> {
   const { versions } = await call("list_template_versions");
   const { error } = await call("publish_template");

@@ -201,7 +201,6 @@ async function preview(text: string, more: object = {}): Promise<object> {
   return { structuredContent: structured, _meta: meta };
 }
 
-/** Opens a client's page with the view in a sandboxed frame, and performs the handshake. */
 async function open(): Promise<{
   readonly tab: Page;
   readonly view: FrameLocator;

@@ -11,10 +11,7 @@ import {
 } from "../../../support/mcp-http.ts";
 import { openForAll } from "../../../support/open-for.ts";
 
-/**
- * The SDK handles the first call of a session, and later calls take the fast path. Both must give
- * the same answer. Only the fast path answers with JSON instead of a stream.
- */
+/** The fast path of later calls gives the same answers as the SDK, but as JSON. */
 
 let testServer: TestServer;
 openForAll(openTestServer, (opened) => (testServer = opened));
@@ -175,10 +172,7 @@ test("a call with another key cannot use a session's fast path", async () => {
   expect((await send(stolen)).status).toBe(404);
 });
 
-/**
- * Sends the same request as the first call of one key and as a later call of another, similar key.
- * Expects the same answer.
- */
+/** Sends the same request as one key's first call and as a similar key's later call. */
 async function compare(write: (ask: Ask) => Posting): Promise<void> {
   const first = await testServer.addTenant();
   const answeredFirst = await send(write(await open(first)));
@@ -186,7 +180,6 @@ async function compare(write: (ask: Ask) => Posting): Promise<void> {
   const ask = await open(later);
   for (const id of [1, 2]) expect((await send(ask(id, "list_links"))).status).toBe(200);
   expect(clean(await send(write(ask)), later)).toEqual(clean(answeredFirst, first));
-  // The session must still be usable.
   expect((await send(ask(8, "list_links"))).status).toBe(200);
 }
 

@@ -6,10 +6,7 @@ import { callOf, handshake, startRaw, type RawSession } from "../../../support/m
 import { waitUntil } from "../../../support/clock.ts";
 import { openForAll } from "../../../support/open-for.ts";
 
-/**
- * The SDK handles the first call, and later calls take the fast path. Both must give the same
- * answer.
- */
+/** The fast path of later calls gives the same answers as the SDK, which handles the first. */
 
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -155,7 +152,6 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
     return heard;
   }
 
-  /** Sends a line, and returns all answers to it. */
   async function readAnswers(session: RawSession, line: unknown) {
     const before = session.heard().length;
     const last = 100 + before;
