@@ -35,14 +35,14 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     result: () => result,
     readAccess: () => ({ state: "granted" }),
     run: async (_, { keyContext }) => {
-      // The user may have just changed the key, so results older than a minute are renewed.
+      // The user may have just changed the key, so results older than a minute are refreshed.
       await keyContext.explore(fresh_ms);
       return { access: describeAccess(keyContext, listTools(), mode) };
     },
   });
 }
 
-/** Groups the tools by the key's access, and lists the tools that need approval in this mode. */
+/** Groups the tools by the key's access, and lists those that need approval in the given mode. */
 function describeAccess(
   { access, known }: KeyContext,
   tools: readonly Tool[],

@@ -33,7 +33,7 @@ type ChosenApps = {
   readonly registered: NewApp[];
   /** The current records of the selected apps. */
   readonly chosen: JsonObject[];
-  /** The kinds of app whose id does not exist. */
+  /** The kinds of app for which no app has the given ID. */
   readonly missing: ResourceKind[];
 };
 
@@ -84,7 +84,7 @@ async function settleApp(
   return choice;
 }
 
-/** Whether all required fields of a registration are present. The API validates their values. */
+/** Whether all fields that a registration requires are present. The API validates their values. */
 function canRegister(member: AppMember, fields: JsonObject): boolean {
   const { needed = [] } = findRegistration(member);
   return needed.every((field) => {
@@ -183,7 +183,7 @@ function describeLinkApp(
   }
   const given = changes[member];
   const choice = isJsonObject(given) && !Object.values(given).every(isBlank) ? given : undefined;
-  // An app without an id is about to be registered.
+  // An app without an ID has yet to be registered.
   const after_id = choice && (typeof choice["id"] === "string" ? choice["id"] : "");
   const after = after_id ? findApp(apps, after_id) : choice;
   const to = after_id === undefined ? "none" : nameApp(after_id, after);

@@ -32,7 +32,9 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
-  /** If false, `next` contains the call that continues the audit, if one would make progress. */
+  /**
+   * If false, `next` contains the call that continues the audit, unless it would make no progress.
+   */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -152,7 +154,7 @@ async function readApps(
   return new Map(list.rows.map((app) => [app.id, app]));
 }
 
-/** After the first page, a group is shown only if it has more ids. */
+/** After the first page, shows only groups with more IDs. */
 function showGroups(
   groups: readonly FindingGroup[],
   { from }: AuditWindow,
@@ -177,8 +179,8 @@ function listUnjudged(
 }
 
 /**
- * Returns filters for the links created after `reached`. The next audit cannot compare them with
- * earlier links.
+ * Returns filters for the links created after `reached`. The next audit cannot compare these links
+ * with earlier ones.
  */
 function continueAt(filters: readonly FilterInput[], reached: string) {
   const others = filters.filter(
@@ -203,7 +205,8 @@ async function findNeverClicked(
     { field: "clicks", condition: "eq", value: 0 },
     { field: "created_at", condition: "lt", value },
   ];
-  // The API accepts one filter per field and condition, so this filter would replace the caller's.
+  // The API accepts one filter per field and condition, so these filters would replace the
+  // caller's.
   const isTaken = given.some((filter) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
   );

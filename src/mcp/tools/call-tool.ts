@@ -32,7 +32,6 @@ import { explainBulkError } from "./bulk/bulk-tool.ts";
 import { viewData } from "./templates/run-template.ts";
 import type { ResultExtras, ToolCall, Tool } from "./tool.ts";
 
-/** The key, the user and the client of a tool call. */
 export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report"> &
   Partial<Pick<ToolCall, "requestId" | "showsViews" | "answerWithTask">> & {
     readonly requireApproval: RequireApproval;
@@ -104,7 +103,7 @@ async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonOb
     () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
   );
   const all = [...own, ...call.problems, ...(message === undefined ? [] : [{ message }])];
-  // The embedded service and the tools may report the same problem, so duplicates are removed.
+  // The embedded service and a tool may report the same problem, so duplicates are removed.
   const echoes = new Set(all.map((problem) => describeWarning(problem.message)));
   const problems = all.filter((problem) => !echoes.has(problem.message));
   return problems.length === 0 ? named : { ...named, problems };
@@ -151,7 +150,7 @@ function makeCall(tool: string, context: CallContext): ToolCall {
   };
 }
 
-/** Returns the host of the key's links or, if unknown, the server. */
+/** Returns the host of the project's links or, if unknown, of the server. */
 function describePlace({ known, origin }: KeyContext): string | undefined {
   const { host } = new URL(known.linkHost ?? origin);
   // The embedded service uses a placeholder host name until a host is set.
@@ -189,7 +188,7 @@ export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToo
   const { pictures, views } = extras ?? { pictures: [], views: [] };
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
-  // Keeps the SDK's order of properties, so that results of the fast path are identical.
+  // The order of properties is that of the SDK, so that results of the fast path are identical.
   return {
     // Only the view reads this data, not the model.
     ...(view !== undefined && { _meta: { [viewData]: view } }),

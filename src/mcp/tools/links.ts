@@ -85,7 +85,7 @@ async function getLink(
   // The link host is known, so a missing URL means that the path could not be parsed.
   const { address } = result["link"] as { readonly address?: string };
   if (address === undefined) throw refuse("the link's path could not be read");
-  // Only Waypost's own host recognizes the mark for QR code visits and removes it.
+  // Only Waypost's own host recognizes and removes the parameter that marks QR code visits.
   const picture = await drawPng(known.facts === undefined ? address : addScanMark(address));
   if (picture === undefined) throw refuse("the address is too long for a QR code");
   call.extras.pictures.push({ data: picture, mimeType: "image/png" });
@@ -101,7 +101,7 @@ export async function nameArguments(
   const args = await nameLink(endpoint, given, call);
   const { link_fields: fields } = args;
   if (!isJsonObject(fields)) return args;
-  // A preview names links and apps in the same fields as a write.
+  // A preview contains names of links and apps in the same fields as a write.
   const write = args["link_id"] === undefined ? links.create : links.update;
   const { input } = await settleApps(await nameLink(write, fields, call), call);
   return { ...args, link_fields: input };
@@ -140,7 +140,7 @@ async function readShortened(given: string, call: ToolCall): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
   const { linkHost } = call.keyContext.known;
-  // The API validates everything that looks like a URL.
+  // The API itself validates any text that looks like a URL.
   if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
   const link = await call.ask(links.show, { id: await findTarget(linkKind, given, call) });
   const [query = ""] = /\?[^#]*/.exec(given) ?? [];
@@ -188,7 +188,7 @@ export function createExplainLink(): Tool {
     sharedFields: Object.keys(links.create.body.shape),
     isWordless: true,
     result: () => explained,
-    // An unsaved link needs no request, so any of these permissions is enough.
+    // Explaining an unsaved link sends no request, so any one of these permissions is enough.
     readAccess: readAny([links.show, links.create, links.update]),
     run: async (args, call) => {
       const { link, apps, query, hints } = await readExplained(args, call);
@@ -217,7 +217,6 @@ type LinkToExplain = {
   readonly apps: VisitedApps;
   /** The query string of the given URL, which is passed on to destinations. */
   readonly query: string;
-  /** Suggestions of what the caller may have meant. */
   readonly hints: readonly CallProblem[];
 };
 
@@ -248,7 +247,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
   return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
 }
 
-/** Suggests a saved link if the only field is a path. Other drafts need no lookup. */
+/** If the only field is a path, suggests a saved link. Other drafts need no lookup. */
 async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly CallProblem[]> {
   const wanted = normalizePath(fields.path ?? "") ?? "";
   if (wanted === "" || Object.keys(fields).length > 1) return [];

@@ -36,7 +36,7 @@ type LookupCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
 const mostCandidates = 5;
-/** With more matches than this, a name is ambiguous anyway. */
+/** If there are more matches than this, the name is ambiguous anyway. */
 const mostNamed = 20;
 
 /** Resolves an `id` argument. Throws if the text matches no record, or several. */
@@ -50,7 +50,8 @@ export async function findTarget(
   const rows = isName ? await findNamed(kind, given, call) : [];
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
-  // If one of the server's ids is a UUID, all of them are, so the given text is a name.
+  // If one of the server's IDs is a UUID, all of them are, so text that is not a UUID must be a
+  // name.
   if (uuidPattern.test(id)) return id;
   if (await hasId(kind, given, call)) {
     if (id === "" || id === given) return given;
@@ -65,7 +66,7 @@ export async function findTarget(
   throw refuse(kind, `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}${why}.`, near);
 }
 
-/** Finds all records with this name. The caller handles ambiguous names. */
+/** Finds all records with this name. If there are several, the caller decides. */
 async function findNamed(
   kind: ResourceKind,
   given: string,

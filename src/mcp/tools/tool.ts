@@ -55,13 +55,12 @@ type Annotations = {
   readonly openWorldHint: boolean;
 };
 
-/** Images for the model and data for views, in addition to a result. */
+/** Images for the model and data for views, which are returned along with a result. */
 export type ResultExtras = {
   readonly pictures: { readonly data: Uint8Array; readonly mimeType: "image/png" }[];
   readonly views: JsonObject[];
 };
 
-/** The progress of a long call, for clients that request it. */
 export type Progress = {
   readonly progress: number;
   readonly total?: number;
@@ -89,9 +88,9 @@ export type ToolCall = {
    * count them, so a tool call costs as much as the REST call of the same name.
    */
   readonly askFree: ToolCall["ask"];
-  /** What the call has done so far, for the error message of a later failure. */
+  /** The progress of the call, for the error message of a later failure. */
   readonly acted: CallEffect;
-  /** The author of this call's changes in the history. */
+  /** The author recorded in the history for this call's changes. */
   readonly writer: ChangeAuthor;
   /** Throws unless a user has approved exactly this request. */
   readonly approve: (request: ApprovalRequest) => Promise<void>;
@@ -163,7 +162,7 @@ export type EndpointAddition = {
   readonly view?: string;
 };
 
-/** The access of a tool that needs permission for any one of these endpoints. */
+/** The access to a tool that needs the permission for at least one of these endpoints. */
 export function readAny(endpoints: readonly Endpoint[]): Tool["readAccess"] {
   return (access) => {
     const readings = endpoints.map((endpoint) => access.read(endpoint));

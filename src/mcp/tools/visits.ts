@@ -42,7 +42,7 @@ export function listVisits(
   known: KnownKey,
 ): readonly Fact[] {
   const { ios_app: _ios, android_app: _android, ...fields } = changes;
-  // The server validates the record and the new fields.
+  // These casts are safe, because the server validates the record and the new fields.
   const link = {
     ...record,
     ...fields,
@@ -102,9 +102,9 @@ export function findWrittenProblems(
   }
   if (fields !== links.create.body || typeof written["id"] !== "string") return [];
   const { ios_app: _ios, android_app: _android, ...plain } = sent;
-  // The schemas have validated the response and the arguments.
+  // The cast is safe, because the schemas have validated the response and the arguments.
   const link = { ...before, ...plain, ...written } as VisitedLink;
-  // A field that the response omits may still have a value, so no problem can be proven.
+  // A field that the response omits may still have a value, so nothing can be reported as missing.
   if (destinations.some((field) => link[field] === undefined)) return [];
   const visited: VisitedApps = {
     ios_app: apps.get(link.ios_app_id ?? ""),

@@ -57,7 +57,7 @@ function createApplyPlan(): Tool {
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
-      // The time spent waiting for a crashed process's lease is part of the wait.
+      // If another process has crashed, waiting for its lease to expire is part of the wait.
       return watch(job, call, performance.now() - begun);
     },
   });
@@ -113,7 +113,7 @@ async function approve(
     tool,
     args: { plan_id: plan.id },
     target: plan.id,
-    // An approval from before a cancellation must not allow resuming the job.
+    // An approval given before a cancellation must not allow the job to be resumed.
     state: { counts: plan.counts, job: job && { state: job.state, updated_at: job.updated_at } },
     question: previewPlan(plan, summary, { job, binDays: owner.known.binDays }),
   });
@@ -228,7 +228,7 @@ const jobSchema = z.looseObject({
   counts: z.record(z.string(), z.int()),
 });
 
-/** The short schema for other tools, because get_job describes the properties. */
+/** The abbreviated schema for all other tools, because get_job describes the properties. */
 const otherJobSchema = z.looseObject({
   id: z.unknown(),
   plan_id: z.unknown(),
@@ -237,7 +237,7 @@ const otherJobSchema = z.looseObject({
 });
 
 const receiptsPerPage = 50;
-/** Limits the size of the report, however large the job is. */
+/** The maximum length of the report, even for a large job. */
 const mostBytes = 1400;
 const mostFailures = 10;
 const mostCharacters = 160;
@@ -284,7 +284,7 @@ function describePage({ state, counts }: Job, page: number | undefined): NextSte
   return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
 
-/** These sentences name no tool, because read-only keys also see them. */
+/** The sentences name no tool, because keys with read-only access also receive them. */
 function describeNext({ state, isHeld, counts }: Job): NextStep {
   if (state === "interrupted") {
     return { next: "Applying its plan (plan_id) again resumes it." };

@@ -116,8 +116,7 @@ type PlanArguments = {
 } & RuleArguments;
 
 /**
- * Parses the source of the plan, which must have exactly one. `changes` and rules are only for
- * filters.
+ * Parses the plan's source, and requires exactly one. `changes` and rules work only with filters.
  */
 async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanInput> {
   const given = args as PlanArguments;
@@ -195,7 +194,7 @@ function refuseField(field: string, message: string): ToolFailure {
   return refuseArguments(name, [{ field, message }]);
 }
 
-/** The rows from an assistant. Their number is limited, because they are kept in memory. */
+/** The number of rows from an assistant is limited, because they are kept in memory. */
 
 type RowArguments = { readonly rows?: readonly object[]; readonly csv?: string };
 

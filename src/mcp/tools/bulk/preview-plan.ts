@@ -171,7 +171,7 @@ function describeLoss(
 
 function nameApps({ apps }: PlanSummary): AppNames {
   const named = [...apps].flatMap(([id, app]) => {
-    // An app without a name is shown by its identifier, but not by a UUID.
+    // An app without a name is shown by its identifier, unless only its UUID is known.
     if (app === undefined && !uuidPattern.test(id)) return [];
     return [[id, writeApp(id, [app?.name, app?.identifier])] as const];
   });

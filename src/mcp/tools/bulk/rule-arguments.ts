@@ -19,7 +19,7 @@ export type Replacement = {
   readonly field: string;
   readonly from: string;
   readonly to: string;
-  /** `host` matches the whole host of a URL, and `text` every occurrence of a text. */
+  /** `host` matches the whole host of a URL, and `text` matches every occurrence of a string. */
   readonly match: "host" | "text";
 };
 
@@ -101,7 +101,7 @@ function findPrefixFault(prefix: string): string | undefined {
   if (normal === undefined || normal.trim() === "") {
     return "must be a valid path prefix, such as promo/";
   }
-  // The rest of the path is unknown, so a sample letter is appended.
+  // The rest of the path is unknown, so a sample letter takes its place.
   return findPathFault(`${normal}a`);
 }
 

@@ -77,8 +77,8 @@ function createTally() {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
     /**
-     * For each field of existing links: how many links change, and up to two new values by their
-     * JSON.
+     * For each field of existing links: how many links change, and up to two new values, keyed by
+     * their JSON.
      */
     fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
     existing: [] as PlanRow[],
@@ -115,7 +115,7 @@ function listHosts(link: JsonObject): ReadonlySet<string> {
   return new Set(texts.flatMap((address) => readDestinationHost(address) ?? []));
 }
 
-/** Occasionally drops the less important rows, to save memory. */
+/** Adds a row. Drops the less important rows from time to time, to save memory. */
 function keepRow(tally: PlanTally, row: PlanRow): void {
   if (row.action !== "create") tally.existing.push(row);
   else if (tally.made.length < mostRows) tally.made.push(row);

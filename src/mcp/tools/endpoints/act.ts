@@ -31,7 +31,7 @@ export type Act = PlannedWrite & {
   readonly registered: readonly NewApp[];
   /** The current records of the selected apps. */
   readonly chosenApps: readonly unknown[];
-  /** The kinds of app whose id does not exist. */
+  /** The kinds of app for which no app has the given ID. */
   readonly missing: readonly ResourceKind[];
   /** The links that a deletion affects. */
   readonly affected?: AffectedLinks | undefined;

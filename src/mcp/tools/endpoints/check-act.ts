@@ -41,8 +41,8 @@ export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Pr
 }
 
 /**
- * Returns the error message if the key or the pricing plan does not allow the request. Only the
- * embedded service reveals enough to decide this.
+ * Returns the error message if the key or the pricing plan forbids the request. Only the embedded
+ * service provides enough information.
  */
 async function findDenial(
   act: Act,
@@ -95,7 +95,10 @@ function isRestore(endpoint: Endpoint): boolean {
   return [links.restore, iosApps.restore, androidApps.restore].some((each) => each === endpoint);
 }
 
-/** The unique fields of each kind. A path must also differ from the short paths of other links. */
+/**
+ * The unique fields of each kind of record. A path must also differ from the short paths of other
+ * links.
+ */
 const uniqueFields: Readonly<Record<string, readonly string[]>> = {
   link: ["path", "shortened_path"],
   ios_app: ["bundle_id"],

@@ -94,7 +94,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   });
 }
 
-/** Finds the first tool with the same fields, which describes them for all others. */
+/** Finds the first tool with the same fields. It describes them for all others. */
 function findDescribedFields({ tool, body }: Endpoint): SharedDescription | undefined {
   const first = listToolEndpoints().find(
     (endpoint) =>
@@ -103,7 +103,7 @@ function findDescribedFields({ tool, body }: Endpoint): SharedDescription | unde
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** Finds the first list with the same filters, which describes them for all others. */
+/** Finds the first list with the same filters. It describes them for all others. */
 function findDescribedFilters({ tool, list }: Endpoint): SharedDescription | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
@@ -142,5 +142,5 @@ function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
   return Object.fromEntries(lists.map(([name]) => [name, rows]));
 }
 
-/** The short schema of a row, because the tool that reads a single record describes it. */
+/** The abbreviated schema of a row, because the tool that reads a single record describes it. */
 const otherRow = z.looseObject({ id: z.unknown() });

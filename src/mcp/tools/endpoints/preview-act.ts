@@ -81,7 +81,6 @@ async function previewDeletion(act: ActSubject, call: PreviewCall): Promise<Ques
 
 /** Describes whether a deleted resource can be restored. */
 type ReturnText = {
-  /** Added to the title if the resource cannot be restored. */
   readonly ending: string;
   readonly fact: Fact;
 };
@@ -127,7 +126,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
       ...kept.filter((fact) => fact.kind === "address"),
       ...(isNew ? [] : describeMove(changes, call)),
       ...kept.filter((fact) => fact.kind !== "address"),
-      // If the key may not read the link, its destination is unknown.
+      // If the key may not read the link, the link's current destination is unknown.
       ...(isLink && before !== undefined
         ? listVisits(record, changes, apps, call.keyContext.known)
         : []),
@@ -220,7 +219,7 @@ function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
   return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
 }
 
-/** Lists what else the change affects. */
+/** Lists what else is affected by the change. */
 async function listAffected(
   { kind, before, affected: known }: ActSubject,
   call: PreviewCall,

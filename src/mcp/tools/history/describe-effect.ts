@@ -7,7 +7,7 @@ import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
 import type { TargetRecord } from "../targets.ts";
 
-/** The template's id in the history, because each version has a different id. */
+/** The ID of the template in the history. Its versions have IDs of their own. */
 export const templateId = "page_template";
 
 /**

@@ -41,7 +41,7 @@ export type JournalStep = {
   readonly describe: (body: unknown) => Promise<StepOutcome>;
 };
 
-/** The actual effects of a request, and other updates of the history entry. */
+/** The actual effects of a request, and other changes to the history entry. */
 type StepOutcome = Partial<Omit<ChangeEnd, "state">> & Pick<ChangeEnd, "effects">;
 
 type JournaledChange = { readonly change: Change; readonly bodies: readonly unknown[] };
@@ -95,7 +95,8 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // A failure to record an undo is thrown, because the undo could otherwise be repeated.
+  // If an undo cannot be recorded, the error is thrown, because the undo could otherwise be
+  // repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }
@@ -105,7 +106,7 @@ type WriteTarget = {
   readonly kind: ResourceKind;
   /** Undefined if the write creates the record. */
   readonly id?: string | undefined;
-  /** Null if the record does not exist, undefined if the key may not read it. */
+  /** Null if the record does not exist; undefined if the key may not read it. */
   readonly before: TargetRecord;
   readonly condition?: WriteCondition | undefined;
   /** The apps that the write also registers. */
@@ -113,7 +114,7 @@ type WriteTarget = {
 };
 
 export type JournaledWrite = {
-  /** The server's response. A deletion returns nothing. */
+  /** The body of the server's response. A deletion has none. */
   readonly body: JsonObject;
   /** The id and the changed fields of the history entry. */
   readonly change: JsonObject;

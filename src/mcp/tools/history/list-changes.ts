@@ -74,8 +74,8 @@ async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> 
 }
 
 /**
- * Resolves a current or earlier name of a target, even of a deleted one. The history is searched
- * first, but contains no short paths. The links of short paths are looked up on the server.
+ * Finds the target by its current or an earlier name, even if it was deleted. Searches the history
+ * first. Short paths are not in the history, so the server resolves them.
  */
 async function readTarget(given: string, history: History, call: ToolCall): Promise<string> {
   const { readers } = call.keyContext;
@@ -103,9 +103,7 @@ function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/**
- * Any permission to write gives access to the history, because a key without one has no changes.
- */
+/** Any permission to write gives access to the history. A key without one has made no changes. */
 export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

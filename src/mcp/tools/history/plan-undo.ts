@@ -24,7 +24,7 @@ export type StepAct = UndoStep & { readonly act: Act };
 export type PlannedUndo = {
   readonly change: Change;
   readonly steps: readonly StepAct[];
-  /** Whether it is unknown if the change took effect. */
+  /** Whether it is uncertain that the change took effect. */
   readonly isDoubtful: boolean;
   /** Why parts of the change cannot be undone. */
   readonly notRestored: readonly string[];
@@ -65,7 +65,7 @@ export async function planUndo(
     const plan =
       template === undefined ? planStep(current, now, hasBin) : planTemplate(known, now ?? {});
     if ("steps" in plan) for (const step of plan.steps) steps.push(await addAct(step, call));
-    // The main target must be restored, but side effects may remain.
+    // An undo must restore the main target, but may leave side effects in place.
     else if (effect.kind === change.kind) throw refuseUndo(plan.why);
     else notRestored.push(plan.why);
   }

@@ -12,7 +12,7 @@ import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/question-text.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
-/** The short schema for other tools, because list_changes describes the properties. */
+/** The abbreviated schema for other tools, because list_changes describes the properties. */
 export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
 type ChangedFields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
@@ -20,7 +20,7 @@ type ReadRights = Pick<KeyContext, "access" | "key_print">;
 
 const mostCharacters = 200;
 const mostName = 60;
-/** Limits the side effects to show, because deleting an app may detach many links. */
+/** The number of side effects to show, because deleting an app may detach many links. */
 const mostOthers = 20;
 
 /** Formats a change for an assistant, without what the key may not read. */

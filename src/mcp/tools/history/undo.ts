@@ -160,7 +160,6 @@ function needsApproval({ steps, isDoubtful }: PlannedUndo): boolean {
   );
 }
 
-/** The approved state: every target, and the requests. */
 function describeState({ steps }: PlannedUndo): unknown {
   return steps.map(({ endpoint, input, now }) => [
     endpoint.tool,
@@ -344,7 +343,7 @@ async function previewStep(
   return previewWrite(endpoint, input, template, call);
 }
 
-/** Throws, before asking for approval, if the API would reject one of the requests anyway. */
+/** Before asking for approval, throws if the API would reject one of the requests anyway. */
 async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCall): Promise<void> {
   for (const step of steps) {
     if (template === undefined) {

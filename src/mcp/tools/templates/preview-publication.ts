@@ -110,7 +110,7 @@ function describeLive(live: TemplateState["live"], { keyContext }: TemplateCall)
   const { published_at } = live;
   if (typeof published_at !== "string") return "A version is published, but its date is unknown.";
   const at = parseTime(published_at);
-  // A remote server may return any text as the time.
+  // A remote server may return any text instead of a time.
   const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
   return `This version was published on ${time}.`;
 }
@@ -181,7 +181,7 @@ async function drawFrame(
 }
 
 async function countLinks({ ask }: TemplateCall): Promise<Fact> {
-  // The number of links is optional in the question.
+  // The question can do without the number of links.
   const page = await readIfPossible(ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };

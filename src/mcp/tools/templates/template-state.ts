@@ -9,7 +9,6 @@ import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failur
 import type { ToolCall } from "../tool.ts";
 
 export type TemplateText = { readonly body: string; readonly css: string };
-/** The fields of the template's text that could be read. */
 export type ReadText = { readonly [Name in keyof TemplateText]?: unknown };
 
 /** The current template, to the extent that it could be read. */
@@ -119,7 +118,7 @@ export async function refuseForeignPage(
   if (body !== live?.body) refuseForeign(await keyContext.checkPage(body));
 }
 
-/** Throws, before asking for approval, if the API would reject the page anyway. */
+/** Before asking for approval, throws if the API would reject the page anyway. */
 export async function refuseUnpublishable(
   text: Partial<TemplateText>,
   { askFree, keyContext }: ToolCall,
@@ -135,7 +134,7 @@ export async function refuseUnpublishable(
   }
 }
 
-/** Omits the texts, which are long and already known to the caller. */
+/** Omits the body and CSS, which are long and already known to the caller. */
 export function leaveOutTexts(
   { page_template, ...rest }: JsonObject,
   change: JsonObject,
