@@ -5,7 +5,6 @@ import { markNames, type MarkName, type Marks } from "./marks.ts";
 
 export type SeenPhone = {
   readonly marks: Marks;
-  /** Undefined if unknown. */
   readonly address: SeenAddress | undefined;
 };
 
@@ -76,7 +75,7 @@ export type ChosenVisit<One extends CandidateVisit> = {
   /** Other visits of the same link that also match. */
   readonly others: readonly One[];
   readonly confidence: "medium" | "low";
-  /** From 0 to 100. */
+  /** The score of the match, from 0 to 100. */
   readonly score: number;
 };
 

@@ -103,7 +103,7 @@ function readCalendar(calendar: string): Marks {
   return /^[a-z-]{3,20}$/.test(name) ? { calendar: name === "gregorian" ? "gregory" : name } : {};
 }
 
-/** Other names of time zones, because browsers and systems use different ones. */
+/** Alternative names of time zones, because browsers and systems use different ones. */
 const otherZones: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
   ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],

@@ -71,7 +71,7 @@ function writeOctal(number: number, digits: number): string {
   return `${number.toString(8).padStart(digits, "0")}\0`;
 }
 
-/** Adds up all bytes, with the checksum field itself counted as spaces. */
+/** Sums all bytes, counting the checksum field itself as spaces. */
 function addBytes(header: Buffer): number {
   const [start, length] = fields.checksum;
   return header.reduce(

@@ -78,7 +78,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       measured.written += clicks;
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
-      // If the visits were stored, writing them again would count them twice.
+      // The visits may already be stored. Writing them again would then count them twice.
       measured.lost += clicks;
       report(error);
     }

@@ -12,7 +12,7 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/** A project under one of its host names. Changes to the project create a new object. */
+/** A project as served under one of its host names. Changes to the project create a new object. */
 export type Site = {
   readonly serial: number;
   readonly project: SiteProject;

@@ -80,7 +80,7 @@ type HandlerCall<E extends Endpoint> = CommonCall & {
 type HandlerReply<E extends Endpoint> = {
   readonly body: Output<E>;
   readonly status?: number;
-  /** Set if the response is an HTML page. */
+  /** Additional headers, only for HTML pages. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -130,11 +130,12 @@ export function writeTenant<Result>(
 }
 
 /**
- * The conditions of a write: `If-None-Match: *`, or `If-Match` with the tag of the version that the
- * caller has read. They are checked in the writing transaction, so nothing can change in between.
+ * The conditions of a write: `If-None-Match: *`, or `If-Match` with the ETag of the version that
+ * the caller has read. They are checked in the writing transaction, so nothing can change in
+ * between.
  */
 export type Precondition = {
-  /** The accepted tags; undefined accepts any version. */
+  /** The accepted ETags; undefined accepts any version. */
   readonly tags: readonly string[] | undefined;
   readonly mustBeAbsent: boolean;
 };

@@ -77,7 +77,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const { body: schema } = endpoint;
   const sent = schema === undefined ? noBody : await readBody(request, endpoint, schema);
   const { body, ignored: fields, faults } = sent;
-  // A set, because a retried transaction repeats its warnings.
+  // A set, because a retried transaction adds the same warnings again.
   const warnings = new Set<string>();
   if (fields.length > 0) warnings.add(messages.fields_ignored(fields.join(", ")));
   if (filters.length > 0) warnings.add(messages.filters_ignored(filters.join(", ")));
@@ -294,7 +294,7 @@ type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
 /** Lists the path itself, and the patterns with an id as the last or second-to-last segment. */
 function listPatterns(path: string): readonly Pattern[] {
-  // A path with the parameter's own name would match a pattern literally.
+  // A path that contains the placeholder itself would match a pattern literally.
   if (path.includes(idParameter)) return [];
   const patterns: Pattern[] = [{ pattern: path, id: undefined }];
   for (const end of [path.length, path.lastIndexOf("/")]) {
@@ -377,8 +377,8 @@ function respondWithProblem(problem: Problem): ApiReply {
 }
 
 /**
- * Converts an error to the problem that the caller gets. An unexpected error is reported to the
- * operator, and the caller gets only its reference.
+ * Converts an error to the problem that is sent to the caller. An unexpected error is reported to
+ * the operator, and the caller gets only a reference to it.
  */
 export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
   if (error instanceof Problem) return error;

@@ -54,7 +54,7 @@ export async function readBody(
   throw validationFailed(faults, validation_key);
 }
 
-/** Returns an empty string without a body. An optional empty body needs no content type. */
+/** Returns an empty string if there is no body. An optional empty body needs no content type. */
 async function readText(
   { headers, body = "" }: CarriedRequest,
   endpoint: Endpoint,
@@ -239,8 +239,8 @@ function suggest({ name, suggestedPrefix, known }: UnknownField): string {
 }
 
 /**
- * Converts numbers, strings and flags to the field's type if their meaning is clear. All other
- * values stay as they are, and fail the type check.
+ * Converts numbers, strings and booleans to the field's type if their meaning is clear. All other
+ * values are left unchanged, and fail the type check.
  */
 function coerceFields(value: unknown, schema: z.core.$ZodType): unknown {
   const wanted = unwrap(schema);

@@ -127,7 +127,7 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
     if (names.length === 0) {
       return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
     }
-    // `prepareStatement` makes the statement return arrays.
+    // The cast is safe, because `prepareStatement` makes the statement return arrays.
     const rows = statement.all(...values) as (readonly SqlValue[])[];
     return { rows: rows.map((cells) => nameCells(names, cells)) };
   };

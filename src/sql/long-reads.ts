@@ -12,7 +12,7 @@ import type { ReadOptions, ReadSignal } from "./sql.ts";
 export type LongReads = {
   /** Runs a long read. All statements in `work` see the database as it was at one point in time. */
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
-  /** Runs a statement of the current read. */
+  /** Runs a statement as part of the current read. */
   readonly run: (query: SqlQuery) => Promise<StatementResult>;
   /** Runs a background statement once the thread is free. */
   readonly runAside: (query: SqlQuery) => Promise<StatementResult>;
@@ -106,8 +106,8 @@ type ReaderThread = {
 };
 
 /**
- * Starts the thread. It is never terminated and has no memory limit. V8 would stop it within a
- * statement, and the packaged SQLite would then crash the process.
+ * Starts the thread. It is never terminated and has no memory limit, because stopping it during a
+ * statement would make the packaged SQLite crash the process.
  */
 function startThread(path: string): ReaderThread {
   const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -22,7 +22,7 @@ export type KnownDatabase = {
   readonly migrations: Migrations;
   /** The tables that are copied, by backups and `waypost migrate`. */
   readonly tables: readonly CopiedTable[];
-  /** Tables that are empty in a copy. */
+  /** Tables that exist in a copy, but without rows. */
   readonly left?: readonly string[];
 };
 

@@ -9,7 +9,7 @@ import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 /** Enough for the inner pages of indexes. Long reads need more pages than fit in any cache. */
 const cache_mb = 16;
 
-// `startThread` passes this data.
+// The cast is safe, because `startThread` passes this data.
 const { path, unwanted } = workerData as ReaderStart;
 const database = openDatabase(path);
 database.exec("PRAGMA query_only = ON");

@@ -46,7 +46,7 @@ export type Approvals = {
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Reads only the status, because waiting calls poll it and the preview may be long. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
-  /** Saves the user's answer. Returns false if the approval no longer waits. */
+  /** Saves the user's answer. Returns false if the approval is no longer waiting. */
   readonly decidePage: (id: string, said: RecordedAnswer["said"]) => Promise<boolean>;
   readonly removeEnded: () => Promise<void>;
   /** Returns how many approvals this process has requested, and how many expired unused. */

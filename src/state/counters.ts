@@ -40,7 +40,7 @@ export const longestWindow_ms = hour_ms;
 const limits = {
   /** Per key, so that single overwrites cannot replace a bulk plan, which needs an approval. */
   overwrite: { most: unapprovedOverwrites.most, window_ms: unapprovedOverwrites.window_ms },
-  /** Per approval that allows more overwrites. */
+  /** Per approval: the additional overwrites that it allows. */
   approved_overwrite: {
     most: unapprovedOverwrites.granted,
     window_ms: unapprovedOverwrites.window_ms,

@@ -86,7 +86,7 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
   hidden_form: day_ms,
   overwrite_grant: unapprovedOverwrites.window_ms,
   known_access: day_ms,
-  // Without webhooks, no process moves these to the outbox, so they stay until they expire.
+  // Without webhooks, no process moves notices to the outbox, so they stay until they expire.
   notice: 7 * day_ms,
   successor: 30 * day_ms,
 };
@@ -187,7 +187,7 @@ export async function findValue<K extends ValueKind>(
     .where("expires_at", "<=", now + lasts_ms[kind] + mostSkew_ms)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  // `saveValue` wrote this JSON from a value of this kind.
+  // The cast is safe, because `saveValue` wrote this JSON from a value of this kind.
   const value = JSON.parse(row.value) as ValueTypes[K];
   return { value, saved_at: row.expires_at - lasts_ms[kind] };
 }

@@ -220,8 +220,8 @@ function fitIndex(text: string): string {
 }
 
 /**
- * Marks the change that this change undoes. If that was itself an undo, the mark of the change that
- * it had undone is removed, and so on.
+ * Marks the change that this change undoes as undone. If that change was itself an undo, the change
+ * that it had undone is unmarked, and so on.
  */
 async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
@@ -275,10 +275,10 @@ async function findSuccessor(db: StateDb, realm: string, id: string, now: number
   return current;
 }
 
-/** The maximum number of ids to follow, each of which replaced the previous one. */
+/** The maximum number of successor ids to follow. */
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {
-  // `insertChange` and `note` wrote this JSON.
+  // The cast is safe, because `insertChange` and `note` wrote this JSON.
   return { ...row, effects: JSON.parse(effects) as readonly Effect[] };
 }

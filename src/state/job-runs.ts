@@ -304,7 +304,7 @@ async function listReceipts(
     ...readRow(row),
     status: row.status,
     link_id: row.result_id ?? row.link_id,
-    // `noteEnd` wrote this JSON from an object.
+    // The cast is safe, because `noteEnd` wrote this JSON from an object.
     made: row.made === null ? null : (JSON.parse(row.made) as JsonObject),
     message: row.result,
   }));

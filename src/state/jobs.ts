@@ -11,7 +11,7 @@ export type Job = Readonly<
   Pick<StoredJob, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
 > &
   Pick<Plan, "operation" | "undoes" | "request"> & {
-    /** `interrupted` if no process runs the job. It can then be resumed. */
+    /** An `interrupted` job is not being run by any process, and can be resumed. */
     readonly state: "running" | "interrupted" | "done" | "cancelled";
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
@@ -121,7 +121,7 @@ async function openJob(
   const opened = await db
     .insertInto("jobs")
     .values({ ...own, ...whose, ...begun, created_at: now, updated_at: now })
-    // If another process has just created the plan's job, that one is used.
+    // If another process has just created the plan's job, this process uses that job.
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;

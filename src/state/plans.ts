@@ -68,7 +68,6 @@ export type PlanRequest = {
   /** The changed fields, such as "url to example.com", or the file, such as "from links.csv". */
   readonly about?: string;
   readonly rules?: readonly PlanRule[];
-  /** True if invalid rows are skipped. */
   readonly skips_invalid?: true;
   /** The progress of the undone job when this plan was made. Later rows are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
@@ -103,7 +102,6 @@ export type PlanProblem = {
   readonly link?: string;
   readonly field?: string;
   readonly message: string;
-  /** Set if the row is skipped. */
   readonly skipped?: true;
 };
 
@@ -271,7 +269,7 @@ async function dropPlan(write: WriteState, id: string): Promise<void> {
 
 export function readPlan(stored: StateTables["plans"]): Plan {
   const { counts, problems, operation, request, ...rest } = stored;
-  // `savePlan` wrote this JSON.
+  // The casts are safe, because `savePlan` wrote this JSON.
   return {
     ...rest,
     request: JSON.parse(request) as PlanRequest,

@@ -111,7 +111,7 @@ async function readSecret(
   const known = await secrets.executeTakeFirst();
   if (known !== undefined) return Buffer.from(known.value, "base64url");
   const value = Buffer.from(random.bytes(secretBytes)).toString("base64url");
-  // If another process creates the secret first, that one is used.
+  // If another process creates the secret first, that process's secret is used.
   await write(async (inner) => {
     const insert = inner.insertInto("secrets").values({ name, value });
     await insert.onConflict((conflict) => conflict.column("name").doNothing()).execute();

@@ -93,7 +93,7 @@ export type StateTables = {
     /** The project, or the URL of a remote server that does not report its project. */
     realm: string;
     key_print: string;
-    /** The client's own name for itself. */
+    /** The name that the client reported for itself. */
     client: string | null;
     tool: string;
     kind: string;

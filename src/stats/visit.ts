@@ -5,7 +5,7 @@ export type CountedVisit = {
   readonly projectId: string;
   readonly linkId: string;
   readonly what: VisitEvent;
-  /** In milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. */
   readonly at: number;
 } & VisitFacts;
 
@@ -54,7 +54,9 @@ export const usualValues = {
   referrer: "direct",
 } as const;
 export type VisitFact = keyof typeof usualValues;
-/** What a counter counts by. Months have their own totals, so that reports read fewer rows. */
+/**
+ * The property that a counter counts by. Months have their own totals, so reports read fewer rows.
+ */
 export type Dimension = VisitFact | "total" | "month";
 
 /** Returns the first day of a day's month (UTC). Days are counted since 1970. */
@@ -65,9 +67,9 @@ export function findMonth(day: number): number {
 
 /** Visits with the same properties in the same hour, which are counted together. */
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
-  /** In hours since 1970. */
+  /** The hour, counted since 1970. */
   readonly hour: number;
-  /** The counters to increase. */
+  /** The counters to increment. */
   readonly values: readonly (readonly [Dimension, string])[];
   /** True if the visit also increases the link's number of clicks. */
   readonly isClick: boolean;
@@ -108,7 +110,7 @@ export function describeVisit({
   );
 }
 
-/** Returns the same kind, counted under `other` instead of its host. */
+/** Returns the visit kind with its referring host replaced by `other`. */
 export function withOtherReferrer(kind: VisitKind): VisitKind {
   const values = kind.values.filter(([dimension]) => dimension !== "referrer");
   return makeKind(kind, [...values, ["referrer", otherReferrers]]);

@@ -51,7 +51,7 @@ export async function findInBin<Row>(
     .where((row) => row.and({ project_id: projectId, kind, id }))
     .where("deleted_at", ">", now - kept_ms)
     .executeTakeFirst();
-  // `putInBin` wrote this JSON from a row of the same kind.
+  // The cast is safe, because `putInBin` wrote this JSON from a row of the same kind.
   return found && { id, row: JSON.parse(found.record) as Row, clicks: found.clicks };
 }
 
@@ -95,7 +95,7 @@ export async function listBin(
     .limit(limit)
     .execute();
   return entries.map(({ record, ...entry }) => {
-    // `putInBin` wrote this JSON from a row.
+    // The cast is safe, because `putInBin` wrote this JSON from a row.
     const row = JSON.parse(record) as BinEntry["row"];
     return { ...entry, row, until: entry.deleted_at + kept_ms };
   });

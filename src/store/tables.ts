@@ -43,7 +43,7 @@ function orNull<Value>({ type }: TableColumn<Value>): TableColumn<Value | null> 
 }
 
 function all<Name extends string, Value>(column: TableColumn<Value>, ...names: readonly Name[]) {
-  // TypeScript widens the names to strings here.
+  // The cast is needed, because TypeScript widens the names to strings here.
   return Object.fromEntries(names.map((name) => [name, column])) as Readonly<
     Record<Name, TableColumn<Value>>
   >;
@@ -184,7 +184,7 @@ export const tables = {
   chores: {
     project_id: text,
     kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKindName}` | "index_project">(),
-    /** The app's id; empty for other tasks. */
+    /** The id of the task's app; empty for tasks that do not concern an app. */
     subject: text,
   },
   /** A visit that an install may match. Phones and IP addresses are stored only as keyed hashes. */
@@ -221,7 +221,7 @@ export const tables = {
      * many attempts have failed.
      */
     next_at: number,
-    /** The consecutive failed attempts, and when the first of them failed. */
+    /** The number of consecutive failed attempts, and the time of the first one. */
     failures: integer,
     failing_since: orNull(number),
     /** The last attempt. It succeeded if `last_fault` is null. */
@@ -234,10 +234,9 @@ export const tables = {
   /** An event that waits for delivery to a webhook, or that failed permanently. */
   deliveries: {
     ...all(text, "project_id", "webhook_id"),
-    /** The same in every attempt and for every webhook. */
+    /** The event's id, which is the same for every attempt and every webhook. */
     event_id: text,
     event: textOf<WebhookEvent>(),
-    /** The request body to send. */
     body: text,
     state: textOf<"waiting" | "dead">(),
     attempts: integer,

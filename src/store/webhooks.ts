@@ -209,7 +209,7 @@ export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
     .execute();
 }
 
-/** Queues one or all permanently failed events again. Returns how many. */
+/** Queues one or all permanently failed events again. Returns the number of queued events. */
 export async function sendAgain(
   db: Db,
   webhook: WebhookKey,

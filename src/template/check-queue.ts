@@ -12,7 +12,7 @@ export type RunQueued = <Result>(work: () => Result) => Promise<Result>;
 export const pageTimeLimit_ms = 100;
 
 type QueueTiming = {
-  /** A clock in milliseconds that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 };

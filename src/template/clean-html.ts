@@ -17,7 +17,7 @@ import type { TemplateFault } from "./page-input.ts";
 export type CleanHtml = {
   readonly html: string;
   readonly hasPictures: boolean;
-  /** False if the inserted markup was lost, in a comment or a removed element. */
+  /** False if the inserted markup was lost because it was in a comment or a removed element. */
   readonly hasInserted: boolean;
   /** What was removed. All offsets are 0 unless `hasPlaces` is set. */
   readonly faults: readonly TemplateFault[];

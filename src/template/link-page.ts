@@ -147,7 +147,7 @@ function tryRender(
     // A page without its buttons would be useless.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
-    // Only a faulty template can cause this.
+    // Only a faulty template can cause this error.
     return undefined;
   }
 }

@@ -39,8 +39,8 @@ export function countRounds(templates: readonly Template[]): number {
 type NamedVariable = { readonly offset: number; readonly segments: readonly unknown[] };
 
 /**
- * Lists all variables, with the segments of their names. Computed segments are undefined. Not done
- * by liquidjs, whose own function takes seconds for a thousand variables.
+ * Lists all variables, with the segments of their names. Computed segments are undefined. Does not
+ * use liquidjs's own function, which takes seconds for a thousand variables.
  */
 export function listVariables(templates: readonly Template[]): readonly NamedVariable[] {
   const found: NamedVariable[] = [];

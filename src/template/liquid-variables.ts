@@ -48,7 +48,7 @@ function pick<Name extends string>(
 ): object {
   return Object.fromEntries(
     Object.keys(names).map((name) => {
-      // `Object.keys` returns strings, not names.
+      // The cast is needed, because `Object.keys` returns strings.
       const value = values[name as Name];
       return [name, value === null ? null : cut(value)];
     }),

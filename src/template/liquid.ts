@@ -71,7 +71,7 @@ export function explainLiquid(error: unknown): TemplateFault {
 }
 
 export type TimeLimit = {
-  /** A clock in milliseconds that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
   readonly most_ms: number;
 };

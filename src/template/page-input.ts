@@ -48,7 +48,7 @@ export type PageSubject = {
 
 export type TemplateSource = { readonly body: string; readonly css: string };
 
-/** A fault in a body or stylesheet, with its offset. */
+/** A fault in a template's body or CSS, with its offset. */
 export type TemplateFault = { readonly offset: number; readonly message: string };
 
 export type ReportFault = (offset: number, message: string) => void;

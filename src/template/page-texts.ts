@@ -285,7 +285,7 @@ function readRange(range: string): { readonly tag: string; readonly quality: num
 /** The supported languages by lowercase tag, including older tags that some browsers send. */
 const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ...Object.keys(pageTexts).map(
-    // `Object.keys` returns strings, not languages.
+    // The cast is needed, because `Object.keys` returns strings.
     (language) => [language.toLowerCase(), language as PageLanguage] as const,
   ),
   ["iw", "he"],

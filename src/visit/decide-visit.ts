@@ -224,7 +224,7 @@ function encode(text: string | null | undefined): string {
   return encodeURIComponent((text ?? "").toWellFormed());
 }
 
-/** Encodes as the public Android SDK expects: URL-safe and without padding. */
+/** Encodes as URL-safe Base64 without padding, as the public Android SDK expects. */
 function toBase64Url(text: string): string {
   const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
   return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");

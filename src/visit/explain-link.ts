@@ -132,7 +132,6 @@ type InstallOutcome = {
 };
 
 export type InstallOptions = VisitOptions & {
-  /** Undefined if unknown. */
   readonly plan?: "free" | "pro" | undefined;
   /** True if the App Store button copies the link's URL. */
   readonly clipboard?: boolean | undefined;

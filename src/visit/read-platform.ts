@@ -1,6 +1,6 @@
 import type { Platform } from "./decide-visit.ts";
 
-/** Browsers send shorter headers, and searching longer ones would slow down visits. */
+/** Browsers send shorter User-Agent headers. Searching longer ones would slow down visits. */
 const agent_characters = 512;
 
 /** Returns the User-Agent header, cut to a maximum length. */

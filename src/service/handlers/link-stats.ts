@@ -214,10 +214,10 @@ function showSum({ click, open, install }: Sum) {
 }
 
 type SentenceFacts = {
-  /** Such as `The link spring` or `All links`. */
+  /** For example, `The link spring` or `All links`. */
   readonly subject: string;
   readonly total: Sum;
-  /** Such as `from 2026-11-16 to 2026-11-22`. */
+  /** For example, `from 2026-11-16 to 2026-11-22`. */
   readonly when: string;
   readonly previous?: { readonly total: Sum; readonly when: string } | undefined;
   /** The row with the most clicks, if there are several rows. */

@@ -103,7 +103,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const now = call.services.clock.now();
       const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
       if (restored !== undefined) return restored;
-      // An earlier call may have restored the link and lost its response.
+      // An earlier call may have restored the link, but its response was lost.
       const there = await findLink(tenant, id);
       if (there === undefined) throw notFound(messages.link_not_found);
       requireScope(call.caller, links.show.scope);

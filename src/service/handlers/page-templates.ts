@@ -315,7 +315,7 @@ export async function changeDraft(
 }
 
 /**
- * Checks the precondition. Callers without access to drafts know only the live version, so its tag
+ * Checks the precondition. Callers without access to drafts know only the live version, so its ETag
  * is valid too.
  */
 function requireShownTemplate(
@@ -330,7 +330,7 @@ function requireShownTemplate(
 
 /**
  * Checks the precondition if no template exists. Callers without access to drafts cannot
- * distinguish that from an unpublished template, so the tag of one is valid too.
+ * distinguish that from an unpublished template, so the ETag of one is valid too.
  */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
