@@ -19,9 +19,9 @@ type Settings = Readonly<z.output<typeof settingsSchema>>;
 type Secrets = Pick<Settings, SecretName | "database_url">;
 
 export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
-  /** Whether the data folder differs from the default, so that suggested commands must name it. */
+  /** Whether the data folder is not the default, so suggested commands must name it. */
   readonly isDataNamed: boolean;
-  /** The time zone from the environment variable, if set. */
+  /** The value of the environment variable `TZ`, if set. */
   readonly machine_zone?: string | undefined;
   readonly secrets: Secrets;
   /** Which settings were given, by flag and by variable. */

@@ -4,7 +4,7 @@ import { runCommand } from "./commands/run-command.ts";
 
 /** Set by the build, from package.json. */
 declare const WAYPOST_VERSION: string;
-/** Saves the code cache. Passed by `start/compiled-program.ts`. */
+/** Saves the code cache. `start/compiled-program.ts` passes this function. */
 declare const keepCompiled: () => void;
 
 void runCommand(process.argv.slice(2), {
@@ -19,7 +19,7 @@ void runCommand(process.argv.slice(2), {
   keepCompiled,
 }).then((code) => (process.exitCode = code));
 
-/** Resolves at the first SIGTERM or SIGINT, for an orderly shutdown. A second one exits. */
+/** Resolves at the first SIGTERM or SIGINT, for a clean shutdown. A second one exits at once. */
 function waitForStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

@@ -34,7 +34,6 @@ export const binEndpoints = {
   android_app: contract.androidApps,
 } as const;
 
-/** Returns the field that identifies an item of this kind. */
 export function nameIdentifier(kind: BinKind): string {
   return findKind(binEndpoints[kind].index).key ?? "";
 }
@@ -42,10 +41,10 @@ export function nameIdentifier(kind: BinKind): string {
 type BinSearch = {
   readonly page: number;
   readonly limit: number;
-  /** Omitted for all kinds. */
+  /** Defaults to all kinds. */
   readonly kinds?: readonly BinKind[];
   readonly search?: string;
-  /** Counting stops here; omitted to count everything. */
+  /** Counting stops here. If omitted, everything is counted. */
   readonly mostCounted?: number;
 };
 
@@ -74,7 +73,7 @@ export async function listDeleted(
   return { items: entries.map(describeEntry), meta: { page, limit, count, last } };
 }
 
-/** The number of latest deletions that are searched. */
+/** How many of the latest deletions are searched. */
 const mostSearched = 10_000;
 const searchedAtOnce = 1000;
 

@@ -23,7 +23,7 @@ type ApiKeyRequest = {
   readonly role: Role;
   /** An empty list grants everything that the role allows. */
   readonly scopes: readonly Scope[];
-  /** Identifies the form, so that submitting it twice creates one key; omitted in the CLI. */
+  /** Identifies the form, so that submitting it twice creates one key. Omitted in the CLI. */
   readonly once?: string;
 };
 

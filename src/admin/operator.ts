@@ -10,11 +10,11 @@ import { isInDoubt } from "../state/state.ts";
 import { Duplicate, type Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
 
-/** The person who administers, in the CLI or signed in to the console. */
+/** Who performs an administrative action: a CLI user, or a user signed in to the console. */
 export type Operator = IdSources &
   Pick<ChangeAuthor, "key_print" | "client"> & {
     readonly store: Store;
-    /** The history's realm for changes that belong to no project. */
+    /** The history's realm for changes outside of projects. */
     readonly origin: string;
     readonly openHistory: () => Promise<History>;
     readonly report: (error: unknown) => unknown;
@@ -57,7 +57,7 @@ export type AdminFact = {
   readonly warnings?: readonly string[];
 };
 
-/** An action, as the history lists it. */
+/** An administrative action in the history. */
 export type AdminAct = {
   /** The equivalent command, such as `bin empty`. */
   readonly tool: string;
@@ -76,7 +76,6 @@ type CreateRequest<Made> = {
   /** Asks for approval if the operator has set a PIN. Omitted if no approval is needed. */
   readonly question?: { readonly args: JsonObject; readonly preview: AdminPreview };
   readonly make: (db: Db, id: string | undefined) => Promise<Made>;
-  /** The created record, for the history. */
   readonly record: JsonObject;
 };
 
@@ -115,7 +114,6 @@ export async function create<Made extends { readonly id: string }>(
 type Removal = {
   readonly act: AdminAct;
   readonly id: string;
-  /** The deleted record, for the history. */
   readonly record: JsonObject;
   readonly preview: () => Promise<AdminPreview> | AdminPreview;
   /** Returns false if the record no longer exists. */

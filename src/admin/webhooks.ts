@@ -30,7 +30,7 @@ export type ListedWebhook = Webhook & { readonly fix: string | undefined };
 export type DeadEvent = Awaited<ReturnType<typeof listDead>>[number];
 
 type WebhookRequest = Pick<Webhook, "project_id" | "url" | "events"> & {
-  /** Identifies the form, so that submitting it twice creates one webhook; omitted in the CLI. */
+  /** Identifies the form, so that submitting it twice creates one webhook. Omitted in the CLI. */
   readonly once?: string;
 };
 
@@ -122,7 +122,7 @@ function listFacts({ url, events }: Pick<Webhook, "url" | "events">): readonly A
 
 export type WebhookTest = {
   readonly delivered: boolean;
-  /** Why the receiver did not accept the message. */
+  /** Why the receiver rejected the message, or could not be reached. */
   readonly fault: string | null;
   /** How to fix the fault, if known. */
   readonly next?: string;

@@ -42,7 +42,7 @@ export type Account = {
   readonly timeZone: TimeZone;
   /** Today's date in the time zone of the statistics. */
   readonly readToday: () => string;
-  /** Whether this process stores the links, rather than a remote server. */
+  /** Whether this process stores the links. Otherwise, a remote server does. */
   readonly isOwn: boolean;
   /** Returns undefined if the key has no such record. */
   readonly readRecord: <Kind extends RecordKind>(
@@ -83,11 +83,11 @@ export type Administration = {
   /** `isOwn` is true if the user signed in with the revoked key. */
   readonly revokeKey: (id: string) => Promise<ChangeResult<{ readonly isOwn: boolean }>>;
   readonly revokeClientKey: (id: string) => Promise<ChangeResult<void>>;
-  /** `delivers`: whether this process delivers events. */
+  /** `delivers`: whether this process delivers webhook events. */
   readonly listWebhooks: () => Promise<
     ChangeResult<{ readonly delivers: boolean; readonly webhooks: readonly ListedWebhook[] }>
   >;
-  /** `dead`: the latest events that Waypost stopped retrying. */
+  /** `dead`: the latest events that are no longer retried. */
   readonly showWebhook: (
     id: string,
   ) => Promise<
@@ -148,13 +148,13 @@ export type ShownSetting = {
   readonly flag?: string;
 };
 
-/** How to connect an assistant to the same links. */
+/** How to connect an MCP client to the links that the console shows. */
 export type Connection = {
   /** Arguments for `node` to start a stdio server; undefined if it would use another key. */
   readonly command: readonly string[] | undefined;
   /** The URL for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;
-  /** What the bearer token for MCP clients is, such as "your key". */
+  /** What users call the bearer token for MCP clients, such as "your key". */
   readonly secret: string;
 };
 
@@ -200,7 +200,7 @@ export type ListedQuestion = {
   /** The URL of the approval page. */
   readonly address: string;
   readonly title: string;
-  /** The assistant that requests approval, by its self-reported name in quotes. */
+  /** The name that the requesting assistant reports, in quotes. */
   readonly lead: string;
   /** The links' server, the key and the time of the request. */
   readonly origin: string;

@@ -7,9 +7,9 @@ import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
 
 /**
- * Runs a form's action. If the change needs approval, a page shows it together with the same form.
- * Submitting that form approves only the change that was shown. If the change is different by then,
- * the page shows the new one.
+ * Runs a form's action. If the change needs approval, a page shows the change and the form again.
+ * Submitting that form approves only the shown change. If the change is different by then, the page
+ * shows the new one.
  */
 
 type ConsoleAct<Result, Done> = {
@@ -30,7 +30,7 @@ export async function act<Result, Done = Reply>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // The page showed exactly this question, so submitting its form approves it.
+  // The form contains the hash of exactly this question, so submitting it was the approval.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);
@@ -56,7 +56,7 @@ export async function act<Result, Done = Reply>(
 }
 
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
-  /** Where Cancel goes. A GET request to the page's URL also redirects there. */
+  /** Where Cancel goes. A GET request to the page's URL redirects there too. */
   readonly back: (visit: Visit) => string;
   readonly run: (visit: Visit, form: Form) => Promise<ChangeResult<Result>>;
   readonly done: (result: Result, visit: Visit) => Reply;
@@ -91,7 +91,7 @@ function describeFault(fault: ApprovalRejection | undefined): string | undefined
 /** The name of the Cancel button that returns to the form with its input. */
 export const leave = "leave";
 
-/** Hashes a question, so that a form can state which question the user saw. */
+/** Hashes a question, so that a form can record which question the user saw. */
 export function printQuestion({ title, facts, count }: ConsoleQuestion): string {
   const text = JSON.stringify([title, facts, count]);
   return createHash("sha256").update(text).digest("base64url");

@@ -131,7 +131,7 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/** Names the input for any other app's ID, which overrides the choice. */
+/** Returns the name of the input for another app's ID, which overrides the choice. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

@@ -1,6 +1,6 @@
 /**
  * The base path of the console, without a trailing slash. Pages write URLs as if the console were
- * at the root. The base path is removed from requests and added to responses.
+ * at the root; the base path is removed from requests and added to responses.
  */
 
 /** Returns the path without the base; undefined if the path is outside the console. */

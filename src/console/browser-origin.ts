@@ -3,7 +3,6 @@ import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-a
 
 /** The origin that a browser uses, and whether secrets may be sent there. */
 export type BrowserOrigin = {
-  /** The origin, as the browser sends it. */
   readonly origin: string;
   readonly isSecure: boolean;
   /** The console's base path, without a trailing slash. */
@@ -45,7 +44,7 @@ export function isLocal({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
 
-/** Checks the client's IP address, because the Host header proves nothing about the client. */
+/** Checks the client's IP address, because clients can send any Host header. */
 function isFromThisMachine({ request, address }: BrowserRequest): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);
 }
@@ -59,7 +58,6 @@ export function isFromHere({ headers }: Request, { origin }: BrowserOrigin): boo
   return headers.get("origin") === origin && (site === null || site === "same-origin");
 }
 
-/** The console's two cookies. */
 type CookieAccess = {
   readonly read: (name: CookieName) => string | undefined;
   readonly write: (name: CookieName, value: string) => string;
@@ -78,7 +76,7 @@ type CookiePlace = {
   readonly base: string;
 };
 
-/** The name contains the port, because all ports of a machine share their cookies. */
+/** Cookie names contain the port, because all ports of a machine share their cookies. */
 function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   // The sign-in page is outside the base path.

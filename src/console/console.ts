@@ -57,7 +57,7 @@ export type ConsoleOptions = SignInOptions & {
   readonly openRows: () => Promise<SessionRows>;
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
-  /** The base path, without a trailing slash. Throws if a random path cannot be saved. */
+  /** Returns the base path, without a trailing slash. Throws if a random path cannot be saved. */
   readonly openBase: () => string;
   readonly clock: Clock;
   /** Returns the message for an unresponsive store; undefined for any other error. */
@@ -163,7 +163,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   if (typeof form === "string") return showRejection(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
-    // A form from an earlier session changes nothing. The page shows its input to resend.
+    // A form from an earlier session changes nothing. The page shows its input for resending.
     if (!isOurs) return showPage(session, url, { kept: form });
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });

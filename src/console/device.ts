@@ -1,6 +1,6 @@
 import { html, type Html } from "./html.ts";
 
-/** Previews a link's page inside a drawn phone or screen. */
+/** Previews a link's page inside the outline of a phone or screen. */
 
 export const platforms = ["ios", "android", "desktop"] as const;
 export type DevicePlatform = (typeof platforms)[number];
@@ -39,7 +39,7 @@ export function renderDevice({ platform, look, source, host }: DeviceView): Html
   </div>`;
 }
 
-/** Shown instead of a page on devices whose visitors see none. */
+/** Shown for devices whose visitors are redirected without a page. */
 export function renderLeave(platform: DevicePlatform, text: Html): Html {
   return html`<div class="device ${platform}">
     <p class="bar" aria-hidden="true"></p>
@@ -47,7 +47,7 @@ export function renderLeave(platform: DevicePlatform, text: Html): Html {
   </div>`;
 }
 
-/** Renders radio buttons for the device. The style sheet shows only the selected one. */
+/** Renders radio buttons for devices. The style sheet shows only the chosen device. */
 export function renderPlatforms(chosen: DevicePlatform, form?: string): Html {
   return renderChoice({ name: "platform", legend: "Device", labels: platformNames, chosen, form });
 }
@@ -91,14 +91,14 @@ const meta = /<meta name="color-scheme" content="[^"]*">/i;
 const declared = /(?<![-\w])color-scheme\s*:\s*[a-z][a-z ]*/gi;
 
 /**
- * Prepares a page for a frame. Media queries are replaced, because a frame cannot choose its color
- * scheme. Links open a new window, which the frame's policy blocks.
+ * Prepares a page for a frame. Color-scheme media queries are replaced, because a frame cannot
+ * choose its color scheme. Links open a new window, which the frame's policy blocks.
  */
 export function writeFramed(page: string, look: Look): string {
   const [start = ""] = doctype.exec(page) ?? [];
   const rest = page
     .slice(start.length)
-    // Replaces the query with one that always matches, or with one that never does.
+    // Replaces each color-scheme condition with one that is always true or always false.
     .replace(query, (_, scheme: string) =>
       scheme.toLowerCase() === look ? "(min-width:0)" : "(max-width:0)",
     )

@@ -11,13 +11,13 @@ import { renderFault, renderHidden, renderOption } from "./parts.ts";
 
 export type Field = {
   readonly name: string;
-  /** `lines` is a list with one entry per line; `checks` is a list of checkboxes. */
+  /** `lines`: a list with one entry per line. `checks`: a list of checkboxes. */
   readonly kind: "text" | "area" | "lines" | "check" | "choice" | "checks";
   /** Defaults to a label derived from the name. */
   readonly label?: string;
   readonly hint?: string;
   readonly isBroad?: boolean;
-  /** Turns off autocorrection, because a machine reads the text. */
+  /** Turns off autocorrection, for values such as IDs. */
   readonly isExact?: boolean;
   /** The property of the record, if it differs from the field's name. */
   readonly member?: string;

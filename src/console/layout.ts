@@ -86,7 +86,7 @@ function renderFramed(page: Omit<PageReply, "kind">, frame: PageFrame): Html {
     </div>`;
 }
 
-/** Renders the number of waiting approvals, visible even while the menu is closed. */
+/** Renders the number of pending approvals, which stays visible while the menu is closed. */
 function renderWaits(waiting: number): Html {
   const link = html`<a href="/"
     >${waiting} waiting<span class="hidden"> for your approval</span></a
@@ -103,7 +103,7 @@ function renderHead({ title, heading = title, above, actions }: Omit<PageReply, 
   </div>`;
 }
 
-/** The messages after a form was submitted, by the code in the next page's URL. */
+/** Messages for submitted forms, by the code in the next page's URL. */
 const notes: Readonly<Record<string, Html | string>> = {
   created: "Link created.",
   saved: "Saved.",
@@ -129,7 +129,7 @@ function renderNote({ searchParams }: URL): Part {
 
 const notSent = "again";
 
-/** Marks the next page's URL if a form from an earlier session had no effect. */
+/** Marks the next page's URL when a form from an earlier session had no effect. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }

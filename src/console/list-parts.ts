@@ -57,7 +57,7 @@ type Search = {
   readonly more?: Part;
 };
 
-/** A list with a search. The script replaces the results and announces their number. */
+/** A list with a search field. The script replaces the results and announces their number. */
 export function renderSearchedList(title: string, search: Search, list: Part): Html {
   return renderBox(title, {
     below: html`<div class="tools">${renderSearch(search)} ${search.more}</div>
@@ -100,7 +100,7 @@ export function writeListAddress(
   return `${address}?${String(new URLSearchParams([...narrowed, ...Object.entries(more)]))}`;
 }
 
-/** Links to the pages of a list. The page number is appended to `address`, their common URL. */
+/** Renders links to the pages of a list. Their URLs are `address` plus the page number. */
 export function renderPaging(
   meta: ReceivedMeta | undefined,
   things: string,

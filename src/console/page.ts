@@ -43,7 +43,7 @@ export type Visit = {
 };
 
 export type Form = {
-  /** Returns the first value with that name, or an empty string. */
+  /** Returns the first value with the given name, or an empty string. */
   readonly read: (name: string) => string;
   readonly readAll: (name: string) => readonly string[];
   readonly has: (name: string) => boolean;
@@ -61,7 +61,7 @@ export type Reply =
       readonly name: string;
       readonly bytes: Uint8Array;
     }
-  /** Untrusted HTML for a frame of the console. */
+  /** Untrusted HTML, for a frame in the console. */
   | { readonly kind: "frame"; readonly markup: string }
   | { readonly kind: "go"; readonly to: string };
 

@@ -15,7 +15,7 @@ export function addToAddress(address: string, name: string, value: string): stri
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${value}`;
 }
 
-/** Renders why something failed; nothing if the text is empty. */
+/** Renders an error message; nothing if the text is empty. */
 export function renderFault(text: Part): Part {
   return text && html`<p class="fault" role="alert">${text}</p>`;
 }
@@ -33,9 +33,8 @@ export function showMissing(thing: string, why: string, { name, address }: Paren
 }
 
 type Card = {
-  /** Content with padding. */
   readonly inside?: Part;
-  /** Content without padding, below `inside`. */
+  /** Shown below `inside`, without padding. */
   readonly below?: Part;
   readonly actions?: Part;
   readonly look?: string;
@@ -51,7 +50,7 @@ export function renderCard(title: string, card: Card): Html {
   return renderBox(title, card, top);
 }
 
-/** A section whose title is visible only to screen readers. */
+/** Renders a section whose title is visible only to screen readers. */
 export function renderBox(
   title: string,
   { inside, below, look = "", attributes }: Pick<Card, "inside" | "below" | "look" | "attributes">,
@@ -94,7 +93,7 @@ export function renderForm(
   </form>`;
 }
 
-/** A form with a single button that changes something. */
+/** A form whose only visible element is its submit button. */
 export function renderPost(
   visit: Pick<Visit, "formToken">,
   address: string,
@@ -149,7 +148,7 @@ export function renderTable<Row>(
   </table>`;
 }
 
-/** `isFirst`: the PIN is the first field that needs input, so it gets the focus. */
+/** `isFirst`: the PIN is the first field to fill in, so it gets the focus. */
 export function renderPin(hint: string, isFirst = false): Html {
   return html`<div class="field">
     <label for="pin">PIN</label>

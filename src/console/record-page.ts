@@ -34,7 +34,7 @@ import {
 import { readParam, writeFrom } from "./read-address.ts";
 import type { ChangedRecord, ShownProblem, RecordKind, Records } from "./records.ts";
 
-/** The pages that create, edit and delete records of one kind. */
+/** The pages that create, edit and delete one kind of record. */
 export type RecordPages<Kind extends RecordKind> = {
   /** The kind's name in tools and results, such as `ios_app` in `get_ios_app`. */
   readonly name: Kind;
@@ -165,11 +165,10 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
   return showMissing(label, why, list);
 }
 
-/** The submitted form, and why it was not saved. */
 type FormState = {
   readonly form: RecordForm;
   readonly failure?: CallError;
-  /** Concurrent changes to the record, which the page shows and the next save overwrites. */
+  /** Concurrent changes that the page shows, and that the next save overwrites. */
   readonly seen?: Values;
   readonly fault?: string;
 };

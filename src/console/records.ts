@@ -92,7 +92,7 @@ export type ShownStats = Pick<LinkStats, "by" | "sentence"> & {
   readonly rows: readonly StatsRow[];
 };
 
-/** Tools omit the fields `opens` and `installs` if they are zero. */
+/** Tools omit `opens` and `installs` when they are zero. */
 export type StatsRow = {
   readonly key: string;
   readonly clicks: number;

@@ -53,7 +53,7 @@ function renderChange(change: ListedChange, visit: Visit): Html {
   const { target, at, client, by, note, end } = change;
   const name = nameTarget(change);
   const address = findAddress(change, visit);
-  // A job's name is a sentence, so it starts with a capital letter.
+  // A job's name is a phrase, so it gets a capital letter here.
   const isJob = target.kind === "job";
   const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
   const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;
@@ -183,7 +183,7 @@ function canUndo(change: ListedChange, { account }: Visit): boolean {
   return account.mayUse("undo") && undoable.has(target.kind) && !isLost && !isGone;
 }
 
-/** Renders a change's undo button. The form is around the whole list. */
+/** Renders a change's undo button. One form encloses the whole list. */
 function renderUndo(change: ListedChange, visit: Visit): Part {
   if (change.undone_by) return html`<span class="tag">undone</span>`;
   if (!canUndo(change, visit)) return "";

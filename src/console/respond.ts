@@ -8,7 +8,7 @@ import { renderShell, type Shell } from "./layout.ts";
 const shared: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
-  // Without a referrer, browsers send a form with the origin `null`.
+  // Without a referrer, browsers submit forms with the origin `null`.
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",

@@ -4,8 +4,8 @@ import { isMasked, maskSecret } from "../text/secrets.ts";
 
 /**
  * Sessions and one-time sign-in URLs. The browser or terminal holds a token. A database row, found
- * by the token's hash, holds the secret, encrypted with a key derived from the token. So a copy of
- * the database lets no one sign in.
+ * by the token's hash, holds the secret, encrypted with a key derived from the token. So a stolen
+ * database does not help to sign in.
  */
 export type Sessions = {
   readonly begin: (secret: string) => Promise<string>;

@@ -15,7 +15,7 @@ import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 /** Signing in with a key, or with a one-time URL from a terminal. */
 
 export type SignInOptions = {
-  /** Returns the account of a key or of a gateway's token; undefined if the secret is invalid. */
+  /** Returns the account for an API key or a gateway's token; undefined if it is invalid. */
   readonly identify: (secret: string, address: string | undefined) => Promise<Account | undefined>;
   /** What the page calls the secret, such as "API key". */
   readonly secretName: string;
@@ -102,8 +102,8 @@ async function openByKey(secret: string, { options, address }: Arrival): Promise
 }
 
 /**
- * A PIN is short enough to guess, so each attempt counts before the check; parallel requests get no
- * extra attempts. The one-time URL stays valid after a wrong PIN.
+ * A PIN is short enough to guess, so each attempt counts before it is checked. Otherwise, parallel
+ * requests would get extra attempts. The one-time URL stays valid after a wrong PIN.
  */
 async function openOnce(token: string, form: Form, arrival: Arrival): Promise<SignInResult> {
   const { options, sessions, address } = arrival;
@@ -120,7 +120,7 @@ async function openOnce(token: string, form: Form, arrival: Arrival): Promise<Si
   return account === undefined ? { status: 403, fault: over } : { account, secret };
 }
 
-/** One client may own a whole IPv6 /64 network, so its addresses count together. */
+/** Counts an IPv6 /64 network as one client, because one client may own all of it. */
 function groupAddress(address: string | undefined): string {
   return address === undefined ? "unknown" : findAddressGroup(address);
 }
@@ -150,7 +150,7 @@ async function begin(
 /** Returns the requested page, or the start page if the URL is outside this console. */
 function readNext(next: string, { origin, base }: BrowserOrigin): URL {
   const url = readOwnAddress(next, origin);
-  // If the base path is missing, the URL stays unchanged.
+  // A URL without the base path stays unchanged.
   if (url !== undefined) url.pathname = removeBase(url.pathname, base) ?? url.pathname;
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
-/** Reads the pages of docs/. The build copies them next to the program, as Markdown and as HTML. */
+/** Reads the pages of docs/. The build puts them next to the program, as Markdown and as HTML. */
 
 /** Set by the build. When running from source, the pages of the last build are used. */
 declare const WAYPOST_DOCS: string;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRead } from "../network/read-request.ts";
 import { readBearer, isSameSecret } from "../text/secrets.ts";
 
-/** Serves the metrics to callers with the token, because they reveal how busy the server is. */
+/** Serves the metrics only with a token, because they reveal how busy the server is. */
 export type AnswerScrape = (request: IncomingMessage, response: ServerResponse) => void;
 
 type ScrapeOptions = {

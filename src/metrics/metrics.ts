@@ -22,7 +22,7 @@ export type Metrics = WorkCounts & {
   readonly write: (sources: MetricSources) => Promise<string>;
 };
 
-/** The bounds range from a cached read to a call that times out. */
+/** The upper bounds cover everything from a cached read to a timeout. */
 const callBuckets_s = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 45,
 ];

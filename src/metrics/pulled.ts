@@ -1,9 +1,9 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Metrics that other parts count, read when Prometheus requests them. */
+/** Metrics that are collected on each Prometheus scrape. */
 
 export type MetricSources = {
-  /** By database: the store's, and the one with Waypost's own state. */
+  /** The number of commits per database: the store's, and that of Waypost's own state. */
   readonly commits: Readonly<Record<string, number>>;
   /** Undefined for SQLite, which has no connection pool. */
   readonly pool?: PoolCounts | undefined;
@@ -26,7 +26,6 @@ type JobRunCounts = {
 };
 type ConnectionCounts = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
-/** A metric's values by label. */
 type LabeledValues = Readonly<Record<string, number | undefined>>;
 type PulledMetric = {
   readonly name: string;

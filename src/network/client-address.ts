@@ -59,8 +59,8 @@ export function findClientAddress(
 
 /**
  * Returns the address only if it is the client's own. Behind an untrusted proxy, it is the proxy's,
- * which all of its clients share. Such a proxy adds a header, but no `X-Forwarded-For` entry with
- * its own address.
+ * shared by all of the proxy's clients. Such a proxy adds headers, but no `X-Forwarded-For` entry
+ * for itself.
  */
 export function findOwnAddress(
   address: string | undefined,
@@ -73,7 +73,7 @@ export function findOwnAddress(
   return entries.map(readNode).includes(address) ? address : undefined;
 }
 
-/** Node joins repeated lines of this header, although its type allows a list. */
+/** Node joins repeated lines of this header, although its type allows an array. */
 function listEntries(headers: HeaderLines): readonly string[] | undefined {
   return headers["x-forwarded-for"]?.toString().split(",");
 }

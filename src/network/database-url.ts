@@ -7,7 +7,7 @@ export function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#@]*)?$/.test(text)) return false;
   try {
     const { username, password, pathname } = new URL(text);
-    // The driver decodes these parts, and its error would contain text that it cannot decode.
+    // The driver decodes these parts. Its error would quote a part that is not decodable.
     for (const part of [username, password, pathname]) decodeURIComponent(part);
     // A user name has no colon, so text after one is the start of a password.
     return !decodeURIComponent(username).includes(":");
@@ -16,7 +16,7 @@ export function isDatabaseUrl(text: string): boolean {
   }
 }
 
-/** The error message after the name of a setting. It never contains the value. */
+/** The message after a setting's name, for an invalid URL. Never contains the value. */
 export const databaseUrlRule =
   "must be postgres://user:password@host:5432/database; percent-encode the password's special " +
   "characters (/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";

@@ -131,7 +131,7 @@ export function writeNetworks(networks: readonly Network[]): string {
   return networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ");
 }
 
-/** A single IP address is a network of one. Rejects the prefix 0, which matches everyone. */
+/** A single IP address is a network of one. Rejects `/0`, which matches everyone. */
 function readNetwork(word: string): Network | undefined {
   const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];
   const address = normalizeAddress(text);

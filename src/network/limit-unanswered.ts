@@ -7,12 +7,12 @@ export type AnswerRequest = (request: IncomingMessage, response: ServerResponse)
 
 /** The maximum number of unanswered requests per connection. */
 export const mostUnanswered = 100;
-/** The maximum number of held requests on all connections together. */
+/** The maximum number of held requests, over all connections. */
 export const mostHeld = 20_000;
 
 /** The requests that wait behind the first unanswered request of a connection. */
 type Pipeline = {
-  /** The number of responses that wait behind the current one, for started and held requests. */
+  /** The number of responses that wait behind the current one, including those of held requests. */
   waiting: number;
   /** Requests above the limit, which are parsed but not started. */
   readonly held: (() => void)[];

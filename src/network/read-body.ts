@@ -4,7 +4,7 @@ import { findAddressGroup } from "./ip-address.ts";
 /** The parts of Node's request that are needed to read its body. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
-/** A request with a body. If a `Request` wraps Node's request, only Node's may be read. */
+/** A request with a body. If a `Request` wraps Node's request, read only Node's. */
 export type WithBody = Request | Incoming;
 
 /** After this many bytes, reading waits for `until`, and stops if it resolves to false. */
@@ -31,7 +31,6 @@ export async function readAtMost(
   return Buffer.concat(chunks);
 }
 
-/** The declared length, if any. */
 export function readLength(message: WithBody): string | null | undefined {
   return isOfNode(message)
     ? message.headers["content-length"]
@@ -95,7 +94,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
       };
       unfinished.add(reading);
       if (unfinished.size > mostUnfinished) {
-        // Deferred, so that a body that has fully arrived is read first.
+        // Deferred, so that fully arrived bodies are read first.
         setImmediate(() => makeRoom(reading));
       }
       readAtMost(message, mostKeylessBytes)

@@ -14,8 +14,8 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 
 /**
- * Runs the program from V8's code cache in the data folder. Compiling everything would take nearly
- * as long as the rest of a start.
+ * Runs the program from V8's code cache in the data folder. Compiling it would take nearly as long
+ * as the rest of a start.
  */
 
 /** The build wraps `main.ts` in this function. Its parameters replace module variables. */
@@ -33,7 +33,7 @@ export function runProgram(filename: string, folder: string): void {
   const cachedData = readKept(folder, path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   let isKept = cachedData !== undefined && script.cachedDataRejected !== true;
-  // The build wrote a function of this type.
+  // The build generates a function of this type.
   const run = script.runInThisContext() as Program;
   run(createRequire(filename), pathToFileURL(filename).href, () => {
     if (isKept) return;
@@ -42,7 +42,7 @@ export function runProgram(filename: string, folder: string): void {
   });
 }
 
-/** V8 checks only the length of the source, so the build starts the source with its hash. */
+/** V8 checks only the source's length, so the file name contains the source's hash. */
 function nameKept(source: string): string {
   const build = source.slice("//".length, source.indexOf("\n"));
   return `${prefix}${build}-${process.versions.v8}-${process.arch}`;

@@ -10,11 +10,11 @@ type ComparedWords = {
 };
 
 /**
- * The maximum number of edits, because the time grows with their square. Texts with more edits are
- * shown in full.
+ * The maximum number of edits. The time grows quadratically, so texts with more edits are shown in
+ * full.
  */
 const mostEdits = { words: 200, lines: 1000 } as const;
-/** If less than this share is unchanged, nothing is marked, because many marks are hard to read. */
+/** If a smaller share is unchanged, nothing is marked, because many marks are hard to read. */
 const leastCommon = 1 / 4;
 
 export function compareWords(before: string, after: string): ComparedWords {

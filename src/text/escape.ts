@@ -18,8 +18,8 @@ const entities: Readonly<Record<string, string>> = {
 const escaped = /\\u\{([0-9a-f]{1,6})\}/g;
 
 /**
- * Escapes hidden characters in files, so that reading a file restores the text exactly. In text
- * that looks like such an escape, the backslash is escaped.
+ * Escapes hidden characters in files, so that a reader of the file can restore the text exactly.
+ * Escapes the backslash of text that looks like such an escape.
  */
 export function escapeHidden(text: string): string {
   return showHidden(text.replace(escaped, (_, digits: string) => `\\u{5c}u{${digits}}`));

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * Identifies a request in all of its log lines. Callers may send an id, if it is short and plain
- * enough for logs and headers.
+ * Identifies a request in all of its log lines. Callers may send a short, plain id of their own.
  */
 export const requestIdHeader = "x-request-id";
 

@@ -81,8 +81,8 @@ function findDeception(label: string): readonly string[] {
 }
 
 /**
- * Explains that a URL is not on the project's link host. Only the user can confirm that the same
- * path on the link host was meant.
+ * Explains that a URL is not on the project's link host. Only the user knows whether the same path
+ * on the link host was meant.
  */
 export function describeForeignHost(
   host: string,

@@ -15,7 +15,7 @@ const hiddenRanges = [
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Matches most text, and is faster than testing for all of Unicode. */
+/** Matches most texts, and is faster than testing for all of Unicode. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;
@@ -97,7 +97,7 @@ export function showName(name: string): string {
   return quote(name).slice(1, -1);
 }
 
-/** Like `quote`, for stored sentences, whose hidden characters are replaced when they are shown. */
+/** Like `quote`, for stored sentences. Hidden characters are replaced when they are shown. */
 export function quoteLine(text: string, most = 60): string {
   const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

@@ -1,6 +1,6 @@
 import { followHeader } from "../follow-header.ts";
 
-/** The parts of a page that need JavaScript: copying, searching while typing, and refreshing. */
+/** The parts of pages that need JavaScript: copying, searching while typing, and refreshing. */
 
 document.documentElement.classList.add("scripted");
 
@@ -46,7 +46,7 @@ function findTokens(place: Element): NodeListOf<HTMLInputElement> {
 function replace(page: Document | null | undefined, id: string): void {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
   if (!now || !next) return;
-  // Each response masks the CSRF token differently, so it is copied over before comparing.
+  // Each response masks the CSRF token differently, so both get the same one before comparing.
   const [token] = findTokens(now);
   if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
   if (now.isEqualNode(next)) return;

@@ -182,7 +182,7 @@ function renderUnchecked({ not_checked: texts = [], next }: Audit): Part {
   return renderCard("Not checked", { inside: [items, rest] });
 }
 
-/** Creates a plan from the form. Even a forged form changes nothing, but only creates a plan. */
+/** Creates a plan from the form. A forged form could create a plan, but change nothing. */
 async function planFix(visit: Visit, form: Form): Promise<Reply> {
   const args = parse(form.read("fix"));
   if (args === undefined || !visit.account.mayUse("plan_links")) return show(visit);
@@ -262,7 +262,7 @@ const ofApps = new Set([
   "no_open_button",
 ]);
 
-/** Removes sentences meant for assistants, and replaces field names with plain words. */
+/** Removes advice for assistants, and replaces field names with plain words. */
 function writePlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
   return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));

@@ -34,7 +34,7 @@ function readQuery({ searchParams }: URL): BinQuery {
   };
 }
 
-/** After a restore, `fault` lists the failed items and `restored` is the number of the others. */
+/** After a restore, `fault` lists the failed items and `restored` counts the others. */
 async function show(visit: Visit, fault?: Part, restored = 0): Promise<Reply> {
   const { account, url } = visit;
   const query = readQuery(url);

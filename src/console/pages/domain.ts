@@ -4,7 +4,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCard, renderForm, renderList } from "../parts.ts";
 import type { ShownDomainReport } from "../records.ts";
 
-/** Checks how phones see the link host, and shows how to fix problems. */
+/** Checks the link host as phones see it, and shows how to fix problems. */
 export const domainPage: Page = {
   path: /^\/domain$/,
   entry: {

@@ -84,7 +84,7 @@ const headings = [
   ["android_apps", "Android apps"],
   ["page_templates", "Page template"],
 ] as const;
-/** Plain words for the actions in scope names. */
+/** The verbs for the actions in scope names. */
 const acts: Readonly<Record<string, string>> = {
   index: "list",
   show: "read",
@@ -160,7 +160,7 @@ const both = "You selected scopes. Choose “Only the selected scopes”, or cle
 const noScopes =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
-/** Shown when the user revokes the session's own key, which ends the session. */
+/** Shown after the user revokes the key of the session, which ends the session. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",

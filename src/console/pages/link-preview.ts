@@ -26,7 +26,7 @@ import { findKept, readVersion, tooLong } from "./template-preview.ts";
 
 /** Previews a link's page on each device, in light and dark. */
 
-/** Replaces the ID in URLs for a link that is not saved yet. */
+/** The placeholder for the ID in the URLs of an unsaved link. */
 const newId = "new";
 
 /** Whether unsaved input can be previewed. A remote server previews only saved links. */
@@ -37,7 +37,7 @@ function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
 
 const draftForm = "draft";
 
-/** Marks the form for the script. `isTyped`: the form differs from the saved link. */
+/** Marks the form for the preview script. `isTyped`: the form has unsaved input. */
 export function markDraft(account: Account, id: string, isTyped: boolean): Html | undefined {
   if (!canDraft(account, id)) return undefined;
   const typed = isTyped && html` data-typed`;
@@ -109,7 +109,7 @@ function renderStage({ host }: Account, { platform, visits, source }: Stage): Pa
   );
 }
 
-/** Finds the outcome for a visitor without the app. With the app, there is no page to see. */
+/** Finds the outcome for a visitor without the app. Visitors with the app see no page. */
 function findOutcome(visits: ExplainedVisits, platform: DevicePlatform) {
   return platform === "desktop" ? visits?.desktop : visits?.[platform].without_app;
 }

@@ -13,7 +13,7 @@ import type { Part } from "../html.ts";
 import { renderHidden, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 
-/** Which links a list shows. This query is in the page's URL, so users can bookmark it. */
+/** The links that a list shows. The query is in the page's URL, so users can bookmark it. */
 export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
@@ -78,7 +78,7 @@ export function writeFilter({ field, condition, value }: FilterInput): string {
   return `${field} ${condition} ${String(value)}`;
 }
 
-/** Formats the query string without defaults. Page 0 becomes `page=`, to append a number. */
+/** Formats the query string without defaults. Page 0 becomes `page=`, to append a page number. */
 export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
   const params = new URLSearchParams();
   if (search !== "") params.set("search", search);

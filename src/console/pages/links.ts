@@ -153,7 +153,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
   const { links, meta = {} } = result;
   if (links.length === 0) return renderNone(query, visit);
   const text = writeLinkQuery(query).slice(1);
-  // Every row's URL would contain this query, so a long query is omitted.
+  // Every row's URL contains this query, so a long one is omitted.
   const isShort = text !== "" && text.length <= mostOfQuery;
   const from = isShort ? `?${String(new URLSearchParams({ from: text }))}` : "";
   const { mayUse } = visit.account;

@@ -125,7 +125,7 @@ function describeSelection({ isAll }: Selection, count: number | undefined): str
 /** Longer paths are truncated here. The plan shows them in full. */
 const mostOfPath = 120;
 
-/** Puts each item's text next to its hidden field, because nearby repetition compresses well. */
+/** Puts each path next to its hidden field, because nearby repetition compresses well. */
 function renderSelection({ isAll, paths, search, filters }: Selection): Part {
   if (!isAll) {
     const chips = paths.map((path) => {
@@ -155,7 +155,7 @@ function renderEdit({ name, title, fields }: RenderedEdit, isChosen: boolean): H
 /** A kind of bulk change that `plan_links` supports. */
 type BulkEdit = {
   readonly title: string;
-  /** Field names start with the edit's name, because all edits share one form. */
+  /** Each field's name starts with the edit's name, because all edits share one form. */
   readonly fields: readonly Field[];
   /** Returns the plan's arguments, except those that select links. */
   readonly plan: (read: (name: string) => string, form: Form) => JsonObject;
@@ -264,7 +264,7 @@ function planEdit(name: string, form: Form): JsonObject | undefined {
 
 /** Parses a choice such as `ios_app:ID`, `ios_app:` for no app, or `enable_forced_redirect:on`. */
 function readChoice(form: Form): JsonObject {
-  // A typed ID overrides the choice.
+  // A typed app ID overrides the choice.
   const typed = appKinds.flatMap(({ name }) => {
     const id = form.read(nameOther(name)).trim();
     return id === "" ? [] : [[name, { id }] as const];

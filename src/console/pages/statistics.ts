@@ -20,7 +20,7 @@ export const statisticsPage: Page = {
 const spans = [7, 30, 90] as const;
 const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
-/** Above these limits, a chart has a column per week, and then per month. */
+/** A chart with more days shows weeks instead; one with more weeks shows months. */
 const mostDays = 120;
 const mostWeeks = 200;
 
@@ -62,7 +62,7 @@ function readSpan({ url, account }: Visit): Span {
     const days = spans.find((span) => params.get("days") === String(span)) ?? usualSpan;
     return { from: findFirst(today, days), to: today, by: "day", days };
   }
-  // A missing date has the same default as when both are missing.
+  // A single missing date has the same default as when both are missing.
   const last = to === "" ? today : to;
   const first = from === "" ? findFirst(last, usualSpan) : from;
   return { from: first, to: last, by: chooseStep((Date.parse(last) - Date.parse(first)) / day_ms) };
@@ -135,7 +135,7 @@ const groups = [
   { by: "country", title: "Countries", row: "Country" },
 ] as const;
 
-/** Plain words for some keys of the statistics. */
+/** Labels for some keys of the statistics. */
 const keyLabels: Readonly<Record<string, string>> = {
   address: "Path",
   short: "Short path",

@@ -25,7 +25,7 @@ export type View = {
   readonly link: string;
 };
 
-/** Reads what to preview from the form, or from the query if no form was sent. */
+/** Reads the preview's options from the form, or from the query if no form was sent. */
 export function readView({ searchParams }: URL, form: Form | undefined): View {
   const read = (name: string) =>
     form?.has(name) === true ? form.read(name) : searchParams.get(name);

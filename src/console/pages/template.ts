@@ -62,7 +62,7 @@ const title = "Page template";
 
 type Refusal = {
   readonly failure: CallError;
-  /** The hash of the current draft, which the next save may overwrite. */
+  /** The hash of the current draft. The next save may overwrite that draft. */
   readonly was?: string;
 };
 
@@ -321,7 +321,7 @@ type EditorState = {
   readonly problems: readonly ShownProblem[];
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
-  /** Whether the page's script already has the text, so it need not be returned. */
+  /** Whether the browser already shows the text, so that the response can omit it. */
   readonly isKnown: boolean;
 };
 
@@ -356,7 +356,7 @@ function countLines(text: string): number {
   return Math.max(text.split("\n").length, fewestLines);
 }
 
-/** Line numbers next to a text. The listed errors link to them. */
+/** Renders line numbers. The listed errors link to them. */
 function renderNumbers(name: EditorField, count: number, problems: readonly ShownProblem[]): Html {
   const faulty = new Set(problems.map(({ line }) => line));
   const numbers = Array.from({ length: count + spareLines }, (_, index) => {

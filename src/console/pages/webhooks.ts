@@ -135,7 +135,7 @@ function listColumns(account: Account): readonly RowColumn<ListedWebhook>[] {
   ];
 }
 
-/** Shows each fix only once, even if several webhooks need it. */
+/** Shows each fix once, even if several webhooks need it. */
 function renderFixes(webhooks: readonly ListedWebhook[]): readonly Html[] {
   const fixes = new Set(webhooks.flatMap(({ fix }) => fix ?? []));
   return [...fixes].map((fix) => html`<p class="note">${fix}.</p>`);

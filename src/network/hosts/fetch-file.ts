@@ -24,7 +24,7 @@ export type FetchedFile =
   /** This machine has no route to any of the host's IP addresses. */
   | { readonly kind: "unreachable" }
   | { readonly kind: "refused" | "timed_out" | "unreadable" }
-  /** The TLS connection cannot be trusted. The code is Node's. */
+  /** The TLS connection is not trusted. The code is Node's error code. */
   | { readonly kind: "untrusted"; readonly code: string };
 
 export type FileAnswer = {
@@ -39,7 +39,7 @@ export type FileAnswer = {
 };
 
 export type FileRequest = {
-  /** Without a port: requests always use HTTPS on port 443. */
+  /** Has no port, because requests always use HTTPS on port 443. */
   readonly hostname: string;
   readonly path: string;
   readonly agent: string;
@@ -57,7 +57,7 @@ export type PublicFiles = {
 type FetchOptions = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
-  /** For test servers; defaults to 443. */
+  /** The port of a test server; defaults to 443. */
   readonly port?: number;
 };
 

@@ -29,7 +29,7 @@ export const noPublicHost = "the host has no public address";
 
 const mostHeaders_bytes = 16 * 1024;
 
-/** Returns all IP addresses of the URL's host. Throws HostNotAllowed if one is not allowed. */
+/** Returns all IP addresses of a URL's host. Throws HostNotAllowed if one is not allowed. */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
@@ -48,8 +48,8 @@ export async function findAddresses(
 /** Limits the attempts, because a host may have many IP addresses. */
 const mostTried = 4;
 /**
- * After a second, the next IP address is tried as well. The last one gets all the remaining time.
- * Node passes these options on to `net.connect`, although the types of its requests omit them.
+ * Tries the next IP address after a second. The last one gets all the remaining time. Node passes
+ * these options to `net.connect`, although its types for requests omit them.
  */
 const tryAddresses = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
