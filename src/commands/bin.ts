@@ -83,7 +83,7 @@ function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
   const { json = false, yes = false } = flags;
   return withOperator(config, async (operator) => {
     const { id, subdomain } = await requireProject(operator.store.db, flags.project);
-    // Items deleted while the user decides stay in the bin.
+    // Items that are deleted while the user is deciding stay in the bin.
     const upTo = clock.now();
     const count = await countBin({ db: operator.store.db, projectId: id }, upTo);
     if (count === 0) {
@@ -91,7 +91,8 @@ function empty({ config, flags, host }: BinInvocation): Promise<boolean> {
       return true;
     }
     say(`The bin of the project ${subdomain} has ${count} deleted links and apps.`);
-    // Registered even with --yes, so that the first Ctrl-C cannot stop the deletion halfway.
+    // Stop signals are handled even with --yes, so that the first Ctrl-C cannot interrupt the
+    // deletion halfway.
     const signal = listenForStop(host);
     if (!yes && host.input.isTTY) say("Deleted entries cannot be restored.");
     if (!yes && !(await confirmAtTerminal(host.input, signal))) {

@@ -89,7 +89,7 @@ async function edit(
   const current = readServers(name, text, client);
   if ("fault" in current) throw new UsageFault(current.fault);
   const { [serverName]: old, ...others } = current.servers;
-  // Anyone may have written a project's file, so its variables are not kept.
+  // Anyone may have written a project's file, so its environment variables are not kept.
   const entry = created && !isWorkspace ? keepEnv(created, old) : created;
   if (isDeepStrictEqual(old, entry)) {
     print(`${path} ${entry === undefined ? "has no entry" : "already has this entry"}.`);
@@ -131,7 +131,7 @@ async function requireInside(path: string): Promise<void> {
   );
 }
 
-/** Returns the MCP servers of a file, empty if it has none, and the rest of the file. */
+/** Returns the file's MCP servers (empty if there are none) and the rest of its content. */
 function readServers(
   name: string,
   text: string,
@@ -203,7 +203,7 @@ const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is
 /** Matches a placeholder for the API key, or a reference to its variable. */
 const keyReference = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
-/** Prints the remaining steps for the API key and for other variables set in the shell. */
+/** Prints how to set the API key and the other variables. */
 function sayRest(
   { config, flags }: ConnectInvocation,
   { title }: McpClient,
@@ -241,8 +241,8 @@ type ServerEntry = {
 };
 
 /**
- * The user replaces this with the API key. The key is never copied from the environment into a
- * file.
+ * A placeholder that the user replaces with the API key. The key is never copied from the
+ * environment into a file.
  */
 const keyPlaceholder = "<your key>";
 
@@ -254,8 +254,8 @@ function createEntry(
   isWorkspace: boolean,
 ): ServerEntry {
   const { given, base_url } = config;
-  // The entry contains only some flags. Without one such as --mode read-only, the server would
-  // allow more.
+  // The entry supports only some flags. Without others, such as --mode read-only, the server would
+  // allow more than intended.
   const unsupported = settingList.find(
     ({ flag = "", variable }) => given.flags.has(flag) && !entryVariables.has(variable),
   );

@@ -117,7 +117,10 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
   });
 }
 
-/** Describes the first start. A new database cannot accept a key from the settings. */
+/**
+ * Describes the first start. A new database has no keys, so it cannot accept a key from the
+ * settings.
+ */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
   checkDataFolder(data);
@@ -162,7 +165,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
-/** Sends one request that changes nothing. Returns false if further checks would be pointless. */
+/** Sends one request that changes nothing. Returns false if further checks make no sense. */
 async function noteAnswer(deployment: Deployment, key: string | undefined, note: Note) {
   const { origin, own } = deployment;
   const probe = openProbe(deployment, key).call(contract.links.index, { limit: 1 });

@@ -43,7 +43,7 @@ async function run(invocation: ExportInvocation): Promise<void> {
   }
   if (file !== undefined) await refuseExisting(file, flags.force === true);
   const exported = await withBulk(invocation, async ({ owner: { call }, signal }) => {
-    // Makes sure that the server accepts the key before anything is written.
+    // Fails before anything is written if the server rejects the key.
     await call(contract.links.index, { limit: 1 }, signal);
     const counts = createExportCount();
     const failed = new AbortController();

@@ -65,8 +65,8 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
     requireDomain(invocation, custom_domain);
     if (!verifies) return updateProject(operator, project, written);
     await requireRecord(project.id, custom_domain ?? "");
-    // Saved with the other fields, because another process may have changed the domain since its
-    // DNS record was checked.
+    // The domain is saved with the other fields, because another process may have changed it since
+    // its DNS record was checked.
     const fields = { ...written.fields, custom_domain };
     return updateProject(operator, project, { ...written, fields });
   };
@@ -204,7 +204,7 @@ function readSettings(flags: ProjectInvocation["flags"]): Partial<ProjectSetting
   throw new UsageFault(`--${field.replaceAll("_", "-")} ${accepted[field] ?? fault}`);
 }
 
-/** Replaces a field's own message where it is too general for the flag. */
+/** Error messages for flags whose general message is not specific enough. */
 const accepted: Readonly<Record<string, string>> = {
   plan: `takes ${plans.join(" or ")}`,
   max_links: "takes a whole number",

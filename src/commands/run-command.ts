@@ -87,7 +87,7 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
   }
   if (isHelp) return print(renderHelp(Object.values(commands)));
   if (first === "--version") return print(host.version);
-  // MCP clients start `waypost` without a command.
+  // MCP clients run `waypost` without a command.
   const isBare = first === undefined || first.startsWith("-");
   const [name = "", ...rest] = isBare ? ["stdio", ...words] : words;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -110,7 +110,7 @@ function explain(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Interrupted) {
     say(`waypost: ${message}`);
-    // Shells use this code for a command that Ctrl-C stopped.
+    // By convention, shells use exit code 130 for a command that Ctrl-C stopped.
     return 130;
   }
   const outage = error instanceof StoreUnusable ? undefined : readOutage(error);

@@ -42,8 +42,8 @@ import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout, openScreen, print, say } from "./terminal/output.ts";
 
 /**
- * How long running requests may take after a stop. Container runtimes kill a process after ten
- * seconds.
+ * How long running requests may take after a stop signal. Container runtimes kill a process after
+ * ten seconds.
  */
 const finish_ms = 8000;
 
@@ -80,7 +80,7 @@ async function openParts({ config, flags, host }: Invocation<typeof serveFlags>)
   const metrics = await openMetrics(config);
   const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
-  // The port is claimed first, so that a failed start leaves no data behind.
+  // The port is bound first, so that a failed start leaves no data behind.
   const port = await claimPort(server, config);
   const addresses = describeAddresses(config, port);
   return {
@@ -166,14 +166,14 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   // A client that listens for notifications never ends its request on its own.
   mcp.endListening();
   await closeHttpServer(server, { otherWork: deliverer?.close(), most_ms: finish_ms });
-  // Closed last, because open connections could send calls until now.
+  // MCP is closed last, because open connections could send calls until now.
   await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
 
 /**
- * Lets other processes that use the folder find this one. Returns undefined if the folder cannot be
- * read or written. Links are served even then.
+ * Lets other processes that use the folder find this one. Returns undefined if the folder is not
+ * readable or not writable. Links are served even then.
  */
 function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;
@@ -214,7 +214,6 @@ async function createIdentify(config: Config, deployment: Deployment) {
 type OwnServerFacts = {
   readonly isFirstStart: boolean;
   readonly ownerKey: OwnerKey;
-  /** Undefined if there are several projects. */
   readonly project: { readonly subdomain: string } | undefined;
 };
 
@@ -275,7 +274,7 @@ function describeGateway({ config, addresses: { api, mcp } }: ServeParts) {
   return { files: { key_file: null, token_file }, lines: [line] };
 }
 
-/** Names the database, and warns of an older file in the data folder that is not used. */
+/** Names the database, and warns about an unused database file in the data folder. */
 function describeDatabasePlace(config: Config): readonly string[] {
   const url = readDatabaseUrl(config);
   if (url === undefined) return [];

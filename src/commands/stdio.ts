@@ -23,9 +23,12 @@ import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
 const hostnames = ["127.0.0.1", "localhost", "[::1]"];
-/** Waits, because the client is still reading the list of tools. */
+/** Delays the listener, because the client is still reading the list of tools. */
 const listenAfter_ms = 100;
-/** Caches compiled code after a delay, because writing the cache takes as long as several calls. */
+/**
+ * The delay before compiled code is cached, because writing the cache takes as long as several
+ * calls.
+ */
 const keepAfter_ms = 2000;
 
 export const stdio: Command = {
@@ -49,7 +52,7 @@ function openParts({ config, host }: Invocation<object>) {
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
-  // The user's shell has other variables and another working directory than the client.
+  // The user's shell has different variables and a different working directory than the client.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
@@ -108,7 +111,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onChange: () => visible.onChange(),
       onListed: () => {
         visible.onListed();
-        // A late listener keeps start-up fast. Calls that need a URL start the listener earlier.
+        // Starting the listener late keeps start-up fast. Calls that need a URL start it earlier.
         setTimeout(() => void listener.read(), listenAfter_ms).unref();
         setTimeout(keepCompiled, keepAfter_ms).unref();
         isListed = true;
@@ -129,7 +132,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });
   } finally {
-    // By now, most of the code that start-up needs has run.
+    // By now, most code that start-up needs has been compiled.
     if (isListed) keepCompiled();
     pageServer.close();
     await listener.close();

@@ -72,7 +72,7 @@ async function create({ config, flags }: WebhookInvocation): Promise<void> {
 }
 
 /**
- * A host name is not checked when a webhook is created, because it may resolve to another IP
+ * Warns about plain HTTP. The host name is not checked now, because it may resolve to another IP
  * address at each delivery.
  */
 function sayWhereHttpIsSent(url: string): void {
@@ -84,7 +84,7 @@ function sayWhereHttpIsSent(url: string): void {
   );
 }
 
-/** Warns if no server delivers webhooks. Stdio processes deliver none. */
+/** Warns if no server delivers webhooks. Stdio processes do not. */
 async function sayWhoDelivers(config: Config): Promise<void> {
   if ((await findStatement(config))?.kind === "serve") return;
   const place = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";

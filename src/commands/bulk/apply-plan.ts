@@ -92,10 +92,10 @@ async function sayPlan(plan: Plan, bulk: Bulk, unit: Unit): Promise<void> {
     say(`not imported: ${quote(field)} (${values}, such as ${quote(example)})`);
   }
   for (const problem of problems) say(describeProblem(problem, unit));
-  // A plan keeps only the first problems of a file.
+  // A plan stores only the first problems of a file.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   if (more > 0) say(`and ${more} more invalid rows`);
-  // Planned writes do not help to fix a faulty plan, but the rows left out of it do.
+  // Planned writes do not help the user fix a plan with problems, but its skipped rows do.
   const listed: readonly PlanAction[] = problems.length === 0 ? writeActions : [];
   for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
 }
@@ -111,7 +111,7 @@ function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit)
 }
 
 async function sayRows(plan: Plan, action: PlanAction, bulk: Bulk, unit: Unit): Promise<void> {
-  // Lists more of the rows that are left out, because the user has to check each of them.
+  // Lists more of the skipped rows, because the user has to check each of them.
   const limit = action === "conflict" ? 50 : 3;
   const rows = await bulk.listRows(plan, { actions: [action], limit });
   for (const row of rows) say(writeRow(row, unit));
@@ -165,7 +165,7 @@ export async function followJob(
     job = await bulk.wait(job, 24 * 60 * 60_000, show);
   }
   if (signal.aborted) {
-    // Waits for the last rows, so that their results are known.
+    // Waits for the rows in progress, so that their results are known.
     await bulk.close();
     job = (await bulk.findJob(job.id, owner)) ?? job;
   }

@@ -53,13 +53,12 @@ export async function withBulk<Result>(
         origin: deployment.origin,
         call,
         requestId: readRequestId(undefined),
-        // The permissions server's key are unknown, so its requests may fail later.
+        // The permissions of a remote server's key are unknown, so requests may fail later.
         requireRight: (endpoint) => {
           const refusal = known.facts && findRefusal(endpoint, known.facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);
         },
-        // WAYPOST_DESTINATIONS limits only assistants. The commands are run by the operator, who
-        // set it.
+        // WAYPOST_DESTINATIONS limits only assistants. Commands are run by the operator who set it.
         checkDestinations: (fields, before) => findForeign(fields, known.destinations, before),
         known,
         takesAnyId: deployment.own === undefined,
@@ -84,7 +83,7 @@ export function refuseReadOnly({ mode }: Config, words: string): void {
 
 function explain(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof Interrupted) return error;
-  // After a stop, every failure is a result of the stop.
+  // After the user stops the command, every failure is a result of the stop.
   if (signal.aborted) return new Interrupted("stopped before anything was changed");
   const advice = advise(error);
   if (advice === undefined || !(error instanceof Error)) return error;
@@ -101,7 +100,7 @@ function advise(error: unknown): string | undefined {
   const { status, message } = error;
   if (readCause(message) === "key_invalid") return otherKey;
   if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
-  // The input is invalid, and the message already says what is accepted.
+  // The input is invalid, and the error message already says what is accepted.
   return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
 }
 

@@ -52,7 +52,7 @@ function readFilter(text: string): FilterInput {
   if (test === undefined) throw refuseFilter(text, explainName(name.trim()));
   if (value === undefined) throw refuseFilter(text, "has no value; write it as name_cont=spring");
   const { value: decoded } = decodeFilter({ ...test, value });
-  // Lists may also be JSON, for values that contain commas.
+  // Lists may also be given as JSON, so that values can contain commas.
   const isPlainList = test.condition === "in" && typeof decoded === "string";
   const filter = { ...test, value: isPlainList ? decoded.split(",") : decoded };
   const fault = findFilterFault(fields, filter);

@@ -7,7 +7,7 @@ import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
 type ClientFile = {
-  /** The target, if the client's file is a symbolic link. */
+  /** The path of the file, with symbolic links resolved. */
   readonly path: string;
   /** Undefined if the file does not exist yet. */
   readonly text: string | undefined;

@@ -5,14 +5,14 @@ export type McpClient = {
   readonly format: "json" | "toml";
   /** The property of the file that contains the servers. */
   readonly key: string;
-  /** The type that this client requires in an entry. */
+  /** The value of `type` that this client requires in an entry. */
   readonly type?: "stdio";
   /** The user's settings file. Its folder depends on the operating system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   readonly workspaceFile?: string;
   /**
-   * The part of an entry that reads the key from the client's environment, because a project's file
-   * is often in git.
+   * The part of an entry that makes the client read the key from its environment. A project's file
+   * is often in git, so it must not contain the key.
    */
   readonly workspaceKey?: KeyMembers;
 };

@@ -39,7 +39,7 @@ const json: FileFormat = {
     const eol = readLineBreak(text);
     const insertSpaces = !indent.startsWith("\t");
     const formattingOptions = { insertSpaces, tabSize: indent.length, eol };
-    // Inserted first, so that existing commas and comments stay in place.
+    // Waypost's entry is inserted first, so that existing commas and comments stay in place.
     const options = { formattingOptions, getInsertionIndex: () => 0 };
     const changed = applyEdits(text, modify(text, [key, serverName], entry, options));
     return text.trim() === "" ? changed + eol : changed;
@@ -48,7 +48,7 @@ const json: FileFormat = {
 
 const tolerant = { allowTrailingComma: true };
 
-/** Removes Waypost's property, or the whole object if it has no other server. */
+/** Removes Waypost's property, or the whole object if it contains no other server. */
 function remove(text: string, key: string): string {
   const root = parseTree(text, [], tolerant);
   const servers = root && findNodeAtLocation(root, [key]);
@@ -84,7 +84,8 @@ const toml: FileFormat = {
   name: "TOML",
   parse: (text) => {
     try {
-      // Copied, because the parser's objects have no prototype and would not compare as equal.
+      // The result is cloned, because the parser's objects have no prototype and would not compare
+      // as equal.
       return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
     } catch (error) {
       // The build loads the parser lazily, so its error class cannot be imported.
@@ -104,7 +105,7 @@ const toml: FileFormat = {
       return `${text}${text.endsWith("\n") ? "" : lineBreak}${lineBreak}${table}`;
     }
     const [blank = ""] = /^[ \t]*\r?\n/.exec(first) ?? [];
-    // The first table is replaced, and the others are removed.
+    // The new table replaces the first of Waypost's tables. All others are removed.
     const replacements = [blank + table];
     return text.replaceAll(tables, () => replacements.pop() ?? "");
   },

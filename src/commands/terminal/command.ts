@@ -32,7 +32,6 @@ export type Invocation<Flags> = {
   readonly host: Host;
 };
 
-/** What a command needs from the process that runs it. */
 export type Host = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The path of the program as the user typed it. */
@@ -59,7 +58,7 @@ type ValueOf<Text> = Text extends `${string}=${string}`
     ? string
     : boolean;
 
-/** Runs the usage that matches the words after the command's name. */
+/** Runs the usage whose pattern matches the words after the command's name. */
 export async function runUsage(
   name: string,
   { usages, flags }: Command,
@@ -131,7 +130,7 @@ function listPlaces(usage: string): readonly string[] {
   return words.split(" ").slice(1);
 }
 
-/** Replaces an operand that has few values with its help: `connect with one of zed, codex`. */
+/** Replaces an operand with its choices, if it has only a few: `connect with one of zed, codex`. */
 function listChoices(usage: string, flags: FlagHelp): string {
   return usage.replace(/[A-Z]+$/, (operand) => {
     const help = flags[operand] ?? "";

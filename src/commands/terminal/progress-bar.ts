@@ -10,7 +10,10 @@ export type Screen = {
 /** `ended` counts the finished rows, whether they succeeded or failed. */
 type Progress = { readonly ended: number; readonly total: number };
 
-/** If the output is not a terminal, a line is printed after this time or this share of the rows. */
+/**
+ * If the output is not a terminal, a line is printed after this much time or this share of the
+ * rows.
+ */
 const lineEvery_ms = 10_000;
 const lineEvery = 0.1;
 const [narrowest, widest] = [10, 30];

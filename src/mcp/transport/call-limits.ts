@@ -28,7 +28,7 @@ const reservedPerKey = 16;
 /** Includes messages that are running, waiting or still arriving. */
 const mostOpen = 2500;
 const mostOpenPerKey = 1200;
-/** Must be shorter than the timeouts of clients. */
+/** The wait for a slot must be shorter than the timeouts of clients. */
 const mostWait_ms = 10_000;
 /** A message uses one additional slot for each full unit of this size. */
 export const slot_bytes = 64 * 1024;
@@ -38,7 +38,7 @@ type WaitingMessage = { readonly slots: number; readonly start: () => void };
 type TotalLoad = { open: number; running: number };
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
-  /** The keys, in the order in which they take turns. */
+  /** The load of each key, in the order in which keys take turns. */
   const keys = new Map<string, KeyLoad>();
   const all: TotalLoad = { open: 0, running: 0 };
 
@@ -63,7 +63,7 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
    */
   function startWaiting(): void {
     for (const [key_print, key] of keys) {
-      // Short messages need not wait behind a long one.
+      // A short message may overtake a long one that is still waiting.
       const next = [...key.waiting].find(({ slots }) => fits(slots, key, all));
       if (next === undefined) continue;
       keys.delete(key_print);

@@ -146,7 +146,7 @@ async function answer(
   { request, key, call }: IdentifiedRequest,
   { sessions, connections }: HttpParts,
 ): Promise<Response> {
-  // The SDK keeps this message in memory as long as the session or stream.
+  // The SDK keeps this message in memory for as long as the session or stream is open.
   if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) {
     return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
   }

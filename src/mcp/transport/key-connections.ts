@@ -9,7 +9,6 @@ import { refuseStopping } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import type { SessionOwner, McpSessions } from "./sessions.ts";
 
-/** The API key of a caller, and its properties in the service. */
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
 /** State that all connections of one key share. */
@@ -36,7 +35,7 @@ export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
   /** Opens a notification stream, which ends when the server stops. */
   readonly listen: (key: KeyConnections, open: () => Promise<Response>) => Promise<Response>;
-  /** Returns false if the key has too many open streams, or the server has. */
+  /** Returns false if the key or the server has too many open streams. */
   readonly canListen: (key: KeyConnections) => boolean;
   readonly countListeners: () => number;
   /** Ends all notification streams and accepts no new ones. */

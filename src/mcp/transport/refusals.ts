@@ -6,7 +6,7 @@ import { listRequestIds, type RpcId } from "./messages.ts";
 export const REFUSED = -32001;
 
 export function refuseForNow(message: string, { wait_s = 1, id }: RetryDetails = {}): Response {
-  // The same fields as in a tool's error.
+  // The same fields as in the error of a tool call.
   const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: wait_s };
   const error = { code: REFUSED, message, data };
   return respond(503, { id: id ?? null, error }, { "retry-after": `${wait_s}` });
@@ -14,7 +14,7 @@ export function refuseForNow(message: string, { wait_s = 1, id }: RetryDetails =
 
 type RetryDetails = {
   readonly wait_s?: number;
-  /** The request's id, if the message was read. */
+  /** The ID of the request, if the message could be parsed. */
   readonly id?: RpcId | undefined;
 };
 
@@ -22,7 +22,9 @@ export function refuseStopping(): Response {
   return refuseForNow("Waypost is stopping.");
 }
 
-/** The retry delay is longer than for a busy server, because sessions stay open for long. */
+/**
+ * The retry delay is longer than that of a busy server, because sessions stay open for a long time.
+ */
 export function refuseFull(body: unknown): Response {
   return refuseForNow(
     "Too many sessions are open. End the ones you do not need (DELETE with their " +

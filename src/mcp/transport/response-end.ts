@@ -17,7 +17,7 @@ export async function answerUntilEnd(
   }
 }
 
-/** Only an event stream takes time. Every other response is already complete. */
+/** Only an event stream takes time to end. Every other response is already complete. */
 function watchEnd(
   response: Response,
   onEnd: (hasLeft: boolean) => void,

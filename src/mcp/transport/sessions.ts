@@ -34,7 +34,6 @@ type SessionRequest = {
   readonly call?: OpenCall | undefined;
 };
 
-/** The key of a session, and how to open a server for the session. */
 export type SessionOwner = {
   readonly key_print: string;
   readonly openServer: () => { readonly server: Server; readonly fast: FastCalls };
@@ -63,7 +62,7 @@ type RunningMessage = {
 
 /** A session needs 20 KB of memory, or 50 KB while its client listens. */
 const mostSessions = 2500;
-/** High, because all users behind a gateway share one key. */
+/** The limit per key is high, because all users behind a gateway share one key. */
 const mostPerKey = 1250;
 const idle_ms = 30 * 60_000;
 /**

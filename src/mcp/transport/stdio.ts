@@ -42,7 +42,7 @@ export async function serveOverStdio(options: ServeStdioOptions): Promise<void> 
 }
 
 type StdioTransport = Transport & {
-  /** Resolves at the end of the input, or when the client stops reading the output. */
+  /** Resolves when the input ends or the client stops reading the output. */
   readonly ended: Promise<void>;
   /** Resolves when all requests are answered, or after the timeout. */
   readonly finish: (timeout_ms: number) => Promise<void>;
@@ -103,7 +103,7 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
     const { leaving, leave } = createLeaving();
     requests.begin(id, leave);
     const result = await run(leaving).catch(() => undefined);
-    // The id may already belong to another request.
+    // By now, the ID may belong to another request.
     if (leaving.aborted) return;
     if (result !== undefined) return transport.send({ jsonrpc: "2.0", id, result });
     requests.end(id);

@@ -32,7 +32,7 @@ export type FastCalls = {
 
 export type FastCall = {
   readonly id: RpcId;
-  /** Rejects if the SDK has to answer. */
+  /** The promise rejects if the SDK has to answer. */
   readonly run: (leaving: Leaving) => Promise<CallToolResult>;
 };
 
@@ -50,7 +50,7 @@ export function createFastCalls(options: ServerOptions): FastCalls {
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
       const meta: JsonObject = { ...envelope };
-      // In a session, the SDK uses the session's revision, regardless of what a call declares.
+      // Within a session, the SDK uses the session's protocol revision, whatever a call declares.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       if (claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion()) return;
       // The capabilities are read for each call, because a client may initialize again.
@@ -142,7 +142,7 @@ const comparedHeaders = [
  */
 function describeClient(meta: JsonObject, request: Request | undefined): string | undefined {
   const headers = request && comparedHeaders.map((name) => request.headers.get(name));
-  // A missing property is valid, but the SDK rejects null, so the two must differ.
+  // A missing property is valid, but the SDK rejects null, so they must be serialized differently.
   const envelope = envelopeMembers.map((name) => (name in meta ? [meta[name]] : []));
   try {
     return JSON.stringify([headers, envelope]);
