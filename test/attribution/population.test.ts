@@ -65,7 +65,7 @@ function isSameLink(visit: MadeVisit | undefined, { linkId }: MadeInstall): bool
   return visit !== undefined && visit.linkId === linkId;
 }
 
-/** Within how many hours all phones at an address install, and the visits without an install. */
+/** The hours in which an address's phones install, and its visits without an install. */
 const worlds = [
   { hours: 168, idle: 1 },
   { hours: 24, idle: 0.5 },

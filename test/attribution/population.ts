@@ -71,7 +71,6 @@ const minute_ms = 60_000;
 export type Made = {
   readonly seed: number;
   readonly count: number;
-  /** The time from the first to the last event at one address. */
   readonly spell_ms: number;
   /** The number of visits without an install, for each install. */
   readonly idle: number;

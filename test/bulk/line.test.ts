@@ -9,7 +9,6 @@ import { createGate, createTestClock } from "../support/clock.ts";
 function openLine() {
   const { sleep, advance } = createTestClock();
   const line = createQueue(sleep);
-  /** The names of the running work, in starting order. */
   const atWork: string[] = [];
   const ends: string[] = [];
   const begin = (keyPrint: string, name = keyPrint, signal = new AbortController().signal) => {

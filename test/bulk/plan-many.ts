@@ -25,7 +25,6 @@ function describeWanted(): PlanInput {
   return { operation: "update", filters, changes: {}, rules };
 }
 
-/** Writes CSV in chunks that begin and end anywhere, as reading a file does. */
 async function* writeCsv(count: number): AsyncGenerator<string> {
   yield "path,url,name,social_title,social_description\r\n";
   const description = "Many words about the destination. ".repeat(6);

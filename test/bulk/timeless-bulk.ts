@@ -19,14 +19,12 @@ export type TimelessBulk = {
   readonly state: State;
   readonly time: VirtualTime;
   readonly reported: unknown[];
-  /** Resolves with the job once it has stopped. */
   readonly untilRest: (applied: Job | Promise<Job>) => Promise<Job>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 type Wanted = {
   readonly clock?: Clock;
-  /** Wraps the owner's calls. By default they go to the service unchanged. */
   readonly intercept?: (call: Client["call"]) => Client["call"];
 };
 

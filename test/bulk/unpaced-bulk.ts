@@ -18,7 +18,6 @@ import { waitForEnd } from "./wait-for-end.ts";
 export type UnpacedDesk = {
   readonly bulk: Bulk;
   readonly owner: Owner;
-  /** Applies or resumes the plan, and returns its job once it has stopped. */
   readonly run: (plan: Plan) => Promise<Job>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

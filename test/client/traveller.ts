@@ -27,7 +27,6 @@ type TravellerOptions = {
   readonly origin?: string;
   readonly key?: string | undefined;
   readonly sleep?: Sleep;
-  /** Whether the client calls a service in its own process. */
   readonly isEmbedded?: boolean;
 };
 
@@ -79,7 +78,6 @@ export function createTraveller(wanted: TravellerOptions): Traveller {
   };
 }
 
-/** A client in virtual time with a faulty server over real sockets. */
 export type ClientWithFaults = Traveller & {
   readonly world: World;
   readonly hostile: Hostile;

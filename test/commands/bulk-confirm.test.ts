@@ -26,7 +26,6 @@ openForEach(openBulk, (opened) => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Imports this many links with that name, and types the answer at the prompt. */
 async function importLinks(count: number, name: string, typed: string): Promise<boolean> {
   const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name }));
   const made = await desk.bulk.plan({ operation: "upsert", source: { rows } }, desk.owner);

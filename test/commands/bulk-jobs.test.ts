@@ -21,7 +21,6 @@ openForEach(createUsedFolder, async (opened) => {
 
 const data = () => ["--data", folder.path];
 
-/** Writes a file of links with a name that shows which import they are from. */
 async function writeLinks(name: string, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => `p${index},https://x.example/,${name}`);
   await writeFile(file, `path,url,name\n${rows.join("\n")}\n`);

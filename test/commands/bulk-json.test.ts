@@ -20,7 +20,6 @@ openForEach(createFolder, async (opened) => {
 
 const data = () => ["--data", folder.path];
 
-/** Runs a command with `--json`, checks for text meant for assistants, and parses it. */
 async function runJson(...words: readonly string[]) {
   const { stdout } = await run([...words, "--json", ...data()]);
   return readOwn(stdout);

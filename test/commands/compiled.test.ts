@@ -89,7 +89,6 @@ describe.concurrent("the cache of compiled code", () => {
   });
 });
 
-/** Returns the number of tools of a session, and checks that it ends without a log. */
 async function listTools(
   data: string,
   beforeEnd: (session: RawSession) => void = () => {},

@@ -17,7 +17,6 @@ import {
 /** Acknowledged writes are on the disk: after a kill, with other processes, and by fsync. */
 
 const writers = 6;
-/** Creates a folder on a real disk. */
 const createOnDisk = () => createFolder(tmpdir());
 
 test("no acknowledged write is lost when one of several writers is killed with -9", async () => {
@@ -158,7 +157,6 @@ function countEnded(trace: string): number {
   return count;
 }
 
-/** Returns the paths of all links of all pages, and checks the total. */
 async function readPaths({ call }: Serving): Promise<ReadonlySet<string>> {
   const paths = new Set<string>();
   for (let page = 1; ; page += 1) {

@@ -46,7 +46,6 @@ async function takeRightless() {
 
 type Rightless = Awaited<ReturnType<typeof takeRightless>>;
 
-/** Checks that the output is one line and returns the statement at its end. */
 function readAdvice(finished: { readonly code: number | null; readonly stderr: string }): string {
   expect(finished).toMatchObject({ code: 2, stderr: expect.stringMatching(/^waypost: .*\n$/) });
   expect(finished.stderr).not.toContain("unexpected");

@@ -40,7 +40,6 @@ function turn(address: string): string {
   return url.href;
 }
 
-/** Calls a tool. If it needs approval, approves it at the other process and calls again. */
 async function ask(tool: string, args: Args = {}, by: Client = client) {
   const first = await by.callTool(tool, args);
   done.add(tool);
@@ -49,7 +48,6 @@ async function ask(tool: string, args: Args = {}, by: Client = client) {
   return callDone(by, tool, args);
 }
 
-/** Calls a tool that needs no approval. */
 async function once(tool: string, args: Args = {}, by: Client = client) {
   done.add(tool);
   return callDone(by, tool, args);

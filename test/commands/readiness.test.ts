@@ -118,7 +118,6 @@ function tryAsk(url: string, path: string) {
   return ask(url, path).catch(() => undefined);
 }
 
-/** Opens the database as another program would. */
 function openStoreFile(
   folder: string,
   name = "waypost.db",

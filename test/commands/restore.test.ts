@@ -28,7 +28,6 @@ openForAll(createFolder, async (created) => {
 const beside = (name: string) => join(dirname(folder.path), name);
 const restore = (from: string, data: string) => run(["restore", from, "--data", data]);
 
-/** Checks that the file is refused in one line and no folder is created. */
 async function expectRefusal(from: string, message: string | RegExp): Promise<void> {
   await using other = await createFolder();
   expectRefused(await restore(from, other.path), message);

@@ -157,7 +157,6 @@ function writeLink(path: string) {
   return { path, url: "https://example.com" };
 }
 
-/** Creates links one after another at any process, and returns their number. */
 async function writeUntil(
   over: AbortSignal,
   servings: readonly Serving[],

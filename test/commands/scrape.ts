@@ -6,7 +6,6 @@ import { post } from "../support/mcp-http.ts";
 export const token = "scraper-of-ours";
 export const measured = { env: { WAYPOST_METRICS_TOKEN: token } };
 
-/** The values by series name and labels. */
 export type Series = ReadonlyMap<string, number>;
 
 export function scrape({ places }: Pick<Serving, "places">, given: string | null = token) {

@@ -325,7 +325,6 @@ function expectRefusal(
   expect(stderr).toMatch(/^waypost: [^\n]+\n$/);
 }
 
-/** Starts a request whose body is incomplete. */
 async function beginCreate({ places, key }: Serving) {
   const url = `${places.api}/links`;
   const method = "POST";

@@ -92,7 +92,6 @@ async function doctor({ path }: Folder, words: readonly string[] = [], env = {})
   return { code, stdout, warned: stdout.split("\n").filter((line) => /^WARN +proxies/.test(line)) };
 }
 
-/** Sends a visit on a new connection. */
 async function visit({ places }: Serving, headers: Record<string, string> = {}): Promise<void> {
   const host = `default.localhost:${new URL(places.url).port}`;
   const asked = get(`${places.url}/nothing`, { agent: false, headers: { host, ...headers } });

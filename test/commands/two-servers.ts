@@ -43,7 +43,6 @@ export async function startOnPostgres(
   });
 }
 
-/** Uses one data folder. */
 async function startOnSqlite(): Promise<Two> {
   const folder = await createFolder();
   const one = await startServe(folder.path);
@@ -72,7 +71,6 @@ async function open(
   };
 }
 
-/** Connects a client that stays with one server. */
 export function connectTo({ places, key }: Serving) {
   return connectV2({ transport: "http", url: places.mcp, token: key });
 }
@@ -90,7 +88,6 @@ type Rule = {
   readonly learn?: (from: string, answer: IncomingMessage) => void;
 };
 
-/** Starts a small load balancer in front of processes with the same data. */
 export function startBalancer({ pick, learn }: Rule) {
   return openForwarder((request) => {
     const target = pick(request);

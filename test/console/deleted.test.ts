@@ -58,7 +58,6 @@ test("links deleted by REST or a job are listed, and a restored app has its link
     "No deleted links or apps match.",
   );
 
-  // One link, then several. A restored link keeps all its fields.
   expect((await restore({ only: `ios_app:${id}` })).path).toBe("/deleted?done=restored");
   expect((await call("GET", `/links/${link}`)).body.ios_app_id).toBe(id);
   const items = [...text.matchAll(/name="item" value="(link:[^"]+)"/g)].map(([, item]) => item);
@@ -68,7 +67,6 @@ test("links deleted by REST or a job are listed, and a restored app has its link
   const sent = await tab.postForm("/deleted?kind=link", form);
   expect(sent.path).toBe("/deleted?kind=link&done=restored");
   expect(readNames(sent.text)).toHaveLength(1);
-  // The history lists the restoration, which can be undone there.
   const { text: history } = await tab.open("/history?kind=ios_app");
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });

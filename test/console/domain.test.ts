@@ -18,7 +18,7 @@ test("the domain page reports problems for phones after the user starts the chec
   await lookAtPage(page, "domain");
   expect(complaints).toEqual([]);
 
-  // Any other host is not one of the project's, and is only shown.
+  // Hosts that are not the project's are only shown.
   const tab = await signInAt(serving);
   await tab.open("/domain");
   const foreign = await tab.submit({ host: '169.254.169.254"><script>' });

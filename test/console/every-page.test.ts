@@ -89,7 +89,7 @@ const look = `(() => {
   };
 })()`;
 
-/** As of a proxy that serves the console below a path. */
+/** The path below which a proxy serves the console. */
 const base = "/team/waypost";
 
 type SampleRecords = ConsoleSample & Planned;
@@ -209,7 +209,6 @@ afterAll(async () => {
 
 type Planned = { readonly plan: string; readonly job: string };
 
-/** A plan that was applied manually, and one that was not. */
 async function plantPlans(tab: Browsing): Promise<Planned> {
   await tab.open(`${base}/plans/${await plan("applied")}`);
   const { path } = await tab.submit({});
@@ -411,7 +410,6 @@ test("the approval page has no script and can be used with only the keyboard", a
   await walkPage(asked);
 });
 
-/** Checks that no hostile markup ran or became part of the page. */
 async function expectHarmless(page: Page): Promise<void> {
   expect(await page.evaluate("window.hacked")).toBeUndefined();
   const strange = "main script, main style, main [src=x], main [onerror], main [onclick]";

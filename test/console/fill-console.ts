@@ -119,7 +119,6 @@ async function plantKeys(tab: Browsing): Promise<void> {
   }
 }
 
-/** Creates the most webhooks a project may have, and two pages of client keys. */
 async function plantWebhooks(tab: Browsing): Promise<string> {
   const form_token = await readFormToken(tab);
   for (let turn = 0; turn < webhooks; turn += 1) {
@@ -138,7 +137,6 @@ async function plantWebhooks(tab: Browsing): Promise<string> {
   return /\/webhooks\/([\w-]{20,})/.exec(text)?.[1] ?? "none";
 }
 
-/** Creates projects, and sets every setting of the last one. */
 async function plantProjects(serving: Serving, key: string): Promise<string> {
   let id = "none";
   for (let turn = 0; turn < projects; turn += 1) {
@@ -174,7 +172,6 @@ function writeRow(path: string, characters: number) {
   return { path: path + scribble(20), name: hostile, url: writeAddress(characters) };
 }
 
-/** Rows with the longest value in each field. */
 function writeLongRows() {
   return Array.from({ length: 30 }, () => ({
     path: scribble(pathBytes),

@@ -31,7 +31,6 @@ async function findProject(suffix = ""): Promise<string> {
   return `/projects/${body.projects[0].id}${suffix}`;
 }
 
-/** Returns the error texts that describe an input or a group of inputs. */
 async function readFaults(page: Page, selector: string): Promise<readonly string[]> {
   const ids = (await page.locator(selector).getAttribute("aria-describedby"))?.split(" ") ?? [];
   const faults = ids.filter((id) => !id.endsWith("-hint"));
@@ -122,12 +121,10 @@ describe("two input errors", () => {
       for (const [selector, fault] of Object.entries(form.faults)) {
         expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
       }
-      // The first invalid field has the focus, and the input is kept.
       await page.locator(`${first}:focus`).waitFor();
       for (const [selector, text] of Object.entries(form.typed)) {
         expect(await page.locator(selector).inputValue()).toBe(text);
       }
-      // No error is repeated above the form.
       expect(await page.locator(".fault").count()).toBe(0);
       await lookAtPage(page, `two-errors ${name}`);
       expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);

@@ -83,7 +83,6 @@ function isPicture(complaint: string): boolean {
   return complaint === `asked ${evil}/x`;
 }
 
-/** Checks that no element covers a button or link of the console. */
 async function expectUncovered(page: Page): Promise<void> {
   const covered = await page.evaluate<readonly string[]>(`
     [...document.querySelectorAll("main button:not(.hidden), main a")].filter((each) => {

@@ -53,7 +53,6 @@ test("the history lists changes in pages and can be filtered by target and by ki
   const ofFirst = await tab.open("/history?target=first&kind=link");
   expect(readButtons(ofFirst.text)).toHaveLength(9);
   expect((await tab.open("/history?target=nothing")).text).toContain("No changes yet.");
-  // The page of a changed item shows its recent changes and a link to all of them.
   const { text } = await tab.open(`/links/${first.link.id}`);
   expect(readButtons(text)).toHaveLength(6);
   expect(text).toContain(`href="/history?target=${first.link.id}"`);
@@ -66,7 +65,6 @@ test("an undo returns to the page on which its button was pressed", async () => 
   const at = `/links/${link.id}?from=sort%3Dname`;
   expect((await press(": Changed", at)).path).toBe(`${at}&done=undone`);
   const onward = await press(": Created", "/history?kind=link&page=2");
-  // The confirmation page returns to the same page after either button.
   expect(onward.path).toBe("/history/undo");
   expect(onward.text).toContain('href="/history?kind=link&amp;page=2"');
   expect((await tab.submit({})).path).toBe("/history?kind=link&page=2&done=undone");
@@ -74,7 +72,6 @@ test("an undo returns to the page on which its button was pressed", async () => 
   const back = await press(": Changed", "/history?target=first&kind=link");
   expect(back.path).toBe("/history?target=first&kind=link&done=undone");
   expect(back.text).toContain("Undone.");
-  // An earlier notice is not repeated, and no other site is redirected to.
   await ask("update_link", { id: "first", name: "Again and again" });
   const { text } = await tab.open("/?done=undone");
   const [{ change_id = "" } = {}] = readButtons(text);
@@ -106,7 +103,6 @@ test("every kind of change can be undone, or the history shows why not", async (
   expect(text).toMatch(
     /Created <a[^>]*><bdi>API key …[\da-f]{8}<|Created <bdi>API key …[\da-f]{8}</,
   );
-  // A second undo does nothing and says so on the same page.
   await ask("update_link", { id: "first", name: "Twice" });
   const { text: before } = await tab.open("/history?kind=link");
   const [{ change_id = "" } = {}] = readButtons(before);

@@ -53,7 +53,6 @@ test("a job can be started, cancelled and resumed with only the keyboard", async
   expect(await countLinks("week")).toBeLessThan(100);
   await lookAtPage(page, "job-stopped");
 
-  // Resuming needs a confirmation.
   await pressOnto(page, /^Resume…$/);
   await page.getByRole("heading", { name: /^Resume a cancelled job/ }).waitFor();
   await pressOnto(page, /^Create/);
@@ -106,7 +105,6 @@ test("the start page shows a running job until the job is done", async () => {
   await page.locator("#jobs progress").waitFor();
   await saveShot(page, "start-running");
   await page.locator("#jobs progress").waitFor({ state: "detached" });
-  // Recent activity lists the job without a reload.
   await page.getByRole("link", { name: "Created 40 links" }).click();
   await page.waitForURL("**/jobs/*");
 });

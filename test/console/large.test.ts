@@ -45,7 +45,6 @@ test("an app that the link form does not list can be typed, and is then selected
   expect((await read(`/links/${id}`)).android_app_id).toBe(await findApp(turn));
   const shown = await tab.open(`/links/${id}`);
   expect(shown.text).toMatch(new RegExp(`selected>com\\.example\\.a${turn}<`));
-  // An unknown app is rejected and stays in the field.
   const wrong = { form_token: await readFormToken(tab), "android_app.other": "com.nowhere" };
   const refused = await tab.post("/links/new", { ...wrong, path: "wrong" });
   expect(refused.status).toBe(422);

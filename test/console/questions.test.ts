@@ -46,7 +46,6 @@ describe("cancelling a confirmation", () => {
       expect(left.text).toContain(`value="${value}"`);
     }
     expect(await readUrl(id)).toBe(led["was.url"]);
-    // The same form is sent again and approved.
     await leadElsewhere(id, "left", { name: "Typed" });
     expect((await tab.submit({})).path).toBe(`/links/${id}?done=saved`);
     expect(await readUrl(id)).toBe(led.url);

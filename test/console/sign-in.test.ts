@@ -276,7 +276,6 @@ test("in read-only mode the console shows links, keys and projects without chang
   await using place = await createFolder();
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signIn(reading.key, reading);
-  // The page does not suggest creating a link.
   expect((await tab.open("/links")).text).toContain("No links yet.</p>");
   const { body } = await reading.call("POST", "/links", { body: { path: "spring" } });
   const { text } = await tab.open(`/links/${body.id}`);

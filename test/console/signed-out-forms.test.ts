@@ -13,7 +13,6 @@ openForAll(createServed, (opened) => ({ serving } = opened));
 const formType = "application/x-www-form-urlencoded";
 const mostBytes = 64 * 1024;
 
-/** Sends the headers of a form without its body. */
 function beginForm(path: string, headers?: Record<string, string>): ClientRequest {
   const sent = createForm(path, headers);
   sent.flushHeaders();
@@ -61,7 +60,6 @@ test("a signed-out visitor's form is rejected with 503 while 32 forms are unfini
   const wholeAnswered = readStatus(whole);
   whole.end("key=wrong");
   expect(await wholeAnswered).toBeLessThan(500);
-  // Other pages and signed-in visitors are still served.
   expect((await browse(serving.places.url).open("/sign-in")).status).toBe(200);
   for (const form of [...refused, ...others]) form.removeAllListeners("response").destroy();
   first?.removeAllListeners("response");

@@ -61,7 +61,6 @@ test("a new approval appears on the start page without moving the focus", async 
   await lookAgain();
   await answers.nth(1).waitFor();
   expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe(address);
-  // Unchanged elements are not replaced.
   expect(await page.evaluate("window.first.isConnected")).toBe(true);
   expect(complaints).toEqual([]);
   await page.context().clearCookies();

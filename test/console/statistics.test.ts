@@ -103,7 +103,6 @@ test.each([
 test("a link's page shows its clicks of the last thirty days", async () => {
   const { link } = await callTool(served.serving, "create_link", { path: "seen" });
   expect(await readDays(`/links/${link.id}`)).toHaveLength(30);
-  // A link without visits has no chart.
   expect((await tab.open(`/links/${link.id}`)).text).not.toContain('class="chart"');
 });
 

@@ -58,7 +58,6 @@ test("a template can be fixed, published and restored with only the keyboard", a
   await tabTo(page, /^Body$/);
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.insertText(broken);
-  // The problem is shown while typing, and the last preview stays.
   await page.getByRole("link", { name: "Body, line 2" }).waitFor();
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
   expect(await page.locator("#findings").innerText()).toContain("<script> is not allowed");
@@ -111,7 +110,6 @@ test("the template preview follows the chosen device and color scheme", async ()
   expect(await readBackground()).toBe("rgb(0, 0, 0)");
   await page.getByLabel("Computer").check();
   await framed.getByText("Second on desktop").waitFor();
-  // The choice is kept when the draft is saved.
   await page.getByRole("button", { name: "Save draft" }).click();
   await page.getByText("Saved.").waitFor();
   await framed.getByText("Second on desktop").waitFor();
@@ -211,7 +209,6 @@ test("without CSS field-sizing, new lines at the end have matching line numbers"
   expect(await readLineAt(area, last - 12)).toBe(last - 12);
 });
 
-/** The text of the starter template, in the middle of the window. */
 async function findText(shown: Page, label: string): Promise<Locator> {
   const area = shown.getByLabel(label);
   const box = `document.getElementById("${label.toLowerCase()}").parentElement`;

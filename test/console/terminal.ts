@@ -3,7 +3,6 @@ import { bundle } from "../support/command.ts";
 
 /** The command in a terminal of its own, which `script` creates. */
 export type Terminal = {
-  /** Resolves with the first group of the pattern once a complete line matches it. */
   readonly read: (pattern: RegExp) => Promise<string>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

@@ -80,12 +80,10 @@ test("an approval for an assistant does not confirm a user's identical action", 
   const byHand = readHidden((await press()).text, "question");
   expect(byHand).not.toBe(byAssistant);
 
-  // Declining the assistant's request does not affect the user's confirmation.
   await answer(error.approval.url, "decline");
   expect(readHidden((await press()).text, "question")).toBe(byHand);
   expect((await ask()).error.code).toBe("approval_declined");
 
-  // Neither can be answered in place of the other.
   const again: string = (await ask()).error.approval.url;
   const next = again.split("/").at(-1) ?? "";
   const page = await fetch(error.approval.url.replace(byAssistant, byHand));
@@ -136,7 +134,6 @@ test("every page on a phone shows the number of waiting approvals", async () => 
   await count.click();
   await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
 
-  // The start page refreshes itself and shows the new count.
   await answer(pages[0] ?? "", "decline");
   await page.locator("#waits", { hasText: "1 waiting" }).waitFor();
   expect(await page.title()).toBe("(1) Start – Waypost");

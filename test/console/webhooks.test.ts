@@ -53,12 +53,10 @@ test("a new webhook shows its secret once, and its test event arrives signed", a
   expect([made.status, made.headers["cache-control"]]).toEqual([200, "no-store"]);
   const [{ id, events }] = await list();
   expect(events).toEqual(["link.created"]);
-  // The same form does not create a second one.
   expect((await make("once-1", receiver.url, "link.created")).status).toBe(409);
   expect(await list()).toHaveLength(1);
 
   const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
-  // Reloading the page does not send it again.
   expect([tested.path, tested.text]).toEqual([
     `/webhooks/${id}?done=webhook_tested`,
     expect.stringContaining("The receiver accepted the test."),

@@ -10,7 +10,6 @@ import { roles, scopes } from "../../src/contract/rights.ts";
 
 type Line = readonly [endpoint: string, success: string, tool: string, effect: Endpoint["effect"]];
 
-/** Each endpoint with its statuses, tool and effect. */
 const spec: readonly Line[] = [
   ["GET /links", "200", "list_links", "read"],
   ["POST /links", "201", "create_link", "write"],
@@ -52,7 +51,6 @@ const ours: readonly Line[] = [
   ["POST /android_apps/:id/restore", "200", "restore_android_app", "write"],
 ];
 
-/** The endpoints that count against each budget. All others have no limit. */
 const spenders = {
   link_writes: ["POST /links", "POST /links/upsert", "PATCH PUT /links/:id", ...nameOurs("link")],
   url_shortening: ["POST /short_links"],

@@ -134,7 +134,6 @@ async function create(host: LinkHost, { path, ios, android, fields }: Row) {
   return { link, apps: { ios_app, android_app } };
 }
 
-/** The app of that name, registered on first use. */
 async function register(
   { world, add }: LinkHost,
   kind: "ios_app" | "android_app",

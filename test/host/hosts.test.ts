@@ -339,7 +339,6 @@ async function change(changes: ProjectChanges): Promise<void> {
   await host.world.store.write((db) => updateProject(db, other.id, changes, 0));
 }
 
-/** A link host whose reads all fail with this error. */
 function openFailing(fault: Error, report: (error: unknown) => unknown) {
   const readVersion = () => Promise.reject(fault);
   return openLinkHost({ wrap: (store) => ({ ...store, readVersion }), report });

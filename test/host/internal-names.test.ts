@@ -32,7 +32,6 @@ const readTitles = (html: string) => [
 
 const four = (title: string) => [title, title, title, title];
 
-/** Everything that the link host returns about the link, by request. */
 async function readHost(): Promise<readonly (readonly [string, string])[]> {
   const { open } = world;
   const { safari26, android, desktop } = agents;
@@ -48,7 +47,6 @@ async function readHost(): Promise<readonly (readonly [string, string])[]> {
   return Promise.all(asked);
 }
 
-/** Everything that an app receives from the SDK's endpoints. */
 async function readSdk(): Promise<readonly (readonly [string, string])[]> {
   const address = "http://default.localhost:8787/spring?a=1";
   const requests = {

@@ -25,7 +25,6 @@ openForEach(
 /** The hour at which the world's clock starts. */
 const startedAt = 12;
 
-/** The counts of visits by one fact, for each hour. */
 async function readCounts(dimension: VisitCountTable["dimension"]) {
   const { clicks, project, store } = host.world;
   await clicks.flush(project.id);

@@ -56,7 +56,6 @@ async function send(request: SdkRequest, given: Partial<Sending> = {}): Promise<
 }
 
 let phones = 0;
-/** The first launch of the app on a phone that no other test uses. */
 function newPhone(): SdkRequest {
   phones += 1;
   return startFirst(phones);
@@ -103,7 +102,6 @@ test("after a browser visit, only one phone's first launch receives the link", a
   }
 });
 
-/** Opens the page as an iPhone behind a shared address. */
 async function openPage() {
   const tab = await openTab({
     userAgent: agents.safari26,

@@ -53,7 +53,6 @@ async function call(world: World, [method, path]: Call, key = world.key) {
   return world.call(method, path, { key, body: method.startsWith("P") ? refused : undefined });
 }
 
-/** Sends this many requests, alternating between the calls. Counts the accepted requests. */
 async function spend(world: World, calls: readonly Call[], times: number, key = world.key) {
   const tally = { passed: 0, refused: 0 };
   for (let turn = 0; turn < times; turn += 1) {

@@ -19,7 +19,6 @@ const mebibyte = 1024 * 1024;
 type Target = { readonly method: string; readonly path: string };
 type Bytes = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** Every endpoint that reads a body, with a key that may call it. */
 function listWrites(world: World) {
   return [
     ["POST", "/links", world.key],
@@ -47,7 +46,6 @@ function post(world: World, body: Bytes, headers: Record<string, string> = {}, p
   return new Request(`${origin}/api/v1${path}`, init);
 }
 
-/** Creates a stream of chunks without a declared length. */
 function stream(chunks: number, onPull: () => void = () => undefined): ReadableStream<Uint8Array> {
   let left = chunks;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -159,7 +157,6 @@ test("an unknown endpoint returns a JSON 404 with or without a key", async () =>
   }
 });
 
-/** Creates the JSON of a link with this many bytes. */
 function fill(bytes: number, letter = "x"): string {
   const size = Buffer.byteLength(letter);
   const rest = bytes - JSON.stringify({ social_description: "" }).length;

@@ -253,7 +253,6 @@ async function compare(
   expect({ q, ...told }).toEqual({ q, status: 200, ids: expected, count: ids.length });
 }
 
-/** Renames, moves and deletes links, and updates `rows` to match. */
 async function change(world: World, rows: Row[], changes: readonly Step[]): Promise<void> {
   for (const [turn, { act, at, to }] of changes.entries()) {
     const index = Math.max(0, rows.length - 1 - at);

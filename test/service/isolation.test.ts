@@ -8,7 +8,6 @@ import { openForEach } from "../support/open-for.ts";
 
 /** Tests that a project cannot read, change or detect records of another project. */
 
-/** The records of the other project that a caller might use in a request. */
 type OtherProject = {
   readonly id: string;
   readonly link: string;

@@ -60,7 +60,6 @@ function readAnswer(sent: ClientRequest): Promise<Answer> {
   });
 }
 
-/** Waits until this many requests have a response, and returns these requests. */
 function waitForAnswers(
   requests: readonly ClientRequest[],
   count: number,

@@ -56,7 +56,6 @@ async function listApps(world: World, { list }: Platform) {
   return (await world.call("GET", `/${list}`)).body[list];
 }
 
-/** Lists every way to write a link. `id` is the ID of an existing link. */
 function listWays(id: string) {
   return [
     ["POST", "/links", {}],

@@ -52,7 +52,6 @@ openForAll(createWorld, async (opened) => {
 
 type Wrap = (store: Store) => Store["readLong"];
 
-/** Opens the same service and store with a different way to read long lists. */
 function openService(wrap: Wrap, of: World = world) {
   const { store, clock, setAlarm } = of;
   const reported: unknown[] = [];
@@ -201,7 +200,6 @@ onFile("get_link, a redirect and a write during a long list are answered before 
   expect(order.toSorted()).toEqual(["get_link: 200", "list: 200", "redirect: 302", "write: 201"]);
 });
 
-/** Opens a service whose lists end only when their callers disconnect. */
 function openEndless(of?: World) {
   const begun = createGate();
   const service = openService(

@@ -12,7 +12,6 @@ import { openForEach } from "../support/open-for.ts";
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
-/** Starts a service with its own rate limits, like a second process. */
 function startProcess(world: World, store = world.store): AnswerApi {
   return createService({
     store,
@@ -37,7 +36,6 @@ async function ask(answer: AnswerApi, asked: Sender): Promise<number> {
   return (await answer({ method: "POST", url, headers, body: "{}", address })).status;
 }
 
-/** Sends requests alternately to the processes, and counts the accepted requests. */
 async function countPassed(
   processes: readonly AnswerApi[],
   times: number,

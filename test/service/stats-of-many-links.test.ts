@@ -22,7 +22,6 @@ const clicksOf = (place: number, hour: number, day = firstDay) => {
 const perDay = (place: number, day?: number) =>
   hours.reduce((sum, hour) => sum + clicksOf(place, hour, day), 0);
 
-/** Returns a period of this many days from the given hour of the first day. */
 const periodOf = (from: number, length: number) => {
   const start = (firstDay * 24 + from) * hour_ms;
   return { from: start, to: start + length * 24 * hour_ms, days: length };

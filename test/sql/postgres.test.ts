@@ -164,7 +164,6 @@ describe("a write that loses the response to COMMIT", () => {
   );
 });
 
-/** Runs a write whose connection breaks between two statements in its first attempts. */
 async function writeOverBreaks(id: string, breaks: number) {
   let times = 0;
   const written = store.write(async (db) => {

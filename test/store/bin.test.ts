@@ -155,7 +155,6 @@ describe("a project's bin", () => {
   });
 });
 
-/** Runs background tasks, and stops after the first batch. */
 async function workOnce(): Promise<void> {
   let closing: Promise<void> | undefined;
   const worker = await openWith(world, () => {

@@ -21,7 +21,6 @@ function report(error: unknown): void {
   expect.fail(String(error));
 }
 
-/** Records one to seven clicks for each link, on two days. */
 function noteMany(
   clicks: ReturnType<typeof openCounting>,
   projectId: string,

@@ -66,7 +66,6 @@ export type AssistantWorld = Watched &
     readonly visit: (url: string, form?: Form, headers?: HeaderFields) => Promise<Page>;
     readonly fetchPage: (request: Request) => Promise<Response>;
     readonly answerApi: ReturnType<typeof createService>["answer"];
-    /** Answers an approval as a person does: opens its page and presses a button. */
     readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
     readonly clock: TestClock;
     readonly advance: TestClock["advance"];
@@ -127,7 +126,6 @@ export type AssistantOptions = Connecting & {
   readonly mode?: Mode;
   /** The tools that the operator selected. */
   readonly selection?: readonly string[];
-  /** The operator's PIN for approval pages, or a function that checks a PIN. */
   readonly pin?: string | ((pin: string) => Promise<boolean>);
   /** Returns the URL of a page, for a test that opens it in a browser. */
   readonly openPage?: (id: string) => Promise<string>;

@@ -61,7 +61,6 @@ export async function openTab(options?: BrowserContextOptions): Promise<Page> {
   return page;
 }
 
-/** Such a tab for several tests. Its caller closes the context. */
 export async function openLastingTab(options?: BrowserContextOptions): Promise<Page> {
   const context = await (await launchBrowser()).newContext(options);
   context.setDefaultTimeout(0);

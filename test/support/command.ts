@@ -58,7 +58,7 @@ export async function runProcess(
   return watch(start(words, options)).finished;
 }
 
-/** Servers keep running, migrate needs unused data, and Node itself reads some variables. */
+/** Servers keep running, migrate needs an unused folder, and Node reads some variables itself. */
 function needsProcess([command = "-"]: readonly string[], options: SpawnOptions): boolean {
   const { env = {}, under, input } = options;
   const isOwn = ["serve", "stdio", "migrate"].includes(command);

@@ -66,7 +66,6 @@ type Scene = {
   /** The response of the service, or an example if the service did not get the request. */
   readonly answer: Answer;
   readonly elsewhere: string;
-  /** Called when the client gets no response. */
   readonly onStall: () => void;
   readonly carryOut: () => Promise<unknown>;
 };

@@ -26,7 +26,6 @@ export type LinkHost = {
   readonly port: number;
   readonly origin: string;
   readonly visit: (path: string, given?: Visiting) => Promise<Visited>;
-  /** Sends bytes, and returns all bytes of the response until the connection ends. */
   readonly sendRaw: (bytes: string) => Promise<string>;
   readonly add: (kind: "link" | "ios_app" | "android_app", fields: object) => Promise<Added>;
   readonly readClicks: (id: string) => Promise<number>;
@@ -152,11 +151,9 @@ async function sendRaw(port: number, bytes: string): Promise<string> {
 /** A link with deferred deep linking, the phones that visit its page, and the app on them. */
 export type InstallWorld = LinkHost & {
   readonly link: { readonly id: string };
-  /** Sends a request as a phone at home or at another place. */
   readonly open: (path: string, given?: From) => Promise<Visited>;
   /** Opens the page, and sends what its script would send. */
   readonly visitPage: (path?: string, given?: From, screen?: object) => Promise<PageVisit>;
-  /** Sends the app's request for its install, to this process or another one. */
   readonly install: (from?: string, sent?: SdkRequest, by?: AnswerApi) => Promise<SdkAnswer>;
   /** Does so for a phone that has not asked before, and reads the result like the SDK. */
   readonly match: (from?: string, by?: AnswerApi) => Promise<Read>;

@@ -89,11 +89,9 @@ export const self = { name: "waypost-tests", version: "1.0.0" };
 
 export type Elicit = (message: string, address: Address) => Reply | Promise<Reply>;
 
-/** The page that the client is asked to open, if any. */
 type Address = { readonly url?: string; readonly elicitationId?: string };
 
 export type ClientOptions = {
-  /** Without it, the client cannot show forms. */
   readonly elicit?: Elicit | undefined;
   /** The client's capabilities, if they differ from what `elicit` implies. */
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined;
@@ -149,7 +147,6 @@ export function createV2(
   return client;
 }
 
-/** What the user of a client can do. */
 function describePerson({ elicit, open, watches }: Connecting, changes: Changes): ClientOptions {
   return {
     elicit: open === undefined ? elicit : (_, { url = "" }) => open(url),
@@ -319,7 +316,7 @@ export function record(
     const child = Reflect.get(transport, member) as ChildProcess | undefined;
     if (child === undefined) return;
     spoken = listen(child);
-    // Nobody reads the transport's copy of stderr. When that is full, stderr would block.
+    // The transport's unread copy of stderr would fill up and block stderr.
     child.stderr?.unpipe();
     child.stderr?.resume();
   };

@@ -108,7 +108,6 @@ export async function decideOnPage(url: string, decision: "approve" | "decline")
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 }
 
-/** Requests to `/mcp` with any header and any body, as no client library sends them. */
 export type Posted = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -338,7 +337,7 @@ const aForm = { elicitation: { form: {} } };
 export function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
   const waiting = new Map<unknown, (message: RawResult) => void>();
   let calls = 0;
-  // A transport of the protocol is no event target. It has only this listener.
+  // Protocol transports are not event targets and have only this listener.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
   const started = transport.start();

@@ -53,7 +53,7 @@ export async function plantLinks(world: World, seeds: readonly Seed[]): Promise<
   return rows;
 }
 
-/** The creation time, by which lists filter and sort, and which no response contains. */
+/** The creation time, which lists filter and sort by but no response contains. */
 export async function readCreation(
   world: World,
   table: "links" | "ios_apps" | "android_apps",

@@ -284,7 +284,7 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Queries everything in a session that remains after a transaction. */
+/** Queries everything that a session keeps after a transaction. */
 const selectLeft = `select concat_ws(', ',
   (select 'settings ' || string_agg(name, ' ') from pg_settings where source = 'session'),
   (select 'statements ' || string_agg(name, ' ') from pg_prepared_statements),

@@ -30,7 +30,6 @@ export type PublicHost = {
 
 export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** An assistant's world, in which `check_domain` can check a domain of the project. */
 export type PublicWorld = AssistantWorld & { readonly host: PublicHost };
 
 export async function openPublicWorld(mayAsk = () => true): Promise<PublicWorld> {

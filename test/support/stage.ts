@@ -241,7 +241,6 @@ export function answering(status: number, body: unknown): Deployment {
   return () => Promise.resolve(Response.json(body, { status }));
 }
 
-/** What the key may do, as `explain_access` describes it. */
 export async function explainAccess(stage: Stage) {
   const { structured } = await stage.callTool("explain_access");
   return readAccess(structured.access);

@@ -147,7 +147,6 @@ export const many: readonly Task[] = [
   },
 ];
 
-/** The assistant shows the plan and applies it. */
 export async function planAndApply({ call }: Assistant, args: object) {
   const { plan } = await call("plan_links", args);
   return (await call("apply_plan", { plan_id: plan.id })).job;

@@ -23,7 +23,6 @@ export type Seat = {
   readonly place: Place;
   readonly asked: readonly string[];
   readonly approve: (url: string) => Promise<void>;
-  /** Whether the project is known to be unchanged. */
   readonly isUntouched: () => boolean;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

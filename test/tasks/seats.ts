@@ -40,7 +40,6 @@ function refuse(): Promise<never> {
   return Promise.reject(new Error("over stdio there is no API"));
 }
 
-/** A seat with the start state and setting of a task. */
 type UnchangedSeat = {
   readonly start: Task["start"];
   readonly setting: string;

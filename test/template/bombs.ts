@@ -6,7 +6,6 @@ const body_bytes = 65_536;
 const css_bytes = 32_768;
 const buttons = "{% store_buttons %}";
 
-/** Repeats the unit until the body has its maximum size. */
 function fill(unit: string, before = "", after = ""): string {
   const room = body_bytes - before.length - after.length - buttons.length;
   return before + unit.repeat(Math.floor(room / Buffer.byteLength(unit))) + after + buttons;

@@ -67,7 +67,6 @@ const sample: PageInput = {
   time: undefined,
 };
 
-/** Shows a page briefly, and returns what it and its frames did in the browser. */
 async function show(page: Page, path: string, given: ShownPage): Promise<string[]> {
   const done: string[] = [];
   page.removeAllListeners("dialog");
@@ -90,7 +89,6 @@ const disturb = `for (const element of document.querySelectorAll("*")) {
   for (const type of ["mouseover", "mousemove", "focus"]) element.dispatchEvent(new Event(type));
 }`;
 
-/** Shows pages in frames side by side, and returns everything that they did or requested. */
 async function showTogether(given: readonly ShownPage[]): Promise<readonly string[]> {
   strayed.length = 0;
   const paths = given.map((_, index) => `/page/${index}`);

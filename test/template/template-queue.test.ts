@@ -14,7 +14,6 @@ const callOf = (id: string, signal: { readonly hasLeft: () => boolean }) => ({
   signal,
 });
 
-/** Queues a request that takes this many steps and records each step. */
 function enqueue(projectId: string, name: string, notes: string[], turns = 3, signal = staying) {
   return waitInQueue(callOf(projectId, signal), async (take) => {
     for (let turn = 0; turn < turns; turn += 1) await take(() => notes.push(name));

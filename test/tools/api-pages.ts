@@ -70,7 +70,7 @@ const introduction =
   "The API of a Waypost server is at `/api/v1`. Its OpenAPI 3.1 description is at " +
   "`/api/v1/openapi.json`, and `waypost openapi` prints it.";
 
-/** With their titles. PATCH and PUT are the same, so they are shown once. */
+/** PATCH and PUT are the same, so they are shown once. */
 function listOperations({ paths }: Api, tag: string): readonly (readonly [string, Operation])[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) => {
@@ -175,12 +175,12 @@ function listResponses(api: Api, { responses }: Operation): readonly string[] {
   });
 }
 
-/** `ios-apps`, of "iOS apps" */
+/** `ios-apps` for "iOS apps". */
 function slug(name: string): string {
   return name.toLowerCase().replaceAll(" ", "-");
 }
 
-/** As `writeDocs` makes it of a heading. */
+/** The anchor that `writeDocs` gives a heading. */
 function anchor(title: string): string {
   return slug(title.replace(/[^\w\- ]/g, ""));
 }

@@ -120,7 +120,6 @@ test("an event that waited two days for a process is then retried for a day", as
 
 const megabyte = "x".repeat(1_000_000);
 
-/** Queues events of a little more than a megabyte each, one after another. */
 async function fill(event: NewEvent["event"], count: number, projectId = world.project.id) {
   for (let turn = 0; turn < count; turn += 1) {
     const queued = { event, data: { turn, filler: megabyte } };

@@ -56,7 +56,6 @@ async function sendByTls({
   return { fault, names, places, requests };
 }
 
-/** Sends a message, and waits until Waypost has closed the connection. */
 async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = "http") {
   let ended: Promise<unknown> = Promise.resolve();
   const server = createServer((socket) => {

@@ -160,7 +160,6 @@ async function listen() {
   return { server, port: await listenAt(server, { host: "127.0.0.1", port: 0 }) };
 }
 
-/** Sends the whole text and reads no response. */
 async function send(server: ReturnType<typeof createHttpServer>, port: number, text: string) {
   const accepted = once(server, "connection");
   const client = connect(port, "127.0.0.1").pause();

@@ -21,7 +21,6 @@ export type Settings = {
 };
 
 export type Listener = {
-  /** The address that serves the folder, or undefined if none does. */
   readonly read: () => Promise<string | undefined>;
   readonly describe: () => string | undefined;
   readonly readLinkOrigin: () => string;

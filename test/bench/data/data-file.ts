@@ -12,7 +12,6 @@ export type Access = {
   readonly write: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
 };
 
-/** A data folder that the built command created, and direct access to its database. */
 export type DataFile = Access & {
   readonly folder: string;
   readonly path: string;

@@ -15,7 +15,6 @@ export const rareWord = "zephyr";
 export const manyClicks = 1_000_000;
 
 export type Seeded = {
-  /** Some of the links, from everywhere in the project. */
   readonly samples: readonly { readonly id: string; readonly path: string }[];
 };
 
@@ -106,7 +105,6 @@ function createRowMaker(
   };
 }
 
-/** Most paths look chosen by a person, and some are generated. */
 function makePath(namer: Namer, index: number, isRare: boolean): string {
   if (!isRare && namer.chance(0.25)) return createCode(8, namer.random);
   const folder = isRare ? rareWord : namer.nextWord();

@@ -11,7 +11,6 @@ export type Beside = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Resolves when both servers are warm. */
 export async function openBeside(
   server: Server,
   example: Question,

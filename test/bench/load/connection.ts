@@ -4,7 +4,6 @@ import { spell, type Question } from "./ask.ts";
 
 /** A raw connection for prepared requests: any client library is slower than a fast server. */
 export type Connection = {
-  /** Sends one request at a time, and resolves with the status of the response. */
   readonly ask: (request: string) => Promise<number>;
   readonly close: () => void;
 };

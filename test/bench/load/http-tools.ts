@@ -59,7 +59,6 @@ function withWriter(server: Server, write: HttpSession["write"]): HttpSession {
   };
 }
 
-/** Reads JSON, or the last event of a stream. */
 // oxlint-disable-next-line typescript/no-explicit-any
 function readMessage(body: string): any {
   const events = body.split("\n").filter((line) => line.startsWith("data: {"));

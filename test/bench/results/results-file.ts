@@ -8,7 +8,6 @@ import { isMet, type Row, type Target } from "./finding.ts";
 export type Outcome = {
   readonly scenario: string;
   readonly rows: readonly Row[];
-  /** A line with the commit, the machine and more. */
   readonly run: string;
 };
 

@@ -62,7 +62,6 @@ async function measurePair(
   ];
 }
 
-/** Creates the link, and reads the names of our tools and the result for the bare server. */
 export async function prepareLink(
   // The bench reads results without types, like clients in other languages.
   // oxlint-disable-next-line typescript/no-explicit-any

@@ -46,7 +46,6 @@ async function addKeys(file: Access): Promise<readonly string[]> {
   return (first?.keys ?? []).flatMap((_, turn) => projects.map(({ keys }) => keys[turn] ?? ""));
 }
 
-/** New links with unique names and paths, with each key in turn. */
 export function createQuestions(keys: readonly string[]): () => Question {
   const namer = createNamer();
   const nextKey = createRing(keys);

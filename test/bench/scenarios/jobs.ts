@@ -78,7 +78,6 @@ async function measureRate(rows: number, work: () => Promise<void>): Promise<num
   return (rows * 1000) / (performance.now() - started);
 }
 
-/** Uses the keys in turns, so that none exceeds its rate limit. */
 function callInTurns(
   keys: readonly string[],
   send: Parameters<typeof createClient>[0]["send"],

@@ -16,7 +16,6 @@ export type Subject = {
   readonly extent: Extent;
 };
 
-/** How much a run measures. */
 export type Extent = {
   readonly links: number;
   /** The duration of each measurement in a round. */

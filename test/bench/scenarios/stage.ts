@@ -14,7 +14,6 @@ export type Stage = {
   readonly extent: Extent;
   readonly redirects: Stream;
   readonly calls: Stream;
-  /** Each stream has new names. */
   readonly creates: () => Stream;
   /** Each stream asks for lists that were not asked for before. */
   readonly lists: () => Stream;

@@ -118,7 +118,6 @@ function pickFacts({ chance, pick, pickPopular }: Namer): VisitFacts {
   };
 }
 
-/** Returns the median, after one request that lets the JIT compiler work. */
 async function measureOne(server: Server, { keys }: BenchProject, by: string): Promise<number> {
   const [token = ""] = keys;
   const from = new Date((today - days + 1) * dayHours * hour_ms).toISOString().slice(0, 10);

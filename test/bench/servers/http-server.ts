@@ -28,7 +28,6 @@ export function serve(
   return startServer([...words, "--json", "--log", "error", ...more], starting);
 }
 
-/** Starts a bare `node:http` server that always sends this response. */
 export function serveAnswer(answer: Answer): Promise<Server> {
   const script = fileURLToPath(new URL("./bare-http.ts", import.meta.url));
   return startServer(["--import", import.meta.resolve("tsx"), script, JSON.stringify(answer)]);

@@ -8,7 +8,6 @@ type Starting = {
   readonly program?: string;
 };
 
-/** Starts a process that ends with the bench. */
 export function startNode(
   words: readonly string[],
   { stdio, env, program = process.execPath }: Starting,

@@ -30,7 +30,6 @@ describe("a plan made from rows", () => {
     const job = await planner.run(plan);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, left: 0, unknown: 0 } });
     expect(await listUrls()).toEqual(new Map(rows.map(({ path, url }) => [path, url])));
-    // A second plan has nothing to do.
     const again = await planList("upsert", rows);
     expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
   });

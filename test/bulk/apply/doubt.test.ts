@@ -216,7 +216,6 @@ const rejectedForNow = new CallFailure("rate_limited", "too many requests", {
 });
 const notSent = new CallFailure("bad_response", "no response", { effect: "none", retry: "never" });
 
-/** Another caller writes the same link after the job's first request was rejected. */
 async function runBeside(made: Plan, tool: string, write: () => Promise<unknown>): Promise<Job> {
   let isFirst = true;
   intercept = async (called, _input, go) => {

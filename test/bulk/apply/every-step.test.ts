@@ -38,7 +38,6 @@ type Process = {
   readonly bulk: Bulk;
   readonly owner: Owner;
   readonly state: State;
-  /** Applies or resumes the plan, and returns its job once it has stopped. */
   readonly run: (plan: Plan) => Promise<Job>;
 };
 
@@ -111,7 +110,6 @@ type Wanted = {
   readonly apart?: number;
 };
 
-/** Makes a plan. Half of its links exist already. */
 async function makePlan(process: Process, name: string, { rows, apart }: Wanted): Promise<Plan> {
   // The key's budget of the previous minute is used up.
   world.advance(60_000);

@@ -157,7 +157,6 @@ async function finish({ run }: UnpacedDesk, made: Plan): Promise<Job> {
   return job;
 }
 
-/** Checks that every row is done, every link is right, and each row was written once. */
 async function expectDone(
   { log }: Site,
   { bulk, owner }: UnpacedDesk,
@@ -197,7 +196,6 @@ async function killOften(site: Site, made: Plan, chance: Chance, left: number): 
   return wanted;
 }
 
-/** Kills the job after some writes and some time. Returns false if the job was done before. */
 async function applyKilled(site: Site, made: Plan, chance: Chance): Promise<boolean> {
   const wanted = (await site.log.count()) + chance.between(0, most.writes);
   const pause_ms = chance.between(0, most.pause_ms);
@@ -222,7 +220,6 @@ async function openOwn(data: string): Promise<Site> {
   return { ...site, log: await openWriteLog(join(data, "waypost.db")) };
 }
 
-/** A data folder whose links are on a `waypost serve` with its own project and key. */
 async function openOther(data: string): Promise<Site> {
   const { key } = await served.addTenant();
   const base_url = served.serving.places.url;
@@ -267,7 +264,6 @@ function listNamed(name: string, count: number): readonly Named[] {
   });
 }
 
-/** Returns all items of all pages. A page that is not full is the last one. */
 async function readPages<Item>(
   most: number,
   read: (page: number) => Promise<readonly Item[]>,

@@ -36,7 +36,6 @@ async function planThree(): Promise<Plan> {
   return await started.bulk.plan(wanted, started.owner);
 }
 
-/** Interrupts the job, like a process that is killed while it applies the plan. */
 async function leaveKilled(plan: Plan, key_id?: string): Promise<Job> {
   const { jobs } = started.state;
   const job = await jobs.open(plan, undefined, key_id);
@@ -57,7 +56,6 @@ function lookUntil(job: Job, isWanted: (found: Job) => boolean): Promise<Job> {
   return started.time.drive(wait());
 }
 
-/** Returns the job after a starting process would have resumed it. */
 function lookLater(job: Job): Promise<Job | undefined> {
   const wait = async () => {
     for (let passed_ms = 0; passed_ms < 2 * lease_ms; passed_ms += 1000) {

@@ -12,7 +12,6 @@ import { cut, drain, pour } from "../streams.ts";
 
 /** Reading and writing CSV: RFC 4180, and the variants of spreadsheets. */
 
-/** Texts with every character that is special in CSV. */
 const cell = fc
   .array(
     fc.constantFrom(
@@ -195,7 +194,6 @@ test.each([
   expect(turns).toBeGreaterThanOrEqual(least);
 });
 
-/** Counts the turns of the event loop during some work. */
 async function countTurns(work: () => Promise<void>): Promise<number> {
   let turns = 0;
   let isDone = false;

@@ -43,7 +43,6 @@ const tokens = fc.option(
   fc.tuple(text, text).filter(([one, other]) => one.trim() !== "" && other.trim() !== ""),
 );
 
-/** A link as a user would create it, with and without each field. */
 const made: fc.Arbitrary<LinkFields> = fc
   .record({
     name: maybe(text),
@@ -74,7 +73,6 @@ const made: fc.Arbitrary<LinkFields> = fc
     options: { shorten },
   }));
 
-/** Creates a project with links, and a function that plans its export. */
 async function openProject(fields: readonly LinkFields[]) {
   const { world, bulk } = planner;
   const key = await world.addKey({ project: await world.addProject() });

@@ -21,7 +21,6 @@ const wantRows = (operation: PlanOperation, rows: readonly object[]): PlanInput 
   source: { rows },
 });
 
-/** Returns the action of each row, with the reason if it is not possible. */
 async function plan(operation: PlanOperation, rows: readonly object[]) {
   const { rows: planned } = await planner.plan(wantRows(operation, rows));
   return planned.map(({ action, message }) => (message === null ? action : [action, message]));

@@ -71,7 +71,6 @@ const values: Readonly<Record<FieldKind, fc.Arbitrary<string | number>>> = {
   time: fc.constantFrom("2026-01-16", "2026-01-20T12:00:00Z", "2026-01-15T14:00:00+02:00"),
 };
 
-/** Every kind of filter that Waypost sends. */
 const filter: fc.Arbitrary<FilterInput> = fc
   .constantFrom(...Object.entries(linkFilters))
   .chain(([field, kind]) =>

@@ -128,7 +128,6 @@ function listOwn({ truth }: Stage, { planned }: Judged, { position }: PlanRow): 
   return truth.writes.filter(({ row }) => row === planned.name(position));
 }
 
-/** Returns what others did to the row's link or paths since it was planned. */
 export function listOthers(
   { truth }: Stage,
   { firstSince }: Pick<Judged, "firstSince">,

@@ -45,7 +45,6 @@ function isLeftAlone({ truth, ended }: Stage, { planned }: Undone, row: PlanRow)
   return isSameLink(truth.links.get(own.id), (left ?? own).after);
 }
 
-/** Checks that links that no one else changed are as they were before the job. */
 export function checkRestored(stage: Stage, { planned, since, before }: Undone): void {
   const { truth, complain } = stage;
   const tainted = findTainted(stage, planned, since);

@@ -41,7 +41,6 @@ export type DoorParts = {
   readonly truth: Truth;
   readonly chance: Chance;
   readonly key: string;
-  /** Returns the row of a write request when it is sent. */
   readonly attribute: (request: ApiRequest, name: string) => RowName | undefined;
   readonly note: (text: string) => void;
   readonly complain: (text: string) => void;

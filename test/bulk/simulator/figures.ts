@@ -2,7 +2,6 @@
 export type Figures = {
   readonly add: (name: string, count?: number) => void;
   readonly read: (name: string) => number;
-  /** Returns the counts whose names have the prefix, without it, the largest first. */
   readonly list: (start: string) => readonly (readonly [string, number])[];
 };
 

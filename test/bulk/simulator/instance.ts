@@ -18,11 +18,8 @@ export type Instance = {
   readonly killed: Promise<typeof wasKilled>;
   readonly isDead: () => boolean;
   readonly kill: () => void;
-  /** Kills the process after this many more steps. */
   readonly killAfter: (steps: number) => void;
-  /** Kills the process once it has sent this many more write requests. */
   readonly killAfterWrites: (writes: number) => void;
-  /** Suspends the process at that step for this long. */
   readonly suspendAfter: (steps: number, milliseconds: number) => void;
 };
 

@@ -66,7 +66,6 @@ export async function spendBudget(stage: Stage): Promise<void> {
   await time.drive(Promise.all(calls));
 }
 
-/** Lets the machine's clock jump at some time during a round. */
 export function scheduleJump(stage: Stage, within_ms: number): void {
   const { chance, time, service, figures, note } = stage;
   const jump_ms = chance.between(-mostJump_ms, mostJump_ms);
@@ -80,7 +79,6 @@ export function scheduleJump(stage: Stage, within_ms: number): void {
   );
 }
 
-/** Chooses a path, often one that a row wants to use. */
 function choosePlace(
   { chance }: Stage,
   row: { readonly path: string | null; readonly fields: JsonObject | null } | undefined,

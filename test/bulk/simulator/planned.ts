@@ -34,7 +34,6 @@ export function readPath({ url }: Pick<ApiRequest, "url">): string {
   return pathname.replace(apiPrefix, "");
 }
 
-/** Returns the target of a row, in the form of `readAsked`. */
 export function readTarget({ action, link_id, path }: PlanRow): string {
   return action === "create" ? `path ${path}` : `id ${link_id}`;
 }

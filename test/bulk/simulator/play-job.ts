@@ -69,7 +69,6 @@ const playCrash: Play = (stage, planned, instance) => {
   return run(stage, planned, instance);
 };
 
-/** Stops the process normally, with a moment for running requests. */
 const playClose: Play = async (stage, planned, instance) => {
   const running = run(stage, planned, instance);
   await stage.time.sleep(drawMoment(stage, planned));
@@ -97,7 +96,6 @@ const playCancel: Play = async (stage, planned) => {
   return running;
 };
 
-/** Suspends the process, lets another one take the job, and wakes the first. */
 const playSuspension: Play = async (stage, planned, instance) => {
   const { chance, time, figures } = stage;
   instance.suspendAfter(drawSteps(stage, planned), chance.between(2000, 60_000));
@@ -145,7 +143,6 @@ const plays: readonly [Play, ...Play[]] = [
   playTwice,
 ];
 
-/** Applies the plan and waits until its job stops. Returns the error of a refusal. */
 async function run(stage: Stage, { plan }: Planned, instance: Instance): Promise<unknown> {
   const { bulk, owner, killed } = instance;
   const applied = async () => {

@@ -94,7 +94,6 @@ async function makePlan(stage: Stage, wish: Wish): Promise<Planned> {
   return planned;
 }
 
-/** Makes a plan. Retries after network faults, and finally without any. */
 async function plan(stage: Stage, title: string, wanted: PlanInput): Promise<Planned> {
   const { time, door, chance, complain } = stage;
   for (let tries = 1; ; tries += 1) {
@@ -161,7 +160,6 @@ async function listApps({ time, askAsOther }: Stage): Promise<Apps> {
 
 type Named = { readonly id: string; readonly bundle_id?: string; readonly package_name?: string };
 
-/** Checks that the service contains exactly the writes that were seen. */
 async function checkTruth({ time, truth, askAsOther, complain }: Stage): Promise<void> {
   const { body } = await time.drive(askAsOther("GET", "/links?limit=100"));
   // The lists of the service have this shape.

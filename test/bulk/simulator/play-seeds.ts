@@ -23,7 +23,6 @@ export async function playSeeds(
   return wrong;
 }
 
-/** Describes a failed seed: first the command to repeat it, then its events. */
 export function describeOutcome({ seed, complaints, story }: Outcome): string {
   return [
     `seed ${seed} (npm run simulate -- 1 ${seed})`,

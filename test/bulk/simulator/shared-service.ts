@@ -8,7 +8,6 @@ export type Service = {
   readonly world: World;
   readonly state: State;
   readonly clock: Clock;
-  /** Sets the machine's clock to a time that differs from the service's. */
   readonly setAhead: (milliseconds: number) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };

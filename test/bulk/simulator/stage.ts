@@ -29,7 +29,6 @@ export type Stage = {
   readonly start: () => Instance;
   readonly killAll: () => void;
   readonly askAsOther: (method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** Sets the plan whose rows are applied from now on. */
   readonly begin: (planned: Planned) => void;
   /** The rows for which a request was made, whether or not it was sent. */
   readonly attempted: ReadonlySet<RowName>;

@@ -6,9 +6,7 @@ export type VirtualTime = {
   readonly setTimer: (ring: () => void, milliseconds: number) => () => void;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly perform: <Result>(work: () => Promise<Result>) => Promise<Result>;
-  /** Lets time pass until the promise is settled. */
   readonly drive: <Result>(awaited: Promise<Result>) => Promise<Result>;
-  /** Lets time pass until nothing waits for it. */
   readonly drain: () => Promise<void>;
 };
 

@@ -100,7 +100,6 @@ async function readHonest(stand: Stand, endpoint: Endpoint): Promise<unknown> {
   return JSON.parse(body);
 }
 
-/** Lists every field of every object. In lists, only the first item is used. */
 function listPlaces(body: unknown): readonly Place[] {
   if (Array.isArray(body)) return body.length === 0 ? [] : [[0], ...inside(body, 0)];
   if (!isJsonObject(body)) return [];
@@ -112,7 +111,6 @@ function inside(body: unknown, name: string | number): readonly Place[] {
   return listPlaces(inner).map((place) => [name, ...place]);
 }
 
-/** Replaces a field or list item. Removes it if `value` is undefined. */
 function replaceAt(body: unknown, [name = 0, ...rest]: Place, value: unknown): unknown {
   if (Array.isArray(body)) {
     return body.flatMap((item, at) => {

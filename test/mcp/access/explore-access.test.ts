@@ -17,7 +17,6 @@ import { createWorld, type World } from "../../support/world.ts";
 /** Tests when a remote server is probed for a key's permissions, and what later processes reuse. */
 
 let world: World;
-/** A key whose scopes change while processes use it. */
 let key: string;
 
 const at = openStateForEach();

@@ -254,7 +254,6 @@ test("the 21st call that waits for approval returns the page's URL immediately",
   expect(results.filter(({ deleted }) => deleted !== undefined)).toHaveLength(1);
   const codes = results.flatMap(({ error }) => error?.code ?? []);
   expect(codes.filter((code) => code === "approval_required")).toHaveLength(1);
-  // A finished call frees its slot.
   const next = await open((await assistant.plant("link", { path: "autumn" })).id);
   const last = next.wait();
   await assistant.untilAsleep();

@@ -16,7 +16,6 @@ import { openForAll } from "../../support/open-for.ts";
 const minute = 60_000;
 const yes = { action: "accept", content: { approve: true } } as const;
 
-/** Builds an approval request from arbitrary input and server responses. */
 function makeAct(
   given: Pick<ApprovalRequest, "tool" | "target"> & { args: unknown; state: unknown },
 ): ApprovalRequest {
@@ -60,7 +59,6 @@ describe("the digest of an approval request", () => {
   });
 });
 
-/** A manipulation of an approved call before the call is sent. */
 type Manipulation = {
   readonly name: string;
   readonly change: (sealed: string) => Promise<Partial<Sent>> | Partial<Sent>;

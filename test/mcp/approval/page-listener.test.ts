@@ -25,7 +25,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Returns the response's body, or undefined if the port is closed. */
 function visit(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     // Reusing an open connection would not show whether the port is still open.

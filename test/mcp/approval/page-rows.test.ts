@@ -30,7 +30,6 @@ async function makeLinks(name: string): Promise<void> {
   await assistant.callTool("apply_plan", { plan_id: await plan(rows) });
 }
 
-/** Plans changes of 230 links, the last 30 of them to another host. */
 async function planChange(): Promise<string> {
   const rows = Array.from({ length: count }, (_, index) => {
     const host = index < 200 ? "old.example" : "other-host.example";

@@ -173,7 +173,6 @@ describe("a page on another site", () => {
     ({ url }) => (stranger = `${url}/`),
   );
 
-  /** Opens the other site without recording console messages as errors. */
   async function visitStranger(): Promise<Page> {
     const page = await openTab(sizes.desktop);
     await page.goto(stranger);

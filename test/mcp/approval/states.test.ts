@@ -52,7 +52,6 @@ const removal: Question = {
   ],
 };
 
-/** A question with every kind of fact, including long ones. */
 const change: Question = {
   title: 'Point the link "Spring sale" to "https://\u0430pple.com/new"',
   button: "Change link",

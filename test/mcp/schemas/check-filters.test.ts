@@ -145,7 +145,6 @@ const lists: readonly Endpoint[] = [
   contract.androidApps.index,
 ];
 
-/** Generates a value that usually fits the filter. */
 function generateValue(field: string, condition: string): fc.Arbitrary<unknown> {
   const items: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     clicks: fc.integer(),

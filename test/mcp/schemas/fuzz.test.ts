@@ -119,7 +119,6 @@ const plausible: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
 };
 
-/** Generates a member that usually fits its schema. */
 function imagine(schema: object, name = ""): fc.Arbitrary<unknown> {
   const { type, properties, items, enum: members } = schema as Readonly<Record<string, unknown>>;
   const types = new Set([type].flat());

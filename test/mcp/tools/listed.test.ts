@@ -192,7 +192,6 @@ function find(tools: readonly ShownTool[], name: string): ShownTool | undefined 
   return tools.find((tool) => tool.name === name);
 }
 
-/** Lists the keywords of a schema, without property names. */
 function listKeywords(schema: unknown): readonly string[] {
   if (Array.isArray(schema)) return schema.flatMap(listKeywords);
   if (typeof schema !== "object" || schema === null) return [];

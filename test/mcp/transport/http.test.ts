@@ -166,7 +166,6 @@ async function openGateway({ url }: Deployment) {
   };
 }
 
-/** Returns the requested page, which identifies the call. */
 function readPage({ url = "" }: IncomingMessage): number {
   return Number(/page=(\d+)/.exec(url)?.[1]);
 }
@@ -179,7 +178,6 @@ async function isClosed(url: string): Promise<boolean> {
   );
 }
 
-/** Changes the tools of a key twice, each time followed by a call that notices the change. */
 async function suspendAndAsk(mcp: string, { key, suspend }: Tenant): Promise<void> {
   for (const isSuspended of [true, false]) {
     await suspend(isSuspended);

@@ -11,7 +11,6 @@ export type Seat = {
   readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
 };
 
-/** The user who approves, in the client's form or on the page. */
 export type Person = {
   readonly elicit: ((message: string) => Promise<Reply>) | undefined;
   readonly asked: string[];
@@ -129,7 +128,6 @@ async function deletesAfterAnApproval(seat: Seat, person: Person): Promise<void>
   expect(structured).toMatchObject({ deleted: { path: "spring" } });
 }
 
-/** Checks that an approval is valid only once, and only for the link that it showed. */
 async function needsANewApproval(seat: Seat, person: Person): Promise<void> {
   const remove = { id: "spring" };
   await expectFailure(seat, "get_link", remove, "not_found");

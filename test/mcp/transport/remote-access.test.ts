@@ -42,7 +42,6 @@ const useful = [
   "cancel_job",
 ].toSorted();
 
-/** A remote server whose requests are recorded, and a key that may only read links. */
 async function openStrange() {
   const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
   const { url } = testServer.serving.places;

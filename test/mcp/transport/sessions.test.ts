@@ -203,7 +203,6 @@ function openSessions() {
     return { status, headers, text, id: headers.get("mcp-session-id") ?? undefined };
   }
 
-  /** Opens sessions until a session is rejected, for one key or for several. */
   async function fill(key: string, most = Infinity) {
     const ids: string[] = [];
     const keys = key === "full" ? ["one", "another", "a third"] : [key];

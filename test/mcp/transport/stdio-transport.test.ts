@@ -50,7 +50,6 @@ test("an endless input line uses no more memory than the longest allowed message
 
 type Message = { readonly id?: unknown };
 
-/** Starts a server on two pipes. Its calls run until `release` is called. */
 function serve() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const messages: Message[] = [];

@@ -149,7 +149,7 @@ function wrap(name: string, fields: JsonObject): JsonObject {
   return { type: "object", required: [name], properties: { [name]: fields } };
 }
 
-/** The same fields, of which some are required and must not be null. */
+/** The schema with some fields required and not null. */
 function demand(names: readonly string[], body: string, schemas: Schemas): JsonObject {
   const fields = readProperties(schemas[body]);
   const demanded = names.map((name) => {

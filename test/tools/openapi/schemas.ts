@@ -55,7 +55,6 @@ const sentAs: Readonly<Record<string, SchemaName>> = {
   TemplateVersion: "PageTemplateFields",
 };
 
-/** All schemas as JSON Schema 2020-12, with notes that the contract does not contain. */
 export function writeSchemas(): Readonly<Record<string, JsonObject>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });

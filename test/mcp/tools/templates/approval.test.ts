@@ -161,7 +161,6 @@ test("publish_template works on a remote server that cannot render previews", as
   expect(error.next).toBe("Inform the user that this server might not offer preview_template.");
 });
 
-/** Uses up the rest of this minute's limit, counts the requests, and starts a new minute. */
 async function spendRest(): Promise<number> {
   const count = await spendBudget();
   assistant.advance(61_000);
@@ -176,7 +175,6 @@ async function spendBudget(): Promise<number> {
   return count;
 }
 
-/** Returns whether saving over REST creates the template, so that none existed before. */
 async function isCreatedBySave(): Promise<boolean> {
   const body = { body: first };
   const { status } = await assistant.world.call("PATCH", "/page_template", { body });
