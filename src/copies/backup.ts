@@ -10,7 +10,7 @@ import { CopyFault } from "./copy-fault.ts";
 import { keyFiles, knownDatabases, listDatabases, withFile } from "./data-files.ts";
 import type { EntryHeader } from "./ustar.ts";
 
-/** Backups: single files with all data of a data folder. */
+/** Creates and extracts backups. Each is one file with all data of a data folder. */
 
 /** Copies each database to `folder` in one transaction. Key files are not copied, only listed. */
 export async function copyDatabases(

@@ -18,7 +18,7 @@ type DatabaseCopy = {
   readonly source: string;
   /** The source, which must not change during the copy. */
   readonly from: Kysely<unknown>;
-  /** A transaction in the target, so that all tables appear at once. */
+  /** A transaction in the target, so that all tables become visible at once. */
   readonly to: Kysely<unknown>;
   /** Reports progress: the number of rows copied since the last call. */
   readonly follow: (rows: number) => void;

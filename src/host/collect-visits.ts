@@ -139,7 +139,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   };
 }
 
-/** Whether the visit has not expired. A late or repeated message does not extend it. */
+/** Whether the visit is unexpired. A late or repeated message does not extend its lifetime. */
 function isOpen(visitedAt: number, now: number): boolean {
   const ends_at = visitedAt + limits.deferred_visit_ms;
   return ends_at > now && ends_at <= findLatestEnd(now);
@@ -168,8 +168,7 @@ async function readMessage(request: IncomingMessage): Promise<JsonObject | undef
 
 /**
  * A visit's id contains the time, random characters, and a proof that this server created the id
- * for this link. Without the proof, anyone could invent visits or extend old ones, and an id is an
- * exact match.
+ * for this link. Without the proof, anyone could forge visits or extend old ones.
  */
 
 const [time_characters, random_characters, proof_characters] = [8, 7, 7];

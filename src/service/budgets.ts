@@ -135,7 +135,7 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // Keep what other processes reported, because their windows may end later.
+      // Keep the other processes' reports, because their windows may end later.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
       const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };

@@ -1,7 +1,7 @@
 import type { Clock, Random } from "../contract/clock.ts";
 import { clientPrefix } from "../text/secrets.ts";
 
-/** Without 0, O, 1, l, I and o, because people may have to type a code. */
+/** Omits 0, O, 1, l, I and o, because people may have to type the code. */
 const letters = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";
 
 /** Creates a UUIDv7. It starts with the time, so later ids sort later. */

@@ -59,7 +59,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   const parameters = readParameters(url);
 
   const spend = async (budget: AddressBudgetName): Promise<void> => {
-    // Calls from this process have no IP address, and no limit per IP address.
+    // Calls from this process have no IP address, so no limit per IP address applies.
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);

@@ -49,9 +49,7 @@ export function readOutage(error: unknown): StoreOutage | undefined {
   return error instanceof StoreBusy ? error.outage : undefined;
 }
 
-/**
- * Whether the operator must restore the file, because waiting or freeing disk space cannot help.
- */
+/** Whether the operator must restore the file. Waiting or freeing disk space cannot help. */
 export function isUnusable(error: unknown): boolean {
   const isUnopened = error instanceof StoreUnusable;
   return isUnopened && !isFull(error) && readOutage(error) === undefined;

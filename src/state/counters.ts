@@ -25,7 +25,7 @@ type CountedUse = { readonly giveBack: () => Promise<void> };
 type UseLine = { readonly kind: string; readonly subject: string; readonly window_ms: number };
 
 type QueuedUse = {
-  /** Returns how long the use must still wait. Uses are allowed in the order of the queue. */
+  /** Returns how long the use must still wait. Uses are allowed in queue order. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
    * Ends the wait. If the request was sent, it is counted at this time, because the remote server

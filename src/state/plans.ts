@@ -71,7 +71,7 @@ export type PlanRequest = {
   readonly skips_invalid?: true;
   /** The progress of the undone job when this plan was made. Later rows are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
-  /** Known only after the last row of the source was read. */
+  /** Known only after the last row of the source has been read. */
   readonly source?: PlanSource;
 };
 

@@ -67,7 +67,7 @@ export function findMonth(day: number): number {
 
 /** Visits with the same properties in the same hour, which are counted together. */
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
-  /** The hour, counted since 1970. */
+  /** The number of hours since 1970. */
   readonly hour: number;
   /** The counters to increment. */
   readonly values: readonly (readonly [Dimension, string])[];

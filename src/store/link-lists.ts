@@ -151,7 +151,7 @@ function describeAppText(projectId: string, app: AppKindName, field: string): Ap
   };
 }
 
-/** Describes the app's name. An app without a name is found by its identifier. */
+/** Describes the app's name. Apps without a name are matched by their identifier. */
 function describeAppName(projectId: string, app: AppKindName, identifier: string): AppColumn {
   const text = { column: "name", folded: "name_lc", isNullable: true };
   const named = describeAppText(projectId, app, identifier);

@@ -187,7 +187,7 @@ function sortKey(
     : sql`${sql.ref(column.folded)} ${direction}`;
 }
 
-/** Whether the trigram index or the index of paths finds all matches of this filter. */
+/** Whether the trigram index or the path index can find all matches of this filter. */
 export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): boolean {
   const isQuick = (test: Test) => {
     const column = columns[test.field];

@@ -81,7 +81,7 @@ export async function insertProject(
   fields: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  // The caller passes the values of all columns.
+  // The cast is safe, because the caller passes the values of all columns.
   const columns = toColumns(fields) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
   const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();

@@ -1,8 +1,8 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
 /**
- * The time for pages in one iteration of the event loop. A typical page takes much less, the
- * slowest one several times as much.
+ * The time budget for pages per event loop iteration. A typical page takes much less, the slowest
+ * one several times as much.
  */
 const slice_ms = 10;
 
