@@ -22,7 +22,7 @@ export type Operator = IdSources &
     readonly person?: SignedInPerson;
   };
 
-/** A console user, identified by the key of the sign-in. */
+/** A console user, identified by the key used to sign in. */
 type SignedInPerson = {
   readonly key_id: string | undefined;
   /** Finds the id of the key that commands and assistants on this machine use. */

@@ -37,11 +37,11 @@ export type Setting = {
   readonly unset?: string;
   /** Whether the console hides the value, and shows only whether it is set. */
   readonly secret?: true;
-  /** In full sentences. The CLI shows them without backticks. */
+  /** The help text, in full sentences. The CLI shows it without backticks. */
   readonly help: string;
   /** More sentences for the reference page, in Markdown. */
   readonly docs?: string;
-  /** Its error messages follow the name of the setting: "must be on or off". */
+  /** Error messages follow the setting's name, as in "must be on or off". */
   readonly schema: z.ZodType;
 };
 

@@ -140,7 +140,7 @@ function sendAssetOrRefuse(
     if (file === undefined) return respondText(404, "Not found", "This file does not exist.");
     return respondFile(file.type, file.body, file.headers);
   }
-  // Client keys cannot open the console, so API clients get an error instead of the sign-in page.
+  // Requests with a client key come from apps, so they get an error instead of the sign-in page.
   const header = request.headers.get("authorization") ?? "";
   if (!isClientToken(readHeaderKey(header) ?? header)) return undefined;
   const asks = [["www-authenticate", "Bearer"]] as const;

@@ -73,7 +73,7 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 function storeCompiled(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
   try {
-    // Files in such a folder are never used, and another user could have put a symbolic link there.
+    // A folder that others can write to is not trusted: the path could be a symbolic link.
     if (!isOurs(statSync(folder))) return;
     const sealed = Buffer.concat([data, digest(data)]);
     writeFileSync(draft, sealed, { mode: 0o600, flag: "wx", flush: true });

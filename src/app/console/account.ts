@@ -170,7 +170,7 @@ async function call<Result>(
   });
   const { structuredContent: content } = result;
   const body = isJsonObject(content) ? content : {};
-  // The tools' output schemas define the result's type.
+  // The tools' output schemas guarantee the type, so the cast is safe.
   if (result.isError !== true) return { kind: "done", result: body as Result };
   const { error } = body;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");

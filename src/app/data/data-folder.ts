@@ -105,7 +105,7 @@ export function listData(folder: string): readonly string[] {
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
 }
 
-/** Holds the files of a copy inside the data folder until all of them are complete. */
+/** Returns the subfolder that holds a copy's files until all of them are complete. */
 export function findIncomplete(folder: string): string {
   return join(folder, "incomplete");
 }

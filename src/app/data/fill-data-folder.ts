@@ -71,7 +71,7 @@ function requireMerged(incomplete: string): void {
   throw Object.assign(new Error("a database's log could not be merged"), full);
 }
 
-/** Also removes the files of an interrupted copy. */
+/** Removes a copy's files, even if the copy was interrupted. */
 function removeCopy(folder: string, incomplete: string): void {
   for (const name of copiedFiles) rmSync(join(folder, name), { force: true });
   for (const name of readdirSync(incomplete)) {

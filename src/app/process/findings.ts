@@ -46,7 +46,7 @@ export async function attempt<Result>(
 
 /** Lists effects of the settings that the operator may not expect, and how to avoid them. */
 export function listSettingNotes({ base_url, trusted_proxies }: Config): readonly string[] {
-  // Without WAYPOST_ALLOW_HTTP, such a URL has already been rejected.
+  // Plain HTTP URLs have already been rejected unless WAYPOST_ALLOW_HTTP is set.
   const isOpen = base_url !== undefined && isOpenHttp(base_url);
   return [
     ...(isOpen ? ["the key is sent unencrypted: use https in WAYPOST_BASE_URL"] : []),
@@ -167,7 +167,7 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
 
 /** Short outages resolve themselves, and a server that has just started needs time to catch up. */
 const patience_ms = 5 * 60_000;
-/** `waypost webhooks list` shows the rest. */
+/** The maximum number of listed webhooks. `waypost webhooks list` shows the rest. */
 const mostFindings = 20;
 
 /** Reports webhooks of all projects that receive nothing. Without webhooks, notes nothing. */

@@ -23,7 +23,7 @@ export type NamedAddress = {
   readonly path: string;
 };
 
-/** Describes the same path on our host, and the link there. Undefined if our host is unknown. */
+/** Describes the same path on the project's link host, if that is known, and the link there. */
 export function placeHere(
   { path, isOurs }: NamedAddress,
   linkHost: string | undefined,

@@ -11,12 +11,12 @@ export function listWritable(endpoint: Endpoint, record: JsonObject): readonly s
   return Object.keys(record).filter((name) => nameField(endpoint, name) in fields);
 }
 
-/** A response has the id of a link's app, but a request takes an object. */
+/** Responses have `ios_app_id` where requests take the object `ios_app`. */
 export function nameField({ body }: Endpoint, member: string): string {
   return member in (body?.shape ?? {}) ? member : member.replace(/_id$/, "");
 }
 
-/** The members that differ. Null counts as missing. */
+/** Lists the members that differ. Null counts as missing. */
 export function listEdited(
   endpoint: Endpoint,
   before: JsonObject,
