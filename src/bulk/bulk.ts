@@ -106,8 +106,8 @@ const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
 /**
- * Runs each piece of work when the queue reaches it. Fails if the wait is too long. Plans and
- * exports use memory that all keys share, so each key gets a limited share.
+ * Runs each piece of work when its turn comes. Fails if the wait is too long. Plans and exports
+ * share memory, so the queue limits how many one key can run at once.
  */
 export function createQueue(sleep: RunnerOptions["sleep"]) {
   const running: string[] = [];
@@ -144,7 +144,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     const turn = new AbortController();
     waiting.set(turn, key);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // Work that starts just as it is cancelled or times out still runs.
+    // Work that starts just as it is cancelled or times out is not stopped.
     if (!waiting.delete(turn)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }

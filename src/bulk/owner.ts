@@ -13,14 +13,13 @@ export type Owner = {
    * Empty for a key of a remote server.
    */
   readonly key_id?: string;
-  /** The server's URL. */
   readonly origin: string;
   readonly call: Client["call"];
   /** The id of the request that started the work, for the logs. */
   readonly requestId?: string | undefined;
   /** Finds destinations that are not allowed. By default, every destination is allowed. */
   readonly checkDestinations?: CheckDestinations;
-  /** Whether ids need not be UUIDs, as on a remote server. */
+  /** Whether IDs that are not UUIDs are accepted. Remote servers may use them. */
   readonly takesAnyId?: boolean;
   readonly known?: KnownKey | undefined;
   /** Throws if the key is known to lack the permission for the endpoint. */

@@ -32,7 +32,6 @@ export async function presentPlan(plan: Plan, bulk: Bulk) {
   };
 }
 
-/** Truncates every string in the record to `most` characters. */
 export function shortenTexts(record: JsonObject, most: number): JsonObject {
   const text = JSON.stringify(record, (_, member: unknown) =>
     typeof member === "string" && member.length > most
@@ -83,7 +82,9 @@ export function countClicks(count: number): string {
   return count === 1 ? "1 click" : `${count} clicks`;
 }
 
-/** Returns the number that a user must type to approve `total` rows, or undefined for few rows. */
+/**
+ * Returns the number that a user must type to approve `total` rows, or undefined if there are few.
+ */
 export function findCountToType({ counts }: Plan, total: number): number | undefined {
   return Math.min(total, counts.update + counts.delete) > mostUntyped ? total : undefined;
 }
@@ -109,7 +110,7 @@ export function presentReceipt(receipt: Receipt): JsonObject {
   return {
     ...(row !== null && { row }),
     action,
-    // A row that was sent may still be in progress, or its response was lost.
+    // A row that was sent may still be in progress, or its response may be lost.
     outcome: status === "sent" ? "unknown" : (status ?? "left"),
     ...(link_id !== null && { id: link_id }),
     ...(path !== null && { path }),

@@ -36,7 +36,7 @@ const mostAtOnce = 8;
 const mostUnsaved = 2 * mostAtOnce;
 /**
  * The delays after passes that finished no row. A request without a response may still reach the
- * server, and an outage may be short.
+ * server, and an outage may end soon.
  */
 const waits_ms = [2000, 5000, 15_000];
 
@@ -103,7 +103,7 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
       while (inFlight.size >= mostAtOnce) await Promise.race(inFlight).catch(() => undefined);
       while (unsaved.size >= (isAlone ? 1 : mostUnsaved)) await Promise.race(unsaved);
       await context.waitForSpacing(receipt.action).catch((error: unknown) => {
-        // A stopped job skips the wait.
+        // Stopping the job ends the wait with an error, which is ignored.
         if (!stopped.aborted) throw error;
       });
       pass.isStopped ||= stopped.aborted;
@@ -153,7 +153,7 @@ export async function* readInPages<Row extends { readonly position: number }>(
     const last = rows.at(-1);
     if (last === undefined) return;
     from = last.position + 1;
-    // Reading rows is synchronous with SQLite, so other work gets the event loop between pages.
+    // With SQLite, reading rows is synchronous, so other work can run only between pages.
     await nextTurn();
   }
 }

@@ -37,8 +37,8 @@ function createState(options: RunnerOptions, life: AbortController) {
     name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
     running: new Map<string, Promise<unknown>>(),
     /**
-     * By plan id. A lease prevents two processes from running a job; this map prevents two calls in
-     * one process.
+     * The starts in progress, by plan ID. A lease keeps two processes from running a job, and this
+     * map keeps two calls in one process from doing so.
      */
     starting: new Map<string, Promise<Job>>(),
     /** Aborted when no more rows may start. */
@@ -119,16 +119,15 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   };
 }
 
-/** What a caller passes to start or resume the job of a plan. */
 type Start = {
   readonly plan: Plan;
   readonly owner: Owner;
-  /** The job's state that the caller has seen. */
+  /** The state of the job as last seen by the caller. */
   readonly seen?: Job | undefined;
   readonly writer?: JobWriter | undefined;
 };
 
-/** If two calls start the same plan, both get the same promise. */
+/** Two calls that start the same plan get the same promise. */
 function startOnce(runner: RunnerState, start: Start): Promise<Job> {
   const { starting } = runner;
   const { id } = start.plan;
@@ -175,7 +174,7 @@ async function apply(runner: RunnerState, start: Start): Promise<Job> {
     await running.get(job.id);
     await jobs.revive(job.id);
   }
-  // The state changes to interrupted slightly before the run in this process ends.
+  // The stored state becomes interrupted slightly before the run in this process ends.
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
@@ -197,7 +196,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
       if (job === undefined || plan === undefined || stopped.signal.aborted) continue;
       const owner = await findOwner(plan, job, key_id).catch(note);
       if (owner === undefined) continue;
-      // A job that cannot be resumed stores the reason itself.
+      // If the job cannot be resumed, the reason is stored in the job.
       started.push(startOnce(runner, { plan, owner }).catch(() => undefined));
     }
   } catch (error) {
@@ -207,7 +206,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
 }
 
 async function openJob(jobs: Jobs, { plan, owner, writer }: Start): Promise<Job> {
-  // A job that is being undone must not be resumed.
+  // A job that is being undone must not be resumed, so it is cancelled first.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
   // The job may have continued until it was cancelled.
   await requireUnchangedSince(jobs, plan);
@@ -354,7 +353,7 @@ async function requireSameProject(
     return action === "create" ? status === "done" : action === "update" || status === null;
   });
   const ids = [...new Set([...expected, ...unchanged].flatMap(({ link_id }) => link_id ?? []))];
-  // The sample is spread over the list, because neighbors may have been deleted together.
+  // The sample is spread over the list, because neighboring links may have been deleted together.
   const step = Math.ceil(ids.length / mostProofs);
   const proofs = ids.filter((_, index) => index % step === 0);
   for (const id of proofs) if ((await findById(asking, id)) !== undefined) return;
@@ -414,7 +413,7 @@ export function writeWhat({ undoes, request, planned, counts }: JobFacts): strin
   const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
   const about = request.about === undefined ? "" : ` (${request.about})`;
-  // The counts of an unfinished job do not distinguish kinds of change.
+  // The counts of an unfinished job do not distinguish between the kinds of change.
   if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
   const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
   return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;

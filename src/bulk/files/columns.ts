@@ -33,7 +33,7 @@ export type FileColumn = {
 
 type ColumnKind = "text" | "flag" | "list";
 
-/** The API returns only the id of a link's app. */
+/** Maps app ID fields to app fields, because the API returns only the ID of a link's app. */
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
 /** Exported fields that cannot be written. */
 const readOnly = ["shortened_path", "clicks"] as const;
@@ -111,7 +111,7 @@ function explainUnknown(what: "column" | "field", name: string): string {
 
 function findMeant(name: string): string | undefined {
   if (name === "") return undefined;
-  // Each nested name belongs to only one column, so the app's prefix may be missing.
+  // The inner name belongs to only one column, so the prefix for the app may be missing.
   const inside = [...columns.keys()].find((known) => known.endsWith(`.${name}`));
   return inside ?? findNearest(name, columns.keys());
 }

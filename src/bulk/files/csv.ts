@@ -21,14 +21,14 @@ export class CsvFault extends Error {
   }
 }
 
-/** A longer record must have lost its closing quote, because no request could contain it. */
+/** A longer record must be missing a closing quote, because no request could contain it. */
 const mostCharacters = 1024 * 1024;
 /** Long files are parsed in pieces, so that other requests can run in between. */
 const pieceCharacters = 4096;
 
 /** Yields the records in order, without blank ones. Throws at the first line that is not CSV. */
 export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
-  // Counted here, because the parser does not report on which line a record begins.
+  // Lines are counted here, because the parser does not report on which line a record begins.
   let lines = 0;
   let blankLines = 0;
   let isCut = false;
@@ -126,7 +126,7 @@ async function* cutText(beginning: string, rest: AsyncIterable<string>): AsyncGe
 function* cut(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
     const end = at + pieceCharacters;
-    // Does not split a surrogate pair.
+    // Avoids splitting a surrogate pair.
     const isInside = /[\ud800-\udbff]/.test(text.charAt(end - 1));
     yield text.slice(at, isInside ? end + 1 : end);
     at = isInside ? end + 1 : end;

@@ -13,14 +13,17 @@ import { readFlag, setField, type InputRow } from "./columns.ts";
 
 export type Format = {
   readonly title: string;
-  /** A file has this format if it contains a name from each list. */
+  /** A file has this format if its column or property names include at least one from each list. */
   readonly signs: readonly (readonly string[])[];
   readonly fields: Readonly<Record<string, readonly string[]>>;
-  /** Columns with short links, whose paths may repeat. */
+  /**
+   * The columns that contain short links. Paths are read from them, and several may have the same
+   * one.
+   */
   readonly addresses: readonly string[];
   /** Where campaign parameters are stored: in the destination or the Google Play referrer. */
   readonly campaign?: "url" | "referrer";
-  /** Matches names of custom data, which may look like the service's fields. */
+  /** Matches the names of custom data, which could be mistaken for the service's own fields. */
   readonly foreign?: RegExp;
 };
 
@@ -36,7 +39,7 @@ export const formats: readonly Format[] = [
     ],
     fields: {
       name: ["linkname", "name"],
-      // On a desktop, `ofl` overrides the deep link.
+      // On desktop devices, `ofl` takes precedence over the deep link.
       url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
       social_title: ["st", "socialtitle"],
       social_description: ["sd", "socialdescription"],
@@ -150,7 +153,7 @@ export function convertLink(
   return { fields, problems: [] };
 }
 
-/** Flags that are reported only if they are on. */
+/** These flags are reported only if they are set. */
 const flags = list("archived isdeleted cloaking haspassword skipqs duplicate");
 /** Fields that are imported only together with another field. */
 const needs: Readonly<Record<string, string>> = {
@@ -283,13 +286,13 @@ const mostNames = 200;
 
 function countUnmapped({ unmapped }: Leftover, { name, text }: ForeignValue): void {
   const field = unmapped.has(name) || unmapped.size < mostNames ? name : "(others)";
-  // Passwords are not repeated in the report.
+  // The report must not contain passwords.
   const shown = /password|secret/i.test(name) ? "(hidden)" : text;
   const known = unmapped.get(field) ?? { count: 0, example: quoteLine(shown).slice(1, -1) };
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 
-/** Warnings about links that may work differently than the user expects. */
+/** Warnings about links that may not work as the user expects. */
 const warnings = {
   "without a destination": "Desktop visitors will see a page instead of being redirected.",
   archived: "Waypost has no archive, so these links work like all others.",

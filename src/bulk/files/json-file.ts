@@ -2,7 +2,7 @@ import { isNestedTooDeep } from "../../contract/json.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { findEncoding } from "./csv.ts";
 
-/** The first bracket may follow a byte order mark or, in UTF-16, zero bytes. */
+/** The first bracket may follow a byte order mark or, in UTF-16, a zero byte. */
 const startOfJson = /^[\s\0\xef\xbb\xbf\xff\xfe]*[[{]/;
 
 /** Whether a file contains JSON. All other files are treated as CSV. */
@@ -19,7 +19,7 @@ export function readJsonFile(
     const value: unknown = JSON.parse(text);
     return isNestedTooDeep(value) ? { fault: "has JSON that is nested too deeply" } : { value };
   } catch (error) {
-    // The message of a SyntaxError contains the position and the text there.
+    // A SyntaxError message quotes the text and its position.
     const isSyntax = error instanceof SyntaxError;
     const fault = isSyntax ? `is not valid JSON: ${quote(error.message, 200)}` : notUtf8;
     return { fault };

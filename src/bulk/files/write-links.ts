@@ -10,7 +10,7 @@ import { writeRecord } from "./csv.ts";
 export const exportFormats = ["csv", "json"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Pages of CSV can be concatenated. Each page of JSON is a complete array. */
+/** Pages of CSV can be concatenated, but each page of JSON is a complete array. */
 export async function* writePages(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
@@ -33,7 +33,7 @@ export async function* writePages(
   yield close(items);
 }
 
-/** Writes one file link by link, so that a failed write is noticed at once. */
+/** Writes one file link by link, so that a failed write is noticed immediately. */
 export function writeWhole(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,

@@ -12,8 +12,8 @@ import { readUrl } from "../../contract/rules/web-address.ts";
 import type { PlanRule } from "../../state/plans.ts";
 
 /**
- * Rules that compute a new value for each link. Applying a host, query or prefix rule again changes
- * nothing, so the plan can be made again.
+ * Rules that compute a new value for each link. Applying a host, query or prefix rule twice has no
+ * further effect, so a plan can be made again.
  */
 
 export const ruledFields: readonly string[] = ["path", ...textFields, ...addressFields];
@@ -39,7 +39,6 @@ export function applyRules(
   return { fields: completeTokens(link, Object.fromEntries(changed)), problems };
 }
 
-/** The fields that the rules target, changed or not. */
 export function listRuledFields(rules: readonly PlanRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ field }) => (isStoreToken(field) ? storeTokens : [field])));
 }
@@ -63,14 +62,14 @@ const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
  */
 function moveHost(address: string, from: string, to: string): string {
   const [, scheme = "", login = "", host = "", rest = ""] = webAddress.exec(address) ?? [];
-  // No valid host is longer, and a longer one is slow to parse.
+  // Longer hosts are never valid and are slow to parse.
   const found = host.length > longestHost ? undefined : readHost(scheme, host);
   const isMeant = found !== undefined && found === readHost(scheme, from);
   return isMeant ? scheme + login + to + rest : address;
 }
 
 const longestHost = 300;
-/** Matches the host separately from a user name and password. */
+/** Splits a URL into the scheme, the credentials, the host and the rest. */
 const webAddress = /^(https?:\/\/)([^/?#\\]*@)?([^/?#\\]+)(.*)$/is;
 
 /** Normalizes a host as browsers do. Returns undefined for an invalid host. */
@@ -87,8 +86,8 @@ function replaceText(value: string, from: string, to: string): string | undefine
 }
 
 /**
- * Replaces the first parameter with this name and removes repeats of it, or appends a new
- * parameter. Everything else in the URL stays byte for byte.
+ * Replaces the first parameter with this name and removes the others, or appends a new parameter.
+ * The rest of the URL stays byte for byte the same.
  */
 function setParameter(address: string, name: string, value: string): string {
   const [, base = "", query, fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];

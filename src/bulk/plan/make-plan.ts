@@ -44,9 +44,9 @@ type PlanDependencies = {
   readonly signal: AbortSignal;
 };
 
-/** Limits the memory that the problems of a broken file may use. */
+/** Limits the memory for the problems of a broken file. */
 const mostProblems = 1000;
-/** Further rules are not listed in the request, but their effects appear in the rows. */
+/** The request lists only the first rules. The effects of the others appear in the rows. */
 const mostRules = 100;
 
 export async function makePlan(
@@ -55,7 +55,7 @@ export async function makePlan(
   owner: Owner,
 ): Promise<Plan> {
   const { key_print, origin, call } = owner;
-  // An undo may create, change and delete links.
+  // An undo may create, change or delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const planning: PlanContext = {
     ...owner,
@@ -107,7 +107,9 @@ function listFaults({ problems, row, path, link_id, message }: PlannedRow): read
 
 type WantedRows = {
   readonly rows: AsyncIterable<PlannedRow>;
-  /** Writable, because the source is known only after the last row has been read. */
+  /**
+   * The properties are writable, because the source is known only after the last row has been read.
+   */
   readonly request: { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
   readonly listFindings?: () => Findings;
 };

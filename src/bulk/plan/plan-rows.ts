@@ -28,7 +28,6 @@ export type PlanContext = Owner &
   AppRules & {
     readonly operation: PlanOperation;
     readonly random: Random;
-    /** The jobs that can be undone. */
     readonly jobs: Jobs;
   };
 
@@ -41,7 +40,7 @@ export async function* planRows(
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
-      // Rows of deletions have no fields, so this resolves no apps.
+      // Deletions have no fields, so this resolves no apps for them.
       const row = await settleApps(given);
       const message = row.problems.map((problem) => problem.message).join("; ");
       if (message !== "") yield planRefusal("invalid", row, message);
@@ -134,9 +133,7 @@ const mismatch =
 export type FilterPlanInput = {
   readonly operation: "update" | "delete";
   readonly filters: readonly FilterInput[];
-  /** A search text, in addition to the filters. */
   readonly search?: string | undefined;
-  /** The new values for every link. */
   readonly changes: LinkFields;
   /** Rules that compute a value per link. They never target the fields in `changes`. */
   readonly rules?: readonly PlanRule[];
@@ -161,7 +158,7 @@ export async function* planFilters(
 }
 
 const unknownLink = { row: null, link_id: null, path: null, fields: {}, problems: [] };
-/** Reported as a conflict, because a matching link could not be parsed. */
+/** A matching link that could not be parsed counts as a conflict. */
 const unreadMessage = "A link that matches the filters could not be read";
 const unreadLink = planRefusal("conflict", unknownLink, unreadMessage);
 

@@ -93,7 +93,7 @@ export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): Undo
 
 /**
  * Explains why a field with an unknown value cannot be reverted. A server that restores a deleted
- * record knows the values.
+ * record already has the values.
  */
 function explainUnread(
   { before, after, unknown = [] }: Effect,
@@ -154,7 +154,7 @@ const mostAtOnce = 8;
 
 /** Starts with the last row, because later rows may occupy the paths of earlier ones. */
 export async function* planUndo(planning: PlanContext, job: Job): AsyncGenerator<PlannedRow> {
-  /** The links of later rows, which are undone first. */
+  /** The links of later rows, whose undo is planned first. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await planning.jobs.listReceipts(job, { before, limit: mostAtOnce });
@@ -216,8 +216,8 @@ async function undoRow(
 }
 
 /**
- * Describes the row as a change of one link. The response may be missing or incomplete, so other
- * values are those that the row sent.
+ * Describes the row as a change of one link. If the response is missing or incomplete, the values
+ * sent are used instead.
  */
 function describeEffect({ action, before, made, ...receipt }: Receipt, id: string | null): Effect {
   const fields = (receipt.fields ?? {}) as LinkFields;

@@ -95,7 +95,6 @@ type SettledApp = {
   readonly choice?: AppFields;
   readonly id: string;
   readonly problems?: readonly FieldProblem[];
-  /** Why the API would reject the app. */
   readonly fault?: string;
   readonly isNew?: boolean;
 };
@@ -128,7 +127,7 @@ function settleApp(
   const registered = apps.map(describeApp);
   const unregistered = describeUnregistered(missing, registered);
   const isUnknownName = takesNames && isKnown && app === undefined && !bringsNewApp(choice);
-  // Text that may be an ID or identifier is reported below instead.
+  // Text that may be an ID or identifier is reported below.
   const isNoIdentifier = isById ? !isId : faults.some(({ field }) => field === key);
   if (isUnknownName && isNoIdentifier && !isBlank(text)) {
     return refuse(`${unregistered}; ${adviseUnregistered(missing, registered)}`);

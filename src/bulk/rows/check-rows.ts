@@ -29,13 +29,12 @@ export type Row = Pick<PlanRow, "row" | "path"> & {
   readonly problems: readonly PlanProblem[];
 };
 
-/** The text that identifies the link, and its column. */
 type RowName = NamedLink & { readonly by: "id" | "path"; readonly text: string };
 
 export type RowRules = {
   readonly operation: PlanOperation;
   readonly unit: Unit;
-  /** Whether ids need not be UUIDs. */
+  /** Whether IDs that are not UUIDs are accepted. */
   readonly takesAnyId?: boolean | undefined;
   /** If set, rows may identify links by name or URL. */
   readonly linkHosts?: readonly string[] | undefined;
@@ -50,7 +49,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     const isPathWritten = operation === "upsert" || isMove;
     // Only an upsert may leave its path blank, because its path can be generated.
     const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
-    // The URL of a link may have a query, which a path cannot have.
+    // The URL may have a query string, which a path cannot have.
     const namedPath = named?.by === "path" && { path: named.text.replace(/[?#].*/s, "") };
     const linkFields = { ...given.fields, ...namedPath };
     const { values, problems: faults } = checkLink(linkFields, isMove ? "update" : "create");
@@ -85,11 +84,11 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     };
   };
 
-  /** Rejects a second row for the same link, because it would be unclear which is applied last. */
+  /** Rejects a second row for the same link, because it would be unclear which of them wins. */
   function noteKey(field: keyof typeof seen, key: string, row: number): readonly FieldProblem[] {
     const first = seen[field].get(key);
     if (first === undefined) {
-      // Copies the key, because a substring would keep its whole file chunk in memory.
+      // The key is copied, because a substring would keep its whole file chunk in memory.
       seen[field].set(Buffer.from(key).toString(), row);
       return [];
     }

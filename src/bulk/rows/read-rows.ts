@@ -103,7 +103,7 @@ function readOwn(
 ): ReadRow | undefined {
   const { columns, problems, isHeader } = readHeader(names);
   if (!isHeader) {
-    // A text argument may be a file path that was passed by mistake.
+    // A string argument may be a file path that was passed by mistake.
     const isText = typeof source === "string";
     const hint = isText ? "; pass the CSV text itself, not the path of a file" : "";
     const message = "The first line must be a header of field names, such as path,name,url";
@@ -130,7 +130,7 @@ function refuseCount({ length }: readonly string[], wanted: number): InputRow {
   return { fields: {}, problems: [{ field: "", message }] };
 }
 
-/** All items of a list have the same format, so only the first items are examined. */
+/** All items of a list have the same format, so examining the first items is enough. */
 const mostLookedAt = 20;
 
 function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {

@@ -66,7 +66,7 @@ export async function findLinks(
   }
   const found = { byId, byPath, byShort, isPartial: unread + more > 0 };
   const known = { ...found, byOwnName: new Map<string, never>() };
-  // Only the id column may contain a name. A missing path is never treated as a name.
+  // Only the ID column may contain a name. A path that matches no link is never treated as a name.
   const names = sound.flatMap((row) => {
     const { by, address, text = "" } = row.named ?? {};
     const isName = by === "id" && address === undefined;
@@ -168,7 +168,7 @@ export async function findAtPath(
   return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-/** Marks a path as neither taken nor free, because a link that could not be parsed may have it. */
+/** The value for a path that may or may not be taken, because a link could not be parsed. */
 export const unread = "unread";
 
 export async function findById(
@@ -184,8 +184,8 @@ export async function findById(
 }
 
 /**
- * Finds the links with this name, first case-sensitively, then case-insensitively. `listPage` reads
- * the first page of matching links.
+ * Finds the links with this name, first with and then without regard to case. `listPage` reads the
+ * first page of matching links.
  */
 export async function findCalled<Link extends { readonly name?: unknown }>(
   given: string,
@@ -206,6 +206,6 @@ export async function findCalled<Link extends { readonly name?: unknown }>(
   const same = pick((await read("eq")).rows);
   if (same.length > 0) return same;
   const { rows, hasMore } = await read("cont");
-  // Pages that were not read may contain another link with the same name.
+  // Further pages, which were not read, may contain another link with the same name.
   return hasMore ? [] : pick(rows);
 }

@@ -43,10 +43,9 @@ export function createProjectApps(
     /** Returns undefined if the key may not read the apps. */
     list: async (member: AppMember) =>
       mayRead(appKinds[member].index) ? readIfAllowed(() => requireList(member)) : undefined,
-    /** Throws if the key may not read them. */
     requireList,
     isRead: (member: AppMember) => lists.has(member),
-    /** Clears the cache after an app was registered or changed. */
+    /** Clears the cache, for calls after an app was registered or changed. */
     forget: () => lists.clear(),
   };
 }
@@ -54,7 +53,7 @@ export function createProjectApps(
 /** Throws if the key may not read the apps. */
 export function readApps(member: AppMember, { call, signal }: ServerAccess): Promise<AppList> {
   const { index } = appKinds[member];
-  // The client has validated the body.
+  // The cast is safe, because the client has validated the body.
   const readPage = async (input: ListInput) => (await call(index, input, signal)) as never;
   return collectList(readList<ProjectApp>(index, readPage));
 }

@@ -60,11 +60,11 @@ export async function collectList<Item>(
   return { rows, unread };
 }
 
-/** The client has validated the body, which holds the rows under the list's name. */
+/** The body of a list response, which contains the rows under the list's name. */
 type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 type ReadPage = (input: ListInput) => Promise<ListBody>;
 
-/** `known` and `unread` count the rows so far. `isJoined` is true if no row was missed. */
+/** `known` and `unread` count the rows read so far. `isJoined` is true if no row was missed. */
 type ListPage<Item> = ListPart<Item> & {
   readonly known: number;
   readonly count: number | undefined;
@@ -73,8 +73,8 @@ type ListPage<Item> = ListPart<Item> & {
 };
 
 /**
- * Stops at the last page, or at a page with no new rows. A deletion shifts later rows to an earlier
- * page, so they could be missed. Each page therefore overlaps the previous one by a row.
+ * Reads pages until the last one, or until a page has no new rows. A deletion shifts later rows to
+ * an earlier page, so they could be missed. Each page therefore overlaps the previous one by a row.
  */
 async function* readPages<Item extends RowWithId>(
   name: string,
@@ -107,7 +107,8 @@ async function* readPages<Item extends RowWithId>(
     for (const place of unreadRows) known.add(start + place);
     // Without a count, the last page is recognized because it is shorter than earlier pages.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
-    // Without a reported page size, a short page may be the last, or the maximum may be small.
+    // If no page size is reported, a short page may be the last one, or the server's maximum may be
+    // small.
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
@@ -121,8 +122,8 @@ async function* readPages<Item extends RowWithId>(
 }
 
 /**
- * Chooses the page that includes the last row read and extends furthest beyond it. Chooses the next
- * page if pages are too small for an overlap.
+ * Chooses the page that includes the last row read and extends furthest beyond it. If pages are too
+ * small for an overlap, chooses the next page.
  */
 function choosePage(reached: number, largest: number) {
   let best = { page: Math.floor(reached / largest) + 1, limit: largest };

@@ -111,7 +111,7 @@ async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Pro
   return true;
 }
 
-/** Maps each condition to its opposite. A null value matches neither. */
+/** Maps each condition to its opposite. Null matches neither a comparison nor its opposite. */
 const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
   null: "present",
   present: "null",
@@ -140,8 +140,8 @@ function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * Checks locally whether a link matches a filter. The result is undefined if the link lacks the
- * field, and for times and orders, which only the server can tell.
+ * Checks locally whether a link matches a filter. Returns undefined if the link lacks the field,
+ * and for times and ordering conditions, which only the server can evaluate.
  */
 function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | undefined {
   const { field, condition, value } = toPlainFilter(filter);
@@ -153,7 +153,8 @@ function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | und
     if (held === undefined) return undefined;
     if (condition === "null") return (held === null) === value;
     if (condition === "present") return (held === null || held === "") !== value;
-    // Other conditions match no null, and texts and numbers are compared in their printed form.
+    // Null matches none of the other conditions. Strings are compared as they are, and other values
+    // by their JSON.
     const text = typeof held === "string" ? held : JSON.stringify(held);
     return held === null ? false : tests[condition]?.(text, wanted);
   };

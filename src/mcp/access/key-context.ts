@@ -35,7 +35,6 @@ type SharedContext = {
   readonly sleep: Sleep;
   /** Fetches public files from the project's own hosts, as visitors would. */
   readonly publicFiles: PublicFiles;
-  /** The history of changes by all keys. */
   readonly openHistory: () => Promise<History>;
   /** Stores previews that a browser opens under the URL from `readListening`. */
   readonly openPreviews: () => Promise<Previews>;

@@ -25,7 +25,6 @@ export type PlanPage = {
   readonly isOne: boolean;
 };
 
-/** The part of the plan to show: a page, or a single row. */
 export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
 export const rowsPerPage = 25;
@@ -99,7 +98,6 @@ ${links}
 </section>`;
 }
 
-/** Renders links to the other pages of rows. */
 function renderNav(links: readonly string[]): string {
   return `<nav aria-label="Pages of links">${links.join(" ")}</nav>`;
 }

@@ -195,7 +195,6 @@ function renderDevice(pages: FramePages, device: FrameDevice, address: string): 
   return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;
 }
 
-/** Serves the content of a frame. */
 export function answerFrame({ frames }: Question, params: URLSearchParams): Response | undefined {
   if (frames === undefined || "left_out" in frames) return undefined;
   const [, index, device] = /^(\d)-(phone|desktop)$/.exec(params.get("frame") ?? "") ?? [];

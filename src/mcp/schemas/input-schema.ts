@@ -162,7 +162,6 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
   return schema.unwrap() as z.ZodType;
 }
 
-/** The published arguments of a tool. */
 export type PublishedFields = {
   /** The schemas are abbreviated if another listed tool describes the same fields. */
   readonly fields: (isTerse: boolean) => ToolFields;

@@ -45,7 +45,6 @@ export type McpHttp = {
   readonly close: () => Promise<void>;
 };
 
-/** The number of open sessions, notification streams and running calls. */
 type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
 
 type HttpOptions = ConnectionOptions & {

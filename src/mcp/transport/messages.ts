@@ -24,7 +24,6 @@ export function listRequestIds(body: unknown): readonly RpcId[] {
   });
 }
 
-/** Returns the id of the request that a message cancels. */
 export function readCancelled(message: unknown): RpcId | undefined {
   if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return undefined;
   const { requestId } = isJsonObject(message["params"]) ? message["params"] : {};

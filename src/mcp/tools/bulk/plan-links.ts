@@ -27,7 +27,6 @@ import { summarizePlan } from "./summarize-plan.ts";
 /** The tool that plans changes to many links. It reads and compares links, and writes nothing. */
 
 const { links, iosApps, androidApps } = contract;
-/** All endpoints that a plan may use. */
 const acts = [links.upsert, links.update, links.destroy, iosApps.create, androidApps.create];
 const name = "plan_links";
 

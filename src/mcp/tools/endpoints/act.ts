@@ -29,7 +29,6 @@ export type Act = PlannedWrite & {
   /** The id of the target, if it exists and is known. */
   readonly id: string | undefined;
   readonly registered: readonly NewApp[];
-  /** The current records of the selected apps. */
   readonly chosenApps: readonly unknown[];
   /** The kinds of app for which no app has the given ID. */
   readonly missing: readonly ResourceKind[];

@@ -219,7 +219,6 @@ function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
   return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
 }
 
-/** Lists what else is affected by the change. */
 async function listAffected(
   { kind, before, affected: known }: ActSubject,
   call: PreviewCall,

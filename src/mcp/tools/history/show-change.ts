@@ -49,7 +49,6 @@ export function showChange(change: Change, readable: ReadRights): JsonObject {
   };
 }
 
-/** Names the author of another key's change. */
 function nameWriter({ key_print }: Change): string {
   return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
