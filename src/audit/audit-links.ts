@@ -62,7 +62,7 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): L
     addLinks: (links) => {
       checked += links.length;
       for (const link of links) {
-        // A missing field is unknown, not empty.
+        // A missing field is unknown, not empty, so the link cannot be judged.
         if (judgedFields.some((field) => link[field] === undefined)) {
           unjudged += 1;
           continue;
@@ -167,7 +167,6 @@ function listFaults(
   app: Read<IosApp> | Read<AndroidApp>,
   visits: AuditedVisits,
 ): readonly AuditProblem[] {
-  // A missing field is unknown, not empty.
   if (appFields[platform].some((field) => app[field] === undefined)) return [];
   const { id } = app;
   const link = { id, url: sampleUrl, [`${platform}_app_id`]: id };

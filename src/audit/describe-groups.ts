@@ -19,7 +19,6 @@ export type FindingGroup = {
 /** The tool call that fixes the links. A person must approve it first. */
 type Fix = { readonly tool: string; readonly arguments: JsonObject };
 
-/** A fix, and the number of links that it changes. */
 type CoveringFix = Fix & { readonly covers: number };
 
 type FilteredFinding = AuditFinding & {
@@ -59,7 +58,6 @@ type FindingKind = {
   readonly fix?: (finding: FilteredFinding) => CoveringFix | undefined;
 };
 
-/** The worst kinds come first. */
 const kinds: Readonly<Record<FindingCode, FindingKind>> = {
   loop: {
     message:

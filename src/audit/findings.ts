@@ -12,7 +12,6 @@ export type AuditFinding = {
   /** The affected field, if this kind of finding can affect several fields. */
   readonly field: string | undefined;
   readonly count: number;
-  /** The ids of links or apps. */
   readonly ids: readonly string[];
   /** The first few links, for a plan that fixes them. */
   readonly first: readonly ReadLink[];

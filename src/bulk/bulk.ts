@@ -128,7 +128,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     }
   };
 
-  /** Starts the oldest waiting work of the keys with the least work in progress. */
+  /** Starts the oldest waiting work of the key with the least work in progress. */
   function startNext(): void {
     const least = [...waiting].toSorted(([, one], [, other]) => countOf(one) - countOf(other));
     const next = least.find(([, key]) => mayStart(key));

@@ -54,7 +54,7 @@ export type ClientOptions = {
 
 type ClientState = ClientOptions & {
   readonly ledger: BudgetLedger;
-  /** How far the server's clock is ahead; undefined until a response shows it. */
+  /** How far the server's clock is ahead of ours; undefined until a response shows it. */
   skew_ms: number | undefined;
 };
 
@@ -145,7 +145,7 @@ async function settle(
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await checkWrite(state, call);
   if (finding.kind === "done") return finding.body;
-  // The earlier attempt had no effect either, so the server's rejection stands.
+  // If no attempt had an effect, the server's rejection is the outcome of the call.
   const isRefused = refusal !== undefined && finding.kind === "undone";
   throw isRefused ? refusal : describeFailure(call, outcome, finding.checked);
 }

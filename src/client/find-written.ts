@@ -26,8 +26,8 @@ export type WriteSearch = {
   /** The fields of the request's body. */
   readonly sent: JsonObject;
   /**
-   * Returns when the call started, so that older records are ignored, or undefined if the server's
-   * clock may differ. Omitted if any matching record counts as the call's result.
+   * Returns when the call started, to ignore older records, or undefined if the server's clock may
+   * differ. If omitted, a matching record of any age counts as the call's result.
    */
   readonly readSince?: (() => string | undefined) | undefined;
 };
@@ -37,11 +37,11 @@ type FoundRow = JsonObject & { readonly id: string };
 const { links, shortLinks, iosApps, androidApps } = contract;
 const appKinds = [findKind(iosApps.show), findKind(androidApps.show)];
 
-/** Returns "done" only if every sent field matches. */
+/** Returns "done" only if every sent field matches the record. */
 export async function findWritten(endpoint: Endpoint, search: WriteSearch): Promise<WriteFinding> {
   const kind = findKind(endpoint);
   const isNew = endpoint.params === undefined;
-  // A short path is random, and another caller may have shortened the same URL.
+  // A shortened link cannot be identified: its path is random, and others may shorten the same URL.
   const isNameless = endpoint === shortLinks.create || (isNew && kind.key === undefined);
   if (isNameless || kind.name === "page_template") {
     return { kind: "unclear", checked: "nothing, because it cannot be looked up" };
@@ -85,7 +85,6 @@ async function findCreated(
   const value = normalize(kind, sent)[key];
   const find = async (...more: readonly FilterInput[]) => {
     const filters = [{ field: key, condition: "eq", value: String(value) } as const, ...more];
-    // The client has validated the response, which holds the rows under the list's name.
     const page = (await ask(index, { filters })) as Readonly<Record<string, readonly FoundRow[]>>;
     // The server may ignore the filter, so each row is compared.
     return page[index.list?.name ?? ""]?.find((each) => each[key] === value);
@@ -127,7 +126,7 @@ async function compare(
   return { kind: isWhole ? "undone" : "unclear", checked };
 }
 
-/** Returns the sent fields as the API stores them. An app is completed by its row. */
+/** Returns the sent fields as the API stores them. */
 function normalize({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {}): JsonObject {
   const fields: JsonObject = { ...row, ...sent };
   if (name === "link") return checkLink(sent, "create").values;

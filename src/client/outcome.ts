@@ -22,7 +22,7 @@ export type TryOutcome =
 type UnknownOutcome = {
   readonly kind: "doubtful";
   readonly reason: "timed_out" | "unreachable" | "overloaded";
-  /** The reason in words, as the end of a sentence. */
+  /** The reason, as a phrase that completes a sentence. */
   readonly said: string;
   /** The retry delay, if the server sent one. */
   readonly wait_ms?: number | undefined;
@@ -33,7 +33,7 @@ export type FailedOutcome = Exclude<TryOutcome, { readonly kind: "answered" | "a
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** For a write: the latest attempt with an unknown effect. */
+  /** The latest attempt of a write whose effect is unknown. */
   unknownOutcome: UnknownOutcome | undefined;
 };
 

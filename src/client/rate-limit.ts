@@ -7,8 +7,8 @@ export type BudgetLedger = {
   /** Reserves the next call within a rate limit. The caller must call `leave` afterwards. */
   readonly queue: (budget: BudgetName) => {
     /**
-     * How long the call must still wait. The caller checks again afterwards, because earlier calls
-     * may be slow.
+     * How long the call must still wait. Check again after waiting, because earlier calls may be
+     * slow.
      */
     readonly readWait_ms: () => Awaitable<number>;
     /** Releases the reservation. A sent call counts from the time of its response. */

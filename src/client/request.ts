@@ -25,9 +25,9 @@ export type RequestOptions = {
    * precondition fails. Other servers ignore it.
    */
   readonly condition?: WriteCondition | undefined;
-  /** Whether other writes go first. Supported only by Waypost's own service. */
+  /** Whether other writes take precedence. Supported only by Waypost's own service. */
   readonly isPatient?: boolean | undefined;
-  /** The id of the original call in the logs. */
+  /** The ID of the original call, for the logs. */
   readonly requestId?: string | undefined;
   /** Whether the call is exempt from rate limits. Supported only by Waypost's own service. */
   readonly isFree?: boolean | undefined;

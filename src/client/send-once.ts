@@ -284,8 +284,8 @@ function describeBody(body: unknown): string {
 }
 
 /**
- * Returns the outcome for a response that could not be parsed. `found` describes the response, as
- * the end of a sentence.
+ * Returns the outcome for a response that could not be parsed. `found` is a phrase that describes
+ * the response and completes a sentence.
  */
 function unread(found: string): ReadOutcome {
   return { kind: "accepted", found };

@@ -131,7 +131,6 @@ async function requireInside(path: string): Promise<void> {
   );
 }
 
-/** Returns the file's MCP servers (empty if there are none) and the rest of its content. */
 function readServers(
   name: string,
   text: string,
@@ -150,8 +149,8 @@ function readServers(
 }
 
 /**
- * Keeps what the user added to the old entry: the API key instead of the placeholder, and other
- * settings. Secrets are kept only for the same server, so that no other server receives them.
+ * Keeps what the user added to the old entry: the real API key and other settings. Secrets are kept
+ * only if the server is the same, so they never reach another server.
  */
 function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
   if (!isJsonObject(old) || !isJsonObject(old["env"])) return entry;
@@ -203,7 +202,7 @@ const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is
 /** Matches a placeholder for the API key, or a reference to its variable. */
 const keyReference = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
-/** Prints how to set the API key and the other variables. */
+/** Tells the user how to set the API key and the other variables. */
 function sayRest(
   { config, flags }: ConnectInvocation,
   { title }: McpClient,

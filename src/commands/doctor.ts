@@ -165,7 +165,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
-/** Sends one request that changes nothing. Returns false if further checks make no sense. */
+/** Sends one read request. Returns false if further checks would be pointless. */
 async function noteAnswer(deployment: Deployment, key: string | undefined, note: Note) {
   const { origin, own } = deployment;
   const probe = openProbe(deployment, key).call(contract.links.index, { limit: 1 });
@@ -198,7 +198,6 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
 
-/** Reports the results of `check_domain` for each of the key's own hosts. */
 export async function noteDomains(look: DomainCheck, note: Note): Promise<void> {
   const { checkOwnHost, listOwnHosts } = await import("../domain/check-host.ts");
   const about = "domain";

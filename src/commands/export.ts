@@ -84,7 +84,6 @@ async function write(
   } catch (error) {
     // A reader such as `head` may close the pipe early.
     if (file === undefined && readCode(error) === "EPIPE") return;
-    // A failure to read the links keeps its own message.
     if (!isFileFault(error)) throw error;
     const place = file === undefined ? "stdout" : quote(file, 200);
     const fault = `cannot write to ${place}: ${explainWriteFault(error)}`;

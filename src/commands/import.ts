@@ -69,7 +69,6 @@ async function openRows(
 
 async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
-    // A stream without an encoding yields bytes.
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     const fault = `${name} cannot be read: ${explainFileFault(error)}; nothing was changed`;

@@ -204,7 +204,6 @@ function readSettings(flags: ProjectInvocation["flags"]): Partial<ProjectSetting
   throw new UsageFault(`--${field.replaceAll("_", "-")} ${accepted[field] ?? fault}`);
 }
 
-/** Error messages for flags whose general message is not specific enough. */
 const accepted: Readonly<Record<string, string>> = {
   plan: `takes ${plans.join(" or ")}`,
   max_links: "takes a whole number",

@@ -274,7 +274,6 @@ function describeGateway({ config, addresses: { api, mcp } }: ServeParts) {
   return { files: { key_file: null, token_file }, lines: [line] };
 }
 
-/** Names the database, and warns about an unused database file in the data folder. */
 function describeDatabasePlace(config: Config): readonly string[] {
   const url = readDatabaseUrl(config);
   if (url === undefined) return [];

@@ -26,7 +26,7 @@ const hostnames = ["127.0.0.1", "localhost", "[::1]"];
 /** Delays the listener, because the client is still reading the list of tools. */
 const listenAfter_ms = 100;
 /**
- * The delay before compiled code is cached, because writing the cache takes as long as several
+ * Compiled code is cached after this delay, because writing the cache takes as long as several
  * calls.
  */
 const keepAfter_ms = 2000;
@@ -38,7 +38,6 @@ export const stdio: Command = {
   flags: {},
 };
 
-/** Serves one client until it closes stdin or a stop signal arrives. */
 async function run(invocation: Invocation<object>): Promise<void> {
   const parts = openParts(invocation);
   await withDeployment(parts, (deployment) => serve(deployment, parts));
@@ -119,7 +118,6 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
     },
   );
   const visible = watchVisible(toolbox, keyContext, () => {
-    // A client that has disconnected needs no notification.
     connected?.sendToolListChanged().catch(() => undefined);
   });
   const fast = assistant.createFastCalls(keyContext);
@@ -132,7 +130,6 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });
   } finally {
-    // By now, most code that start-up needs has been compiled.
     if (isListed) keepCompiled();
     pageServer.close();
     await listener.close();
@@ -143,7 +140,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
 type Answering = StdioParts &
   Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
-/** Serves links and pages for the user. Only `serve` offers the API and MCP over HTTP. */
+/** Serves links and pages. Only `serve` offers the API and MCP over HTTP. */
 function setHandlers(deployment: Deployment, parts: Answering): void {
   const { own } = deployment;
   if (own === undefined) return;

@@ -72,7 +72,6 @@ export async function readProjectFiles(access: ProjectAccess): Promise<ExpectedF
       ),
       ...(withApps.length > 0 ? [] : [noApps]),
       ...describeUnfit(named.ios?.unfit, named.android?.unfit),
-      // A remote server may handle too many apps differently.
       ...bothSystems.flatMap((system) =>
         isOwn ? describeAppsLeftOut(system, named[system]?.fit ?? [], files[system]) : [],
       ),

@@ -85,7 +85,7 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   return [`The TLS connection to ${quote(host)} failed.`, fix];
 }
 
-/** `others` is the status of a request with another user agent, if one was sent. */
+/** `others` is the status code of the same request with another user agent, if one was sent. */
 export function judgeAnswer(
   system: AssociationSystem,
   answer: FileAnswer,

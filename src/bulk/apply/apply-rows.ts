@@ -35,8 +35,8 @@ const mostAtOnce = 8;
 /** The limit on rows in progress, including rows whose results are still being saved. */
 const mostUnsaved = 2 * mostAtOnce;
 /**
- * The delays after passes that finished no row. A request without a response may still reach the
- * server, and an outage may end soon.
+ * The delays after passes that finished no row. By then, an outage may have ended, or a request
+ * without a response may have reached the server.
  */
 const waits_ms = [2000, 5000, 15_000];
 
@@ -213,7 +213,7 @@ function findEndpoint(action: PlanAction): Endpoint {
   return action === "delete" ? links.destroy : links.update;
 }
 
-/** Describes what changed since the plan was made, as the end of a sentence. */
+/** Returns a phrase that completes a sentence: what changed since the plan was made. */
 function findChange(
   { action, before }: PlanRow,
   now: ReadLink | typeof unread | undefined,
@@ -245,7 +245,6 @@ async function sendRow(
     if (error instanceof CallFailure && error.facts.effect === "unknown") {
       return { status: "unknown", message: error.message };
     }
-    // The server would reject every later row too, and this row was not applied.
     throw error;
   }
 }

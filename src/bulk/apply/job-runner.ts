@@ -174,7 +174,7 @@ async function apply(runner: RunnerState, start: Start): Promise<Job> {
     await running.get(job.id);
     await jobs.revive(job.id);
   }
-  // The stored state becomes interrupted slightly before the run in this process ends.
+  // The database marks a job as interrupted slightly before its run in this process ends.
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
@@ -208,7 +208,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
 async function openJob(jobs: Jobs, { plan, owner, writer }: Start): Promise<Job> {
   // A job that is being undone must not be resumed, so it is cancelled first.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
-  // The job may have continued until it was cancelled.
+  // The job may have made more changes before it was cancelled.
   await requireUnchangedSince(jobs, plan);
   // The history describes the planned changes, because it does not record the job's result.
   const counts = { done: countPlannedWrites(plan.counts) };

@@ -17,8 +17,8 @@ export type Format = {
   readonly signs: readonly (readonly string[])[];
   readonly fields: Readonly<Record<string, readonly string[]>>;
   /**
-   * The columns that contain short links. Paths are read from them, and several may have the same
-   * one.
+   * The columns that contain short links, from which paths are read. Several columns may contain
+   * the same path.
    */
   readonly addresses: readonly string[];
   /** Where campaign parameters are stored: in the destination or the Google Play referrer. */
@@ -130,7 +130,7 @@ type ForeignValue = {
 /** The values of a file that were not imported, and warnings about its links. */
 export type Leftover = {
   readonly unmapped: Map<string, PlanSource["unmapped"][number]>;
-  /** For each warning, how many rows it concerns and the first of them. */
+  /** For each warning, the number of affected rows and the position of the first one. */
   readonly warnings: Map<keyof typeof warnings, { readonly count: number; readonly first: number }>;
 };
 

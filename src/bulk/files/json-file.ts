@@ -10,7 +10,7 @@ export function isJsonFile(name: string, start: Uint8Array): boolean {
   return /\.json$/i.test(name) || startOfJson.test(Buffer.from(start).toString("latin1"));
 }
 
-/** Parses a JSON file. `fault` describes an error as the end of a sentence. */
+/** Parses a JSON file. `fault` is a phrase that describes an error and completes a sentence. */
 export function readJsonFile(
   bytes: Uint8Array,
 ): { readonly value: unknown } | { readonly fault: string } {

@@ -46,7 +46,7 @@ type PlanDependencies = {
 
 /** Limits the memory for the problems of a broken file. */
 const mostProblems = 1000;
-/** The request lists only the first rules. The effects of the others appear in the rows. */
+/** The stored request lists only the first rules. The effects of the others appear in the rows. */
 const mostRules = 100;
 
 export async function makePlan(

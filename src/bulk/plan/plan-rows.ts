@@ -90,7 +90,7 @@ function explainMissing({ named }: Row, links: KnownLinks, { known }: PlanContex
   if (links.isPartial) return maybeUnread;
   const address = named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
-  // The address has a foreign host, but this project may have a link at its path.
+  // The URL has a foreign host, but this project may have a link at its path.
   const there = links.byPath.get(address.path) ?? links.byShort.get(address.path);
   const here = placeHere(address, known?.linkHost, there);
   return `This link does not exist: ${describeForeignHost(address.host, here)}`;

@@ -42,7 +42,7 @@ export type UndoStep = {
 
 type LostEdits = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 
-/** `steps` is empty if nothing is left to undo. `why` explains why an undo is impossible. */
+/** `steps` is empty if nothing is left to undo. `why` says why the change cannot be undone. */
 export type UndoSteps = { readonly steps: readonly UndoStep[] } | { readonly why: string };
 
 /** `restore` restores a deleted record with its id. */

@@ -127,7 +127,6 @@ function settleApp(
   const registered = apps.map(describeApp);
   const unregistered = describeUnregistered(missing, registered);
   const isUnknownName = takesNames && isKnown && app === undefined && !bringsNewApp(choice);
-  // Text that may be an ID or identifier is reported below.
   const isNoIdentifier = isById ? !isId : faults.some(({ field }) => field === key);
   if (isUnknownName && isNoIdentifier && !isBlank(text)) {
     return refuse(`${unregistered}; ${adviseUnregistered(missing, registered)}`);

@@ -55,8 +55,8 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     const { values, problems: faults } = checkLink(linkFields, isMove ? "update" : "create");
     const { path } = values;
     const pathFaults = faults.filter(({ field }) => field === "path");
-    // An invalid path still identifies a link, and a row that could not be parsed may have had a
-    // path.
+    // A row with an invalid path still identifies a link. A row that could not be parsed may have
+    // had a path.
     const isNamed = path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
     const isUuid = uuidPattern.test(id);
     const isId = isUuid || takesAnyId || named?.by === "id";

@@ -110,10 +110,7 @@ export function findChosen(
   return isName ? pickNamedApps(apps, text) : [];
 }
 
-/**
- * Returns undefined if the key may not read the data. A key that may write links may still lack
- * this permission.
- */
+/** Returns undefined if the key may not read the data. It may still be allowed to write links. */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();

@@ -64,7 +64,7 @@ export async function collectList<Item>(
 type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 type ReadPage = (input: ListInput) => Promise<ListBody>;
 
-/** `known` and `unread` count the rows read so far. `isJoined` is true if no row was missed. */
+/** `known` is the number of distinct rows read so far. `isJoined` is true if no row was missed. */
 type ListPage<Item> = ListPart<Item> & {
   readonly known: number;
   readonly count: number | undefined;
@@ -107,8 +107,8 @@ async function* readPages<Item extends RowWithId>(
     for (const place of unreadRows) known.add(start + place);
     // Without a count, the last page is recognized because it is shorter than earlier pages.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
-    // If no page size is reported, a short page may be the last one, or the server's maximum may be
-    // small.
+    // If no page size is reported, a short page may be the last one, or the server may limit pages
+    // to that size.
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;

@@ -95,7 +95,8 @@ async function sayPlan(plan: Plan, bulk: Bulk, unit: Unit): Promise<void> {
   // A plan stores only the first problems of a file.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   if (more > 0) say(`and ${more} more invalid rows`);
-  // Planned writes do not help the user fix a plan with problems, but its skipped rows do.
+  // If a plan has problems, its planned writes are not listed, because only the skipped rows help
+  // the user fix it.
   const listed: readonly PlanAction[] = problems.length === 0 ? writeActions : [];
   for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
 }
@@ -152,7 +153,6 @@ function writeValue(value: unknown): string {
 export async function followJob(
   { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,
-  /** The job's state when the user chose to resume it. */
   seen?: Job,
 ): Promise<Job> {
   const tool = plan.undoes === null ? "waypost import" : "waypost jobs undo";
@@ -199,7 +199,6 @@ export async function reportJob(
   return state === "done" && count === 0;
 }
 
-/** Prints why a job stopped, and how to resume it. */
 export function sayNext(job: Job): void {
   const { message } = job;
   if (message !== null) {

@@ -100,7 +100,6 @@ function advise(error: unknown): string | undefined {
   const { status, message } = error;
   if (readCause(message) === "key_invalid") return otherKey;
   if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
-  // The input is invalid, and the error message already says what is accepted.
   return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
 }
 

@@ -9,7 +9,6 @@ import { quote } from "../../text/show-hidden.ts";
 type ClientFile = {
   /** The path of the file, with symbolic links resolved. */
   readonly path: string;
-  /** Undefined if the file does not exist yet. */
   readonly text: string | undefined;
 };
 

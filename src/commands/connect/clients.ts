@@ -93,7 +93,6 @@ export type Machine = {
 
 type FolderName = "home" | "claudeCode" | "codex" | "gemini" | "applications" | "zed";
 
-/** Returns the client's file for all projects of the user. */
 export function findUserFile({ userFile }: McpClient, { platform, home, env }: Machine): string {
   const paths = platform === "win32" ? win32 : posix;
   const roaming = env["APPDATA"] || paths.join(home, "AppData", "Roaming");

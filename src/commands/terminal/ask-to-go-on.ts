@@ -9,7 +9,6 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
-/** Returns a signal that is aborted when the user stops the command. */
 export function listenForStop({ waitForStop }: Pick<Host, "waitForStop">): AbortSignal {
   const stop = new AbortController();
   void waitForStop().then(() => stop.abort());

@@ -9,7 +9,6 @@ export type Command<Flags extends FlagHelp = FlagHelp> = {
    * in brackets is optional.
    */
   readonly usages: Readonly<Record<string, readonly [help: string, run: RunUsage<Flags>]>>;
-  /** The command's own flags and operands, in the order of the help. */
   readonly flags: Flags;
   readonly notes?: string;
 };
@@ -58,7 +57,6 @@ type ValueOf<Text> = Text extends `${string}=${string}`
     ? string
     : boolean;
 
-/** Runs the usage whose pattern matches the words after the command's name. */
 export async function runUsage(
   name: string,
   { usages, flags }: Command,
@@ -70,7 +68,6 @@ export async function runUsage(
   const { values, positionals } = parse(words, options);
   // A command's own flag may share the name of a setting without changing the setting.
   const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
-  // parseArgs returns strings for flags of type string, which all settings have.
   const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
   for (const [usage, [, run]] of Object.entries(usages)) {
     const operands = readOperands(usage, positionals);
@@ -115,7 +112,6 @@ export function listOptions(flags: FlagHelp): ParseOptions {
   );
 }
 
-/** Returns undefined if the words do not match the usage. */
 export function readOperands(usage: string, words: readonly string[]): string[] | undefined {
   const places = listPlaces(usage);
   const required = places.filter((place) => !place.startsWith("["));

@@ -42,7 +42,6 @@ export function createProgress(
       screen.write(isDrawn ? `\r${line.padEnd(last.length)}` : `${line}\n`);
       last = { at, ended, length: line.length };
     },
-    /** Ends the bar's line, so that later output starts on a new line. */
     end: () => {
       if (isDrawn && last.length > 0) screen.write("\n");
     },

@@ -18,7 +18,7 @@ export type AccessState =
   | {
       readonly state: "denied";
       readonly reason: string;
-      /** Set if the operator's settings deny access, rather than the server. */
+      /** Set if the operator's settings, not the server, deny access. */
       readonly isDeclared?: true;
       readonly since?: string;
     }
@@ -45,10 +45,9 @@ export type AccessOptions = {
   readonly hasKey: boolean;
   /** The scopes from the operator's settings. They override everything learned from responses. */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether probes include this list. If so, a denial from it is rechecked later. */
+  /** Whether probes include this list. If so, a later probe rechecks a denial. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
-  /** Why the embedded service rejects every call with the key. */
   readonly refusal?: string | undefined;
   readonly learned: LearnedAccess;
   readonly onChange: () => void;

@@ -116,10 +116,7 @@ export type KeyContextOptions = SharedContext &
 export type VisibleListeners = {
   /** Called after the key's known access has changed. */
   readonly onChange: () => void;
-  /**
-   * Called when a client has read the current list, or a change occurs before any client has read
-   * it.
-   */
+  /** Called after a client reads the current list, and on changes before the first read. */
   readonly onListed: () => void;
 };
 
@@ -145,7 +142,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     onChange,
   });
   let isListed = false;
-  // Changes before the first list need no notification.
+  // Changes before a client first reads the list need no notification.
   const notify = () => (isListed ? onChange() : onListed());
   const probes = probe === "off" ? [] : listProbes(isOffered);
   const readRealm = () => known.projectId ?? origin;

@@ -20,14 +20,14 @@ export type LearnedAccess = {
   readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
   readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
   readonly noteGranted: (endpoint: Endpoint) => void;
-  /** Records that a response revealed nothing about access, and that a retry would not help. */
+  /** Records that a response revealed nothing about access, and another probe would not help. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
    * Learns from the message of a 401. `isPlain` means that the request had no unusual fields, so
    * every call would be rejected.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /** Resets all other denials to unknown, because the key has changed. */
+  /** Resets all denials except those of `others` to unknown, because the key has changed. */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
   /** Loads what other processes have learned. Runs only once. */
   readonly recall: () => Promise<void>;

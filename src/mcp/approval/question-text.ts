@@ -45,7 +45,6 @@ function writeFact(fact: Fact): string {
   return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
 }
 
-/** Converts a fact's name to words. File names and quoted names stay unchanged. */
 export function writeFactName(name: string, write: (words: string) => string): string {
   if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
   const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];

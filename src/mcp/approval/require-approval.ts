@@ -81,7 +81,6 @@ type ApprovalOptions = {
    * the assistant may control the client.
    */
   readonly readPin: () => Promise<string | undefined>;
-  /** Opened lazily, because most sessions need no approval. */
   readonly openState: () => Promise<State>;
   /**
    * Starts serving an approval's page and returns its URL. Throws NoApprovalPage if this process

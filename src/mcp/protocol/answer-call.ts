@@ -80,7 +80,7 @@ async function run(
   options: ServerOptions,
 ): Promise<CallToolResult> {
   let task: JobTask | undefined;
-  // Before revision 2026-07-28, a call cannot return a task.
+  // Before MCP version 2026-07-28, a call cannot return a task.
   const takesTasks = isModern && canTakeTasks(capabilities);
   const result = await callTool(call.tool, call.given, {
     ...options,

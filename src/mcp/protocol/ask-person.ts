@@ -15,9 +15,9 @@ import { nameClient, type CallingClient, type QuestionReply } from "./calling-cl
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * Asks the client's user, with a form or a page, during one call. In revision 2026-07-28, the
- * question ends the call, and the client repeats the call with the answer. In earlier revisions,
- * the call waits for the answer.
+ * Asks the client's user, with a form or a page, during one call. In MCP version 2026-07-28, the
+ * question ends the call, and the client repeats the call with the answer. In earlier versions, the
+ * call waits for the answer.
  */
 export type Dialogue = {
   readonly readPerson: () => Person;
@@ -94,7 +94,7 @@ export async function openDialogue(
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // Once the first wait is over, each further wait lasts the full time again.
+    // After the first wait, each further wait lasts the full time again.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
@@ -121,7 +121,7 @@ const pageName = "approval_page";
 /** The format of an approval's id. Other values are ignored. */
 const approvalId = /^[\w-]{27}$/;
 
-/** Reads the answer in a repeated call (2026-07-28). */
+/** Reads the answer in a repeated call (MCP version 2026-07-28). */
 function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const { inputResponses = {} } = mcpReq;
   const state = mcpReq.requestState();
@@ -166,8 +166,7 @@ async function askLegacy(
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : undefined;
     const failure = code === timeoutCode ? "timeout" : "error";
-    // A broken connection or a timeout on this side does not show whether the client hides
-    // questions.
+    // A broken connection or our own timeout does not prove that the client hides questions.
     const isClients = signal.aborted || code !== undefined;
     return { to, token, said: undefined, ...(isClients && { failure }) };
   }
@@ -177,8 +176,8 @@ async function askLegacy(
 const timeoutCode = -32001;
 
 /**
- * Some clients of earlier revisions close the question after this notification. Errors are ignored,
- * because the client may have disconnected.
+ * Some clients with earlier MCP versions close the question after this notification. Errors are
+ * ignored, because the client may have disconnected.
  */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };

@@ -17,7 +17,7 @@ export type CallingClient = {
   readonly capabilities: ClientCapabilities;
   /** The client's name and version. Without sessions, nothing else identifies it. */
   readonly info: Implementation | undefined;
-  /** Whether the client uses revision 2026-07-28 instead of an earlier one. */
+  /** Whether the client uses MCP version 2026-07-28 instead of an earlier one. */
   readonly isModern: boolean;
 };
 
@@ -67,9 +67,9 @@ type KnownClient = {
    */
   readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether the client answers questions without showing them. `repeated` is the form of a
-   * 2026-07-28 call. If the same form was sent before and never answered, the client did not show
-   * it.
+   * Whether the client answers questions without showing them. `repeated` is the form of a repeated
+   * call (MCP version 2026-07-28). If the same form was sent before and never answered, the client
+   * did not show it.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
   /** Records that the client has opened an approval's page, so that it is not opened again. */
@@ -96,8 +96,8 @@ const hides_ms = 60 * 60_000;
 const clientTimeout_ms = 45_000;
 
 /**
- * If an old entry is dropped, a question may be repeated, or an automatic answer may be taken for a
- * user's.
+ * If an old entry is dropped, a question may be asked again, or an automatic answer may be mistaken
+ * for the user's.
  */
 const mostNotes = 5000;
 
@@ -108,8 +108,7 @@ type MemoryOptions = {
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
   /**
-   * Maps an event and its client, question or approval to the time of the event. The latest is
-   * last.
+   * The time of each event, keyed by its name and its client, question or approval. Newest last.
    */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
@@ -148,7 +147,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
       noteReply: async ({ to, token, said, action, failure }, isEnded) => {
         const age = readAge(`asked ${token}`);
         note(`answered ${token}`);
-        // The age is infinite if another process asked the question.
+        // The age is infinite if another process asked.
         const isLate = age >= clientTimeout_ms && age < Infinity;
         const hasTimedOut = isLate && (action === "cancel" || failure !== undefined);
         if (to === "form" && (failure === "timeout" || hasTimedOut)) {

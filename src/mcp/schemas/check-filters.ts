@@ -37,7 +37,7 @@ export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter
   return decoded.success ? { ...filter, value: decoded.data } : filter;
 }
 
-/** Explains why the API would ignore a filter, as the end of a sentence. */
+/** Returns a phrase that says why the API would ignore a filter and completes a sentence. */
 export function findFilterFault(
   fields: FilterFields,
   { field, condition, value }: FilterInput,

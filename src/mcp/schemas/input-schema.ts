@@ -163,19 +163,19 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 }
 
 export type PublishedFields = {
-  /** The schemas are abbreviated if another listed tool describes the same fields. */
+  /** Returns the fields, abbreviated if another listed tool describes them. */
   readonly fields: (isTerse: boolean) => ToolFields;
   /** Fields that another tool may describe. */
   readonly sharedFields?: readonly string[];
   /** Fields that are published as required, although only the API enforces that. */
   readonly needed?: readonly string[] | undefined;
-  /** Whether the `sharedFields` never have descriptions. */
+  /** Whether the `sharedFields` are always listed without descriptions. */
   readonly isWordless?: boolean;
 };
 
 /**
- * Lazily builds the full and the abbreviated schema. The latter omits descriptions and nested
- * fields of `sharedFields`, and is listed if another tool describes these fields.
+ * Lazily builds the full and the abbreviated schema. The abbreviated one omits descriptions and
+ * nested fields of `sharedFields`. It is listed if another tool describes these fields.
  */
 export function buildBothSchemas(tool: PublishedFields): (isTerse: boolean) => JsonObject {
   const { fields, sharedFields = [], needed = [], isWordless = false } = tool;

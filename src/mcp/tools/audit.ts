@@ -32,9 +32,7 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
-  /**
-   * If false, `next` contains the call that continues the audit, unless it would make no progress.
-   */
+  /** If false, `next` contains the call that continues the audit, if it can make progress. */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -50,7 +48,7 @@ const audit = z.looseObject({
   next: toolCall.optional(),
 });
 
-/** A fix is a call to plan_links, so fixes are shown only if `mayPlan` returns true. */
+/** `mayPlan` decides whether fixes are shown, because each fix is a call to plan_links. */
 export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): Tool {
   return makeTool({
     name,
@@ -225,8 +223,6 @@ async function findNeverClicked(
     "needed, a plan with these filters can delete them.";
   return { code: "never_clicked", count, message, filters, ids: rows.map(({ id }) => id) };
 }
-
-/** The result of reading links within the time limit. */
 
 type LinkReading = {
   readonly unread: number;

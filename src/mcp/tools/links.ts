@@ -126,7 +126,7 @@ async function nameLink(endpoint: Endpoint, args: JsonObject, call: ToolCall): P
   return { ...args, [argument]: await read(given, call, endpoint) };
 }
 
-/** Completes a short path, or a URL without a scheme, to a URL that the API can resolve. */
+/** Expands a short path, or a URL without a scheme, into a URL that the API can resolve. */
 function completeAddress(given: string, call: ToolCall): string {
   const address = readAddress(given, call);
   if (address !== undefined) return address.text;
@@ -135,12 +135,12 @@ function completeAddress(given: string, call: ToolCall): string {
   return isPath ? writeAddress(linkHost, normalizeForSearch(given.trim())) : given;
 }
 
-/** Finds the URL of a link by the link's name, and keeps the query string. */
+/** Returns the URL of the link with the given name, and keeps the query string. */
 async function readShortened(given: string, call: ToolCall): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
   const { linkHost } = call.keyContext.known;
-  // The API itself validates any text that looks like a URL.
+  // The API itself validates input that looks like a URL.
   if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
   const link = await call.ask(links.show, { id: await findTarget(linkKind, given, call) });
   const [query = ""] = /\?[^#]*/.exec(given) ?? [];

@@ -58,7 +58,7 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   };
 
   /**
-   * Starts waiting messages. After its turn, each key moves to the end of the map, where the loop
+   * Starts waiting messages. Each key moves to the end of the map after its turn, so the loop
    * visits it again.
    */
   function startWaiting(): void {

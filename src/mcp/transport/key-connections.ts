@@ -13,7 +13,7 @@ export type IdentifiedCaller = { readonly key: string | undefined; readonly know
 
 /** State that all connections of one key share. */
 export type KeyConnections = SessionOwner & {
-  /** Handles requests of revision 2026-07-28, which has no sessions. */
+  /** Handles requests of MCP version 2026-07-28, which has no sessions. */
   readonly modern: McpHttpHandler;
   /** The open notification streams. Aborting a controller ends its stream. */
   readonly listeners: Set<AbortController>;
@@ -113,7 +113,7 @@ function openConnections(
   });
   const modern = createMcpHandler(() => createServer(keyContext), {
     legacy: "reject",
-    // `canListen` limits the number of streams.
+    // `canListen` already limits the number of streams.
     maxSubscriptions: Infinity,
     onerror: onError,
   });

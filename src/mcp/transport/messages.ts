@@ -34,7 +34,7 @@ export function isId(value: unknown): value is RpcId {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Whether a message or batch opens a session. Only revisions before 2026-07-28 have sessions. */
+/** Whether a message or batch opens a session. MCP version 2026-07-28 has no sessions. */
 export function isHandshake(body: unknown): boolean {
   return [body].flat().some((one) => isJsonObject(one) && one["method"] === "initialize");
 }

@@ -13,8 +13,8 @@ import { refuseCalls, refuseFull, refuseUnknownSession, respondWithError } from 
 import { answerUntilEnd } from "./response-end.ts";
 
 /**
- * Manages the sessions of clients with a protocol revision before 2026-07-28. A key can use only
- * its own sessions.
+ * Manages the sessions of clients with an MCP version before 2026-07-28. A key can use only its own
+ * sessions.
  */
 export type McpSessions = {
   readonly fetch: (request: SessionRequest) => Promise<Response>;

@@ -103,7 +103,7 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
     const { leaving, leave } = createLeaving();
     requests.begin(id, leave);
     const result = await run(leaving).catch(() => undefined);
-    // By now, the ID may belong to another request.
+    // The call has already ended, so its ID may belong to another request.
     if (leaving.aborted) return;
     if (result !== undefined) return transport.send({ jsonrpc: "2.0", id, result });
     requests.end(id);

@@ -75,10 +75,7 @@ function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | 
   return undoes === null ? title : `Undo a job: ${title}`;
 }
 
-/**
- * Returns a title for a plan that only changes the destination of links, and undefined for other
- * plans.
- */
+/** Returns a title if the plan changes only the destination of links; otherwise undefined. */
 function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): string | undefined {
   const { create, update, fields, shared = {} } = summary;
   if (create + summary.delete > 0) return undefined;

@@ -45,7 +45,6 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
   const counted = [...hosts].map(([host, links]) => ({ host, links }));
   const fields = [...tally.fields].map(([field, { links, values }]) => {
     const [value] = values.values();
-    // `to` is set only if all links get the same value.
     return { field, links, to: values.size === 1 ? { value } : undefined };
   });
   const isShared = fields.every(({ links, to }) => links === counts.update && to !== undefined);
@@ -62,8 +61,8 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     /** The most important rows: existing links by clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
     /**
-     * The apps that rows may register. These include registered apps with details in a row: if such
-     * an app is deleted before its row is applied, the row registers it again.
+     * The apps that rows may register. Includes registered apps whose details are in a row, because
+     * they would be registered again if they were deleted before the row is applied.
      */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),
@@ -77,8 +76,8 @@ function createTally() {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
     /**
-     * For each field of existing links: how many links change, and up to two new values, keyed by
-     * their JSON.
+     * How many existing links change each field, and up to two of its new values, keyed by their
+     * JSON.
      */
     fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
     existing: [] as PlanRow[],

@@ -63,7 +63,8 @@ async function findDenial(
 async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldProblem[]> {
   const { endpoint, kind, before, changes } = act;
   if (endpoint.effect === "destroy") return [];
-  // A deleted record may violate newer rules, but can be restored if its unique values are free.
+  // A deleted record may violate newer rules. It can still be restored if no other record has its
+  // unique values.
   if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);
   if (kind.name === "link") return listLinkProblems(act, call);
   const whole = before ? { ...before, ...changes } : changes;

@@ -35,7 +35,7 @@ type NewChange = ChangeTarget & {
 };
 
 export type JournalStep = {
-  /** The effect to record until the response arrives. */
+  /** The effect that is recorded until the response arrives. */
   readonly intended: Effect;
   readonly send: () => Promise<unknown>;
   readonly describe: (body: unknown) => Promise<StepOutcome>;
@@ -87,7 +87,7 @@ export async function journal(
       done.push(...own);
       outcome = rest;
     } catch (error) {
-      // The request succeeded, so its intended effect stays in the history.
+      // The request succeeded, so the history keeps the effect recorded before it was sent.
       if (index < steps.length - 1 || isUndo) throw error;
       report(error);
       return { change, bodies };
@@ -95,8 +95,7 @@ export async function journal(
   }
   const ended = { ...change, ...outcome, effects: done, state: "done" } as const;
   const noting = history.note(change, ended);
-  // If an undo cannot be recorded, the error is thrown, because the undo could otherwise be
-  // repeated.
+  // If an undo cannot be recorded, it fails, because it could otherwise be repeated.
   await (isUndo ? noting : noting.catch(report));
   return { change: ended, bodies };
 }

@@ -139,7 +139,7 @@ function describeRecent(change: Change, keyContext: KeyContext): Question["recen
 }
 
 function describeValue(name: string, value: unknown): string {
-  // The body and CSS of a version are too long for a sentence.
+  // The body and CSS of a page template are too long for a sentence.
   const isVersion = typeof value === "object" && !isBlank(value) && !Array.isArray(value);
   return isVersion ? `another ${name} version` : `${name} ${writeValue(value)}`;
 }

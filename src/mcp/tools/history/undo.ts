@@ -301,7 +301,6 @@ async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Qu
   };
 }
 
-/** Describes the undone change in words, because people do not know the tool's name. */
 function nameAct({ tool, effects }: Change): string {
   const [verb = ""] = tool.split("_");
   const isCreation = verb === "upsert" && effects[0]?.before === null;

@@ -181,7 +181,7 @@ async function drawFrame(
 }
 
 async function countLinks({ ask }: TemplateCall): Promise<Fact> {
-  // The question can do without the number of links.
+  // The question is complete even without the number of links.
   const page = await readIfPossible(ask(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };

@@ -47,7 +47,7 @@ export async function readState(call: TemplateCall): Promise<TemplateState> {
   }
 }
 
-/** Reads the live version. Returns undefined if it may be among versions that cannot be parsed. */
+/** Returns undefined if some versions could not be parsed and one of them may be live. */
 export async function readLive(
   found: CallAnswer<typeof pageTemplate.versions>,
   { ask }: Pick<ToolCall, "ask">,

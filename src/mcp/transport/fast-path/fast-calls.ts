@@ -50,7 +50,7 @@ export function createFastCalls(options: ServerOptions): FastCalls {
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
       const meta: JsonObject = { ...envelope };
-      // Within a session, the SDK uses the session's protocol revision, whatever a call declares.
+      // Within a session, the SDK ignores the protocol version that a call declares.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       if (claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion()) return;
       // The capabilities are read for each call, because a client may initialize again.
