@@ -150,7 +150,7 @@ function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: 
   );
 }
 
-/** An operator who sets a PIN expects users to be asked for it, which full mode never does. */
+/** An operator who sets a PIN expects users to be asked for it, but full mode never asks. */
 function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   if (approval_pin_file === undefined || mode !== "full") return;
   throw new UsageFault(

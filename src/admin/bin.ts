@@ -140,7 +140,7 @@ export async function emptyProjectBin(
   );
 }
 
-/** If reattaching an app to its links takes longer, the next start of `serve` continues. */
+/** The time limit for reattaching an app to its links. The next start of `serve` does the rest. */
 const longestTask_ms = 60_000;
 
 type RestoredEntry = {

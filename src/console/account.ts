@@ -197,7 +197,6 @@ export type TypedApproval = { readonly pin: string; readonly count: string };
 
 /** An assistant's pending approval, as listed on the start page. */
 export type ListedQuestion = {
-  /** The URL of the approval page. */
   readonly address: string;
   readonly title: string;
   /** The name that the requesting assistant reports, in quotes. */

@@ -30,7 +30,7 @@ export async function act<Result, Done = Reply>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // The form contains the hash of exactly this question, so submitting it was the approval.
+  // If the form contains the hash of this question, submitting the form was the approval.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);

@@ -164,7 +164,7 @@ export function writeTime(at: string, { timeZone }: Pick<Account, "timeZone">): 
   return writeLocalTime(time, timeZone).slice(0, 16).replace("T", ", ");
 }
 
-/** Changes of other kinds, such as keys and webhooks, can only be reversed manually. */
+/** The kinds whose changes can be undone. Others, such as keys, can only be reversed manually. */
 const undoable: ReadonlySet<string> = new Set([
   "link",
   "ios_app",

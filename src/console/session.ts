@@ -9,7 +9,7 @@ import { isMasked, maskSecret } from "../text/secrets.ts";
  */
 export type Sessions = {
   readonly begin: (secret: string) => Promise<string>;
-  /** Extends the session, unless a page's script sent the request. */
+  /** Returns the secret. Extends the session, unless the page refreshed automatically. */
   readonly find: (token: string, isFollowing?: boolean) => Promise<string | undefined>;
   readonly end: (token: string) => Promise<void>;
   readonly makeAddress: (secret: string) => Promise<string>;

@@ -1,8 +1,8 @@
 import type { JsonObject } from "./json.ts";
 
 /**
- * A precondition of a write, so that it changes nothing that the approver has not seen. Works like
- * If-Match (RFC 9110, section 13).
+ * The state that a record must have for a write to succeed. Works like If-Match (RFC 9110, section
+ * 13).
  */
 export type WriteCondition =
   /** The target must be unchanged since the approver saw it. */

@@ -28,9 +28,9 @@ export type Endpoint = {
   /** The required kind of key: a project's key, a master key, an app's client key, or none. */
   readonly auth: "project" | "master" | "client" | "none";
   readonly scope?: Scope;
-  /** Also required if the call would overwrite an existing record, as an upsert may. */
+  /** A second scope, required if the call would overwrite an existing record, as an upsert may. */
   readonly overwrite_scope?: Scope;
-  /** Also required if the call refers to a link. */
+  /** A second scope, required if the call refers to a link. */
   readonly link_scope?: Scope;
   /** The minimum role of the key's owner. */
   readonly role?: Role;
@@ -67,7 +67,7 @@ export type Endpoint = {
   readonly required?: readonly string[];
   /** Body parameters whose absence causes a 422. Tools mark them as required. */
   readonly needed?: readonly string[];
-  /** Like `needed`, but not on every remote server, so tools do not mark them as required. */
+  /** Body parameters whose absence may cause a 422 only in Waypost. Optional in tools. */
   readonly needed_here?: readonly string[];
   /** The endpoint can return 404 even without an id in the path and a `link_scope`. */
   readonly may_miss?: true;

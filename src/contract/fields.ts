@@ -74,7 +74,7 @@ export function describePage(
   };
 }
 
-/** What other link services call our fields, for suggestions such as "did you mean url?". */
+/** Other link services' names for our fields, for suggestions such as "did you mean url?". */
 export const fieldMeanings: Readonly<Record<string, readonly string[]>> = {
   title: ["name"],
   label: ["name"],

@@ -4,7 +4,7 @@ export const paging = {
   max_limit: 100,
   max_filters: 50,
   max_search_words: 10,
-  /** The console stops counting search results here. Adding filters gives an exact count. */
+  /** The maximum number of search results that the console counts. */
   most_counted: 10_000,
   /** The text index cannot match shorter substrings. */
   shortest_indexed: 3,
@@ -12,7 +12,6 @@ export const paging = {
 
 export const limits = {
   body_bytes: 1024 * 1024,
-  /** The maximum nesting depth of JSON. */
   json_levels: 32,
   /** Node's HTTP server limits headers to 16 KiB. In-process calls get the same limit. */
   address_characters: 16 * 1024,
@@ -63,8 +62,8 @@ export const addressBudgets = {
   // A mobile carrier's customers share an IP address, and apps report each opening.
   app_openings: { limit: 600, window_ms: 60_000 },
   app_installs: { limit: 60, window_ms: 60_000 },
-  // Failed install matches from a shared IP address. Processes share each one at once, which is
-  // cheap because the limit is low.
+  // Failed install matches from a shared IP address. Processes share each failure immediately,
+  // which is cheap because the limit is low.
   shared_misses: { limit: 20, window_ms: 60 * 60_000, step: 1 },
 } as const satisfies Record<string, AddressBudget>;
 export type AddressBudgetName = keyof typeof addressBudgets;

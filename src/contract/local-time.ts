@@ -89,7 +89,7 @@ const timePattern = new RegExp(
 
 /**
  * Parses a filter's date or time to milliseconds since 1970, or returns null. Without a zone, it is
- * UTC. A date means its midnight, so `lteq` a date excludes most of that day.
+ * UTC. A date means its midnight, so `lteq` with a date excludes most of that day.
  */
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);

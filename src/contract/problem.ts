@@ -85,7 +85,7 @@ export function changedSince(): Problem {
   return new Problem(412, messages.changed_since);
 }
 
-/** The request may only create, but the record already exists. */
+/** The request may only create a record, but the record already exists. */
 export function alreadyExists(): Problem {
   return new Problem(412, messages.already_exists);
 }

@@ -116,7 +116,7 @@ export function findKindNamed(name: string): ResourceKind | undefined {
   return Object.values(kinds).find((kind) => kind.name === name);
 }
 
-/** The property of a result that holds the response; undefined if it is the result itself. */
+/** The result property that holds the response; undefined if the response itself is the result. */
 export function nameResult(endpoint: Endpoint, { name }: ResourceKind): string | undefined {
   if (endpoint.type === "text/html") return "html";
   if (endpoint.path === pageTemplate.versions.path) return undefined;

@@ -77,7 +77,7 @@ export const font =
   'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans",sans-serif';
 const mono = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace';
 
-/** For pages that follow the system's light or dark mode. */
+/** CSS variables for pages that follow the system's light or dark mode. */
 export const tokens = `
 :root { color-scheme: light dark; --font: ${font}; --mono: ${mono};
   ${writeSizes()}
@@ -87,7 +87,7 @@ export const tokens = `
 }
 `;
 
-/** For pages in a frame that sets light or dark mode. */
+/** CSS variables for pages in a frame that sets light or dark mode. */
 export const themedTokens = `
 :root[data-theme="light"] { color-scheme: light; ${writeColours(0)} }
 :root[data-theme="dark"] { color-scheme: dark; ${writeColours(1)} }

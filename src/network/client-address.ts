@@ -58,9 +58,8 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address only if it is the client's own. Behind an untrusted proxy, it is the proxy's,
- * shared by all of the proxy's clients. Such a proxy adds headers, but no `X-Forwarded-For` entry
- * for itself.
+ * Returns the address only if it is the client's own, not that of an untrusted proxy, which all of
+ * the proxy's clients share. Such a proxy adds headers, but no `X-Forwarded-For` entry for itself.
  */
 export function findOwnAddress(
   address: string | undefined,
@@ -111,7 +110,7 @@ export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   return matchNetworks(proxies.networks);
 }
 
-/** Describes the proxies as the end of a sentence. */
+/** Returns a phrase about the trusted proxies that completes a sentence. */
 export function describeTrustedProxies(proxies: TrustedProxies): string {
   if ("hops" in proxies) return proxies.hops === 1 ? "one proxy" : `${proxies.hops} proxies`;
   return writeNetworks(proxies.networks);

@@ -112,7 +112,7 @@ const isSpecialIpv4 = matchNetworks(
   ),
 );
 
-/** Other IPv6 addresses are private, local to a machine, or translate to IPv4 (64:ff9b::). */
+/** All public IPv6 addresses. Others are private, local, or translate to IPv4 (64:ff9b::). */
 const isGlobalIpv6 = matchNetworks(listNetworks("2000::/3"));
 
 /** Includes Teredo and 6to4, whose addresses contain an IPv4 address that could be private. */
@@ -131,7 +131,7 @@ export function writeNetworks(networks: readonly Network[]): string {
   return networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ");
 }
 
-/** A single IP address is a network of one. Rejects `/0`, which matches everyone. */
+/** Parses a network or a single IP address. Rejects `/0`, which matches everyone. */
 function readNetwork(word: string): Network | undefined {
   const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];
   const address = normalizeAddress(text);

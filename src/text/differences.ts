@@ -1,6 +1,6 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
 
-/** Compares two texts, to show what changed. */
+/** Compares two strings, to show what changed. */
 
 export type TextPart = { readonly text: string; readonly isChanged: boolean };
 

@@ -54,7 +54,7 @@ function combine(one: Uint8Array, other: Uint8Array): Buffer {
   return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
 }
 
-/** Names a key by the end of its id, because the start may be only a time. Reveals no secret. */
+/** Names a key by the end of its id, because the start may be a timestamp. Reveals no secret. */
 export function nameKey({ id }: { readonly id: string }): string {
   return `…${id.slice(-8)}`;
 }

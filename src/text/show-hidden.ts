@@ -15,7 +15,7 @@ const hiddenRanges = [
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Matches most texts, and is faster than testing for all of Unicode. */
+/** Matches most strings, and is faster than testing for all of Unicode. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;

@@ -13,7 +13,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Explains an invalid zone as the end of a sentence, with a suggestion by city or spelling. */
+/** Completes a sentence about an invalid time zone, with a suggestion by city or spelling. */
 export function explainTimeZone(text: string): string {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;

@@ -164,7 +164,7 @@ function administerWebhooks(
     listWebhooks: allow("list_keys", async ({ operator }) => {
       const project_id = readProject(context);
       const webhooks = await listWebhooks(operator.store.db, { project_id });
-      // A stdio process has no MCP URL, and it delivers no webhooks.
+      // Only a process that serves MCP over HTTP delivers webhook events.
       return { delivers: context.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
     }),
     showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
@@ -270,7 +270,7 @@ async function requireProject({ store }: Operator, id: string): Promise<StoredPr
   return project;
 }
 
-/** Returns the ID of the key that this machine uses; undefined if the database lacks it. */
+/** Returns the ID of the key that this machine uses, or undefined if the key is unknown. */
 async function findKeptKey(
   context: AccountContext,
   { db }: Operator["store"],
@@ -304,7 +304,7 @@ function addFix(webhook: Webhook): ListedWebhook {
 
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
-/** Lists the kinds of deleted records that the key may see, as for live records. */
+/** Lists the kinds whose deleted records the key may see: those whose live records it may list. */
 function listVisibleKinds({ deployment, keyContext }: AccountContext): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
   return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));

@@ -15,7 +15,7 @@ const causes: Readonly<Record<string, string>> = {
   EIO: "its disk reports errors; choose another disk",
 };
 
-/** Returns why a file could not be read or written, as the end of a sentence. */
+/** Returns why a file could not be read or written, worded to complete a sentence. */
 export function explainFileFault(error: unknown): string {
   const code = isFull(error) ? "ENOSPC" : isIoFault(error) ? "EIO" : readCode(error);
   return causes[code] ?? code;

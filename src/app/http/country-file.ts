@@ -21,7 +21,7 @@ type FollowOptions = {
 
 /** Operators replace the file about once a week, and checking it is cheap. */
 const lookEvery_ms = 60_000;
-/** Valid files have a country among the first networks, so the search for one stops here. */
+/** How many networks to search for a country. Valid files have one among the first networks. */
 const mostNetworks = 2000;
 
 /** Looks up countries in a file, and reloads it within a minute after it is replaced. */
@@ -29,7 +29,7 @@ export async function followCountryFile(
   path: string,
   { clock, warn }: FollowOptions,
 ): Promise<CountryFile["find"]> {
-  // Reads the version before the file, so that a replacement while loading is noticed later.
+  // Reads the file's version first, so that a replacement during loading is detected later.
   let mark = await readMark(path);
   let file = await openCountryFile(path);
   let looksAt = clock.monotonic() + lookEvery_ms;

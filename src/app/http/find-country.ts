@@ -28,7 +28,7 @@ export async function openFindCountry(options: CountryOptions): Promise<FindCoun
   return (request) => {
     const said = findSaid?.(request);
     if (said !== undefined) return said;
-    // Behind an untrusted proxy, this would find the proxy's country.
+    // Skipped behind an untrusted proxy, because the lookup would find the proxy's country.
     const address = findOwnAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
   };

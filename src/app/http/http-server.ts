@@ -140,7 +140,7 @@ export function closeListener(server: NetServer): Promise<unknown> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
-/** Closes the server and all connections at once. For a failed start. */
+/** Closes the server and all connections immediately, after a failed start. */
 export function endHttpServer(server: HttpServer): void {
   for (const each of [server, ...server.twins]) each.close();
   server.closeAllConnections();

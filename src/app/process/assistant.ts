@@ -130,7 +130,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
     loadUnfinished: async () => {
       if (!state.exists()) return;
       await bulk.loadUnfinished().catch((error: unknown) => {
-        // Only the operator can fix this. If the server started, later changes would go unrecorded.
+        // An unusable state must fail the start, because later changes would go unrecorded.
         if (isUnusable(error)) throw error;
         // The server works without old jobs, so it only logs the error.
         report(error);
@@ -188,7 +188,7 @@ function prepareContexts(
       describeAddresses: options.describeAddresses,
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
-      // The embedded service knows its keys' permissions, so none must be remembered.
+      // The embedded service knows its keys' permissions, so none need to be remembered.
       openMemory: hasMemory && key !== undefined ? openMemory : undefined,
       timeZone,
       clock,

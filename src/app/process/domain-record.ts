@@ -15,7 +15,7 @@ export function writeDomainRecord(projectId: string, domain: string): DomainReco
   return { name: `_waypost.${domain}`, value: `waypost-verification=${digest.slice(0, 40)}` };
 }
 
-/** Returns what is wrong with the record as the end of a sentence; undefined if it is valid. */
+/** Returns the fault of the record, worded to complete a sentence; undefined if it is valid. */
 export async function findRecordFault({ name, value }: DomainRecord): Promise<string | undefined> {
   try {
     const records = await createResolver().resolveTxt(name);

@@ -95,7 +95,7 @@ export function refuseOtherVersions({ data }: DataPlace): void {
   const files = [storeDatabase, stateDatabase].map(({ file, ...known }) => {
     return { path: join(data, file), ...known };
   });
-  // Without a write-ahead log, opening a file changes nothing and rejects other versions, too.
+  // Without a write-ahead log, opening a file later rejects other versions and changes nothing.
   if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
   for (const { path, applicationId, migrations } of files) {
     if (!existsSync(path) || isEmptied(path)) continue;

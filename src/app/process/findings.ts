@@ -165,7 +165,7 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
   note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }
 
-/** Short outages resolve themselves, and a server that has just started needs time to catch up. */
+/** The age at which a waiting event is overdue. Leaves time for short outages and restarts. */
 const patience_ms = 5 * 60_000;
 /** The maximum number of listed webhooks. `waypost webhooks list` shows the rest. */
 const mostFindings = 20;

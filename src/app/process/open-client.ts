@@ -20,7 +20,7 @@ type ClientParts = {
 
 export function openClient({ origin, send, own }: Deployment, parts: ClientParts): Client {
   const { key, life, via } = parts;
-  // The embedded service counts requests itself, so its clients share no budget.
+  // The embedded service counts requests itself, so its clients need no shared count.
   const print = printKey(key);
   const ledger = own === undefined ? shareBudgets(clock, print, parts) : undefined;
   const target = { origin, key, isEmbedded: own !== undefined, via };

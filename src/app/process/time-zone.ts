@@ -25,7 +25,7 @@ function findMachineZone(setting: string | undefined): TimeZone {
   const isPath = given.startsWith("/");
   const found = isPath ? readLink(given) : given;
   const name = found !== undefined && usualName.test(found) ? found : undefined;
-  // If the setting is a path, Date has the offset but no daylight saving time.
+  // If TZ is a path, Date ignores daylight saving time, so Intl is used.
   const isOdd = isPath && setting !== undefined;
   if (isOdd && name !== undefined && isTimeZone(name)) return openTimeZone(name);
   // For an unknown name or a missing file, Date uses UTC all year.

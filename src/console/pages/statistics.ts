@@ -62,7 +62,7 @@ function readSpan({ url, account }: Visit): Span {
     const days = spans.find((span) => params.get("days") === String(span)) ?? usualSpan;
     return { from: findFirst(today, days), to: today, by: "day", days };
   }
-  // A single missing date has the same default as when both are missing.
+  // A missing end defaults to today, and a missing start to the usual span.
   const last = to === "" ? today : to;
   const first = from === "" ? findFirst(last, usualSpan) : from;
   return { from: first, to: last, by: chooseStep((Date.parse(last) - Date.parse(first)) / day_ms) };

@@ -6,10 +6,10 @@ import { movesDestination, movesPath } from "./changed-destination.ts";
 
 /**
  * The actions that need a person's approval, in one table for the tools, `explain_access` and the
- * README. All other actions run at once and can be undone. See docs/approval.md.
+ * README. All other actions run without approval and can be undone. See docs/approval.md.
  */
 export type ApprovalRule = {
-  /** When the rule applies, as the end of "asks before it …". */
+  /** When the rule applies, worded to complete "asks before it …". */
   readonly when: string;
   /** The tools whose approval requests may give this reason. */
   readonly tools: readonly string[];

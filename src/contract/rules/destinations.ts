@@ -28,7 +28,7 @@ const mostShown = 5;
 /** The maximum length of a host name. Messages truncate longer ones. */
 const longestHost = 253;
 
-/** Parses `example.com,*.example.com` or `any`. A fault is worded as the end of a sentence. */
+/** Parses `example.com,*.example.com` or `any`. A fault is worded to complete a sentence. */
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const entries = words.filter((word) => word !== "");
@@ -88,14 +88,14 @@ export function checkDestinations(
   });
 }
 
-/** Words the reason for a rejected URL as the end of a sentence. */
+/** Returns why a URL was rejected, worded to complete a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
   const clause = `${rule}${writeHosts(destinations)})`;
   return shown === "" ? clause : `${clause}, not to ${shown}`;
 }
 
-/** Returns a function that checks single URLs, for those inside a page template. */
+/** Returns a function that checks one URL. Page templates use it for each of their URLs. */
 export function judgeBy(destinations: Destinations): (address: string) => string | undefined {
   return (address) => {
     const host = findForeignHost(address, destinations);

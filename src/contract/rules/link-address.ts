@@ -9,7 +9,7 @@ import { readUrl } from "./web-address.ts";
 
 const placeholder = "{subdomain}";
 
-/** The default link origin, for a machine without a domain for links. */
+/** The default link origin, if none is configured. */
 export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }

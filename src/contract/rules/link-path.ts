@@ -46,7 +46,7 @@ export function decodeForSearch(path: string): string {
 }
 
 /**
- * Returns the fault of a normalized path as the end of a sentence ("Path is reserved"), or
+ * Returns the fault of a normalized path, worded to complete a sentence ("Path is reserved"), or
  * undefined. A valid path survives encoding into a URL and decoding, so percent signs, a second
  * leading slash and dot segments are rejected.
  */

@@ -23,7 +23,9 @@ export type NamedAddress = {
   readonly path: string;
 };
 
-/** Describes the same path on the project's link host, if that is known, and the link there. */
+/**
+ * Describes the same path on the project's link host, and its link. Undefined for unknown hosts.
+ */
 export function placeHere(
   { path, isOurs }: NamedAddress,
   linkHost: string | undefined,
@@ -44,7 +46,7 @@ export function listNamedPaths({ exact, loose, address }: NamedLink): readonly s
 
 type LinkPaths = { readonly path?: unknown; readonly shortened_path?: unknown };
 
-/** Returns the links that the input refers to. Several links mean that it is ambiguous. */
+/** Returns the links that the input refers to. If there are several, the input is ambiguous. */
 export function pickNamedLinks<Link extends LinkPaths>(
   { exact, loose }: NamedLink,
   links: readonly Link[],
@@ -97,7 +99,7 @@ function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress
   if (url === undefined || url.username + url.password !== "") return undefined;
   const { hostname, pathname } = url;
   const isOurs = ours.includes(hostname);
-  // Without a scheme, input that looks like a host may be the start of a path.
+  // Without a scheme, only input that looks like a host is treated as a URL.
   if (!hasScheme && !isOurs && !looksLikeHost(text)) return undefined;
   return {
     host: url.host,

@@ -31,7 +31,7 @@ export function readSearch(
   });
 }
 
-/** Returns the fault of a search text as the end of a sentence, or undefined. */
+/** Returns the fault of a search text, worded to complete a sentence, or undefined. */
 export function findSearchFault(text: string): string | undefined {
   const { length } = splitWords(text);
   if (length === 0) return "must not be empty";

@@ -45,7 +45,7 @@ export function readStore(address: string): StoreScheme | undefined {
   return store !== undefined && findStoreFault(address, store) === undefined ? store : undefined;
 }
 
-/** Returns the fault of a link field's URL as the end of a sentence, or undefined. */
+/** Returns the fault of a link field's URL, worded to complete a sentence, or undefined. */
 export function findAddressFault(field: string, address: string): string | undefined {
   const store = findStoreOf(address);
   if (store === undefined) return findWebAddressFault(address);

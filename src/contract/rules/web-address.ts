@@ -2,8 +2,8 @@ import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
 /**
- * Returns the fault of a visitor's URL as the end of a sentence, or undefined. URLs are stored as
- * written, so anything that a browser would silently repair is rejected.
+ * Returns the fault of a visitor's URL, worded to complete a sentence, or undefined. URLs are
+ * stored as written, so anything that a browser would silently repair is rejected.
  */
 export function findWebAddressFault(address: string): string | undefined {
   if (readPlainHost(address) !== undefined) return undefined;
@@ -19,11 +19,11 @@ export function findWebAddressFault(address: string): string | undefined {
   return undefined;
 }
 
-/** Host names are shorter than this. Parsing a longer one is slow. */
+/** The maximum length of a host name. Parsing a longer one is slow. */
 const longestHost = 255;
 const namedAddress = new RegExp(`^https?://[^\\\\/][^/?#]{0,${longestHost}}(?:[/?#]|$)`, "i");
 
-/** Has no port, and its last label is not a number, so parsing would not change the host. */
+/** Matches URLs without a port whose host does not end in a number. Parsing keeps such a host. */
 const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 

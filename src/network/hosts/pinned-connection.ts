@@ -101,7 +101,7 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
   return found.map(({ address }) => address);
 }
 
-/** Explains why a request failed, without the error's message, which may be the other server's. */
+/** Explains why a request failed, without the error's message, which is untrusted. */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof HostNotAllowed) return error.message;
   if (signal.aborted) return "the server did not respond in time";
