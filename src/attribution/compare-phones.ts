@@ -95,7 +95,6 @@ const points: Readonly<Record<MarkName, number>> = {
 };
 const addressPoints = 40;
 
-/** The minimum score of a match. */
 const leastPoints = 50;
 
 /**

@@ -11,10 +11,10 @@ export type MarkName = (typeof markNames)[number];
 export const markNames = [
   /** The device type, such as `iphone`. */
   "device",
-  /** Width and height in points, smaller first, and pixels per point: `393x852@3`. */
+  /** The screen's width and height in points, smaller first, and pixels per point: `393x852@3`. */
   "screen",
   "zone",
-  /** Without the region: `en`. */
+  /** The language without its region, such as `en`. */
   "language",
   "region",
   "calendar",
@@ -155,8 +155,8 @@ function readAgent(agent: string): Marks {
 }
 
 /**
- * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 for it, but Safari's own
- * version is the right one. Older systems report the right version.
+ * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 as the system version, so
+ * Safari's own version is preferred.
  */
 function readSystem(agent: string): Marks {
   const [, safari] = /\bVersion\/(\d{1,3}(?:\.\d{1,3})?)/.exec(agent) ?? [];

@@ -149,7 +149,7 @@ async function insertRows(
   }
 }
 
-/** Longer than any pending write of another process takes. */
+/** The lock timeout, which is longer than any write takes. */
 const longestWait_ms = 5_000;
 
 /**

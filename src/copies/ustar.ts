@@ -8,7 +8,6 @@ export type EntryHeader = {
   readonly mtime_s: number;
 };
 
-/** The offset and length of each field. */
 const fields = {
   name: [0, 100],
   mode: [100, 8],

@@ -99,7 +99,7 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   return isOwn ? undefined : writeForHeader(address);
 }
 
-/** More apps than a file can hold, even with the shortest names. */
+/** The number of apps to read. A file holds fewer, even with the shortest names. */
 const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;

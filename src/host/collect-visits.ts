@@ -33,7 +33,7 @@ export type VisitCollector = {
    * not wait for the write.
    */
   readonly noteRequest: (visited: VisitedPage) => Promise<string | undefined>;
-  /** Returns false if the message is invalid. */
+  /** Adds properties from the page's script. Returns false if the message is invalid. */
   readonly noteScript: (visited: VisitedPage) => Promise<boolean>;
 };
 

@@ -98,9 +98,8 @@ type HostedRequest = {
   readonly request: IncomingMessage;
   readonly site: Site;
   readonly path: string;
-  /** Path and query, including the leading slash. */
+  /** The request's path and query, including the leading slash. */
   readonly target: string;
-  /** True if the visitor scanned the link's QR code. */
   readonly isScanned: boolean;
 };
 

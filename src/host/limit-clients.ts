@@ -36,7 +36,7 @@ export function createClientLimit(
 
 export type FindClient = (request: IncomingMessage) => string;
 
-/** Returns the client's IP address for rate limits, or that of an untrusted proxy. */
+/** Returns a function that finds the group of a client's IP address, for rate limits. */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
   return (request) => {

@@ -22,7 +22,7 @@ const mostCachedLength = 400;
 
 /** The User-Agent header of every browser starts like this. Programs use their own names. */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Programs that people use, although isbot classifies them as bots. */
+/** Command-line and API tools that people use, although isbot classifies them as bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
@@ -132,7 +132,7 @@ function readHost(header: string): string {
   return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
 }
 
-/** Removes `www.`, because a site usually has the same host name with and without it. */
+/** Removes `www.`, because a host name with and without it is usually the same site. */
 function dropWww(host: string): string {
   return host.replace(/^www\./, "");
 }

@@ -23,7 +23,6 @@ export type Site = {
   readonly visitedOrigin: string;
   /** A second origin of the same links. Only the Open button of preview pages uses it. */
   readonly secondOrigin: string | undefined;
-  /** True if the visitor requested the second origin. */
   readonly isSecond: boolean;
   /** The host names of these three origins. */
   readonly hostnames: readonly string[];

@@ -244,7 +244,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** Returns the latest valid end. Rows that end later were written before a clock was set back. */
+/** Returns the latest plausible end. Later ones were written before a clock was set back. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

@@ -25,7 +25,6 @@ export async function findLinkAtPath(
   return isPath(path) ? findLinkAt(tenant, path) : undefined;
 }
 
-/** Finds the link that this path opens. */
 export async function findVisitedAtPath(
   tenant: Tenant,
   path: string | undefined,

@@ -27,7 +27,7 @@ export type Services = {
   readonly secondOrigin?: string | undefined;
   /**
    * Waits until the pending clicks of a link, or of all links of a project, are stored. Undefined
-   * in a process without a link host, which counts clicks in memory first.
+   * in a process without a link host, which has no pending clicks.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   /** Counts opens and installs reported by apps. Undefined in a process without a link host. */

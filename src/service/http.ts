@@ -67,7 +67,7 @@ export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic"
 /** Returns the complete URL with dot segments resolved, or undefined for an invalid URL. */
 function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(host) || /^[^?]*\\/.test(url)) return undefined;
-  // Most URLs need no parsing. Parsing takes as long as checking a key.
+  // Skips parsing for most URLs, because parsing takes as long as checking a key.
   if (plainTarget.test(url) && !dots.test(url)) return `http://${host}${url}`;
   return readUrl(url.startsWith("/") ? `http://${host}${url}` : url)?.href;
 }

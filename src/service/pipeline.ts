@@ -349,7 +349,7 @@ export function respondWith(
   return { status, headers: more === undefined ? own : { ...own, ...more }, body };
 }
 
-/** Proxies reject long headers. */
+/** The maximum size of a `Warning` header. Proxies reject long headers. */
 const mostWarningBytes = 500;
 
 /**
@@ -391,8 +391,8 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
 }
 
 /**
- * Describes a conflict between two concurrent writes of the same value, which is in the
- * constraint's last column.
+ * Describes a conflict between two concurrent writes of the same value. The constraint's last
+ * column is the one that conflicts.
  */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";

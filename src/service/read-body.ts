@@ -101,7 +101,7 @@ function parseJson(text: string): JsonObject {
 
 type SentFields = {
   readonly fields: JsonObject;
-  /** The object that contains the fields, such as `link`. */
+  /** The name of the object that contains the fields, such as `link`. */
   readonly wrapper?: string;
   readonly outside: readonly string[];
 };

@@ -42,7 +42,7 @@ export class NoEngine extends Error {
 
 let loaded: SqliteModule | undefined;
 
-/** Opens a file. The lock timeout is 0, because the synchronous driver would block the thread. */
+/** Opens a file. The lock timeout is 0, because waiting for a lock would block the thread. */
 export function openDatabase(path: string, { readOnly = false } = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
   return new loaded.DatabaseSync(path, { timeout: 0, readOnly });

@@ -135,7 +135,7 @@ export function ignoreFault(work: () => void): void {
   try {
     work();
   } catch {
-    // Either this was already done, or another process will do it.
+    // The failed step was already done, or another process will do it.
   }
 }
 

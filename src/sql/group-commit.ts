@@ -117,7 +117,7 @@ async function writeGroup(
   try {
     await steps.begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
   } catch (error) {
-    // All of these writers have waited for the write lock long enough.
+    // The write lock was not free in time for any of these writers.
     for (const { reject } of line.splice(0, waiting.length)) reject(error);
     return [];
   }

@@ -31,7 +31,7 @@ export type Approvals = {
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
   /** Uses up a token's approval. Returns true only once, and only for its original request. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Whether the id is that of an unexpired approval, by page or by token, for this request. */
+  /** Whether this request has an unexpired approval, by page or by token, with this id. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
    * Returns the user's answer to this request and uses it up. If several identical requests wait,

@@ -9,7 +9,7 @@ import { findValue, saveValue } from "./expiring-values.ts";
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Used instead of a key hash for an operator, who has no key. Key hashes are longer. */
+/** Replaces the key hash for an operator, who has no key. Real key hashes are longer. */
 export const operatorPrint = "operator";
 
 /** One effect of a change. Undo reverts the effects from last to first. */
@@ -31,7 +31,7 @@ export type Effect = {
 export type ChangeTarget = {
   readonly kind: string;
   readonly target_id: string | null;
-  /** Another identifier, such as the path or the bundle ID. */
+  /** Another identifier of the target, such as its path or bundle ID. */
   readonly target_key: string | null;
   readonly name: string | null;
 };
@@ -151,7 +151,7 @@ const mostAtOnce = 200;
  */
 const checkedEach = 64;
 
-/** Deletes a batch of the key's oldest changes if it has too many, or too large ones. */
+/** Deletes a batch of the key's oldest changes if their number or total size exceeds the limit. */
 async function dropSurplus(
   { db, write }: Sql<StateTables>,
   { realm, key_print }: Pick<ChangeAuthor, "realm" | "key_print">,

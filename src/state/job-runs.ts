@@ -35,7 +35,7 @@ export type JobRuns = {
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
   /** Saves a row's result, unless another process now runs the job and checks the link itself. */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** Lists the rows that write, starting at or ending before a position. */
+  /** Lists rows with write actions, starting at or ending before a position. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,

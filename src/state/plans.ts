@@ -96,7 +96,7 @@ export type PlanRule = {
 };
 
 export type PlanProblem = {
-  /** Omitted if the problem concerns the whole source, or a link that was selected by filters. */
+  /** The row in the source; omitted for the whole source or a link selected by filters. */
   readonly row?: number;
   /** The link's path or id, for a link that is not from a row of the source. */
   readonly link?: string;

@@ -37,7 +37,6 @@ export const otherReferrers = "other";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
-/** The length of a UTC day, which is always the same. */
 export const day_ms = dayHours * hour_ms;
 /** A counter's columns for the hours of its day. */
 export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_${hour}` as const);
@@ -69,7 +68,6 @@ export function findMonth(day: number): number {
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
   /** The number of hours since 1970. */
   readonly hour: number;
-  /** The counters to increment. */
   readonly values: readonly (readonly [Dimension, string])[];
   /** True if the visit also increases the link's number of clicks. */
   readonly isClick: boolean;
@@ -80,7 +78,6 @@ export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & 
 export type LinkVisits = {
   readonly projectId: string;
   readonly linkId: string;
-  /** How many of these visits are clicks. */
   readonly clicks: number;
   readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
 };

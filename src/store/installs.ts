@@ -10,7 +10,7 @@ import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
  * matched an install stays for at least a minute, so that the same install can retry.
  */
 
-/** Returns the latest valid expiry. Later ones were written before a clock was set back. */
+/** Returns the latest plausible expiry. Later ones were written before a clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -27,7 +27,7 @@ export type RecordedVisit = {
 };
 
 /**
- * Writes visits, which must not repeat in `noted`. The report from a visit's page script replaces
+ * Writes visits. `noted` must contain no duplicates. The report from a visit's page script replaces
  * the one from its request, even if it is written first. Used visits are not changed.
  */
 export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {

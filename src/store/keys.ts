@@ -18,7 +18,7 @@ export type Key = {
   readonly scopes: readonly Scope[];
   readonly role: Role;
   readonly created_at: number;
-  /** Accurate to a few minutes; null for an unused key. */
+  /** The last use, accurate to a few minutes; null for an unused key. */
   readonly last_used_at: number | null;
 };
 

@@ -219,7 +219,6 @@ const selectAt = prepareQuery((db) =>
 /** A deleted link's row, without its project and row number. */
 export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
 
-/** Restores a link from the bin, with its paths. */
 export async function restoreLink(
   tenant: Tenant,
   { id, row, clicks }: DeletedLink,

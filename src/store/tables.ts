@@ -162,7 +162,7 @@ export const tables = {
     token_hash: text,
     scopes: text,
     role: textOf<Role>(),
-    /** Accurate to a few minutes; null for an unused key. */
+    /** The last use, accurate to a few minutes; null for an unused key. */
     last_used_at: orNull(number),
     ...times,
   },
@@ -204,7 +204,7 @@ export const tables = {
     ends_at: number,
     /** The hash of the install that used this visit; null if unused or unknown. */
     used_by: orNull(text),
-    /** The response to that install, as JSON; null while the visit is unused. */
+    /** The response to the matched install, as JSON; null while the visit is unused. */
     told: orNull(text),
   },
   /** The webhooks of projects, with the state of their deliveries. */
@@ -243,7 +243,6 @@ export const tables = {
     next_at: number,
     /** When to stop retrying; null until an attempt has failed. */
     ends_at: orNull(number),
-    /** Why the last attempt failed. */
     fault: orNull(text),
     created_at: number,
   },

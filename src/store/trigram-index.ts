@@ -25,7 +25,7 @@ const page_bytes = 1000;
 const columnNames = sql.join(indexedColumns.map((column) => sql.ref(column)));
 const foldedNames = sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)));
 
-/** Returns a condition for links whose column contains the text. Undefined for short texts. */
+/** Returns a condition for links that contain the text; undefined without a usable index. */
 export function matchContains(
   { db, projectId }: Tenant,
   column: IndexedColumn,
@@ -132,7 +132,7 @@ function nameIndex(projectId: string): RawBuilder<unknown> {
   return sql.table(`links_contains_${projectId.replaceAll("-", "")}`);
 }
 
-/** Lists why searches are slow. Always empty for SQLite. */
+/** Lists the reasons why searches are slow. Always empty for SQLite. */
 export async function listSlow(db: Db): Promise<readonly string[]> {
   if (readEngine(db) === "sqlite") return [];
   const { rows } = await sql<{ readonly name: string | null }>`

@@ -219,7 +219,7 @@ const mostRemoved = 5000;
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
   for (let isMore = true; isMore;) {
-    // A link's hosts also count for the project, so if the project has few hosts, its links do too.
+    // The project's hosts include those of its links, so if the project has few, so does each link.
     const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
     if (hosts.length === 0) return;
     const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);

@@ -92,13 +92,11 @@ function isFor({ project_id, id: webhook_id }: WebhookKey, which: Partial<Delive
 export type NewEvent = {
   readonly event: WebhookEvent;
   readonly data: JsonObject;
-  /** An id of the caller's choice. Events with the same id are sent only once. */
+  /** An id chosen by the caller. Events with the same id are sent only once. */
   readonly id?: string;
 };
 
-/**
- * Queues each event for all webhooks that subscribe to it. If `tally` counts none, no query runs.
- */
+/** Queues each event for all subscribed webhooks. If `tally` counts no webhooks, no query runs. */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
   events: readonly NewEvent[],

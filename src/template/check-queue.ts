@@ -12,7 +12,6 @@ export type RunQueued = <Result>(work: () => Result) => Promise<Result>;
 export const pageTimeLimit_ms = 100;
 
 type QueueTiming = {
-  /** A monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 };

@@ -128,7 +128,7 @@ function findFaults(
       renderButtons(sampleButtons, templateForm),
       true,
     );
-    // Only if nothing was removed, because a removed part may have contained the buttons.
+    // Reported only if nothing was removed, because the buttons may have been in a removed part.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));

@@ -12,7 +12,7 @@ import { listWords } from "./split-words.ts";
  * not be able to turn text into markup.
  */
 
-/** Returns undefined for an allowed URL, or else its fault as the end of a sentence. */
+/** Returns a phrase about the URL's fault that completes a sentence; undefined if allowed. */
 export type JudgeAddress = (address: string) => string | undefined;
 
 const addressed = listWords("href src cite action formaction poster srcset data background");

@@ -1,6 +1,6 @@
 import type { TemplateFault, TemplateProblem } from "./page-input.ts";
 
-/** A position in a text, with line and column numbers that start at 1. */
+/** A position in a string, with line and column numbers that start at 1. */
 export type TextPosition = { readonly line: number; readonly column: number };
 
 export function createLocator(source: string): (offset: number) => TextPosition {

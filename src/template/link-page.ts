@@ -93,7 +93,7 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const { collectedVisit, hasIdleScript = false } = input;
   const hasScript = hasIdleScript || collectedVisit !== undefined;
   const policy = describePolicy(hasPictures, nonce, { hasScript, sends: !forPreview });
-  // In a meta element too, because previews may be shown without their headers.
+  // The policy is also in a meta element, because previews may be shown without headers.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
@@ -176,7 +176,6 @@ type ActionsInput = {
   readonly phone?: PhoneSection | undefined;
 };
 
-/** Renders the buttons, the QR code and the hints of our own design. */
 function renderActions(actions: ActionsInput): string {
   const { buttons, language, phone } = actions;
   const texts: PageTexts = pageTexts[language];

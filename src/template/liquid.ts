@@ -16,7 +16,6 @@ import type { TemplateFault } from "./page-input.ts";
 export const tagNames: readonly string[] =
   "assign break case comment continue for if store_buttons unless".split(" ");
 
-/** The maximum number of steps per page. */
 const mostSteps = 10_000;
 /** The maximum length of a page's escaped output. */
 const mostCharacters = 128 * 1024;
@@ -71,7 +70,6 @@ export function explainLiquid(error: unknown): TemplateFault {
 }
 
 export type TimeLimit = {
-  /** A monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
   readonly most_ms: number;
 };

@@ -1,5 +1,5 @@
 /**
- * The texts of our own markup, in the languages of visitors. A missing text is a compile error. The
+ * Strings for our own markup, in every supported language. A missing string is a compile error. The
  * stores have the names that Apple and Google use on their own buttons.
  */
 

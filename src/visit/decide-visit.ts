@@ -184,8 +184,8 @@ function buildPlayAddress(
 
 /**
  * The maximum length of a URL that works everywhere. A shorter one contains both `_url` and `url`.
- * The public Android SDK reads `_url` since version 1.0.2, but React Native's SDK contains version
- * 1.0.0, which reads `url`.
+ * The public Android SDK has read `_url` since version 1.0.2, but React Native's SDK contains
+ * version 1.0.0, which reads `url`.
  */
 const mostTwice_characters = 2048;
 

@@ -60,7 +60,7 @@ export function listPhoneStores(
   if (visits.every(({ action }) => action === "default_page")) return undefined;
   return visits.flatMap((visit) => {
     const href = readDestination(visit)?.to;
-    // Computers can open only a store's web page.
+    // Desktop browsers can open only a store's web page.
     if (href === undefined || !/^https?:/i.test(href)) return [];
     const kind = findStoreKind(href);
     return kind === undefined ? [] : [{ kind, app: null, href }];

@@ -97,8 +97,8 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * Returns what is wrong with a new webhook's URL, as the end of a sentence. A host name's IP
- * addresses may change, so they are checked at every attempt instead.
+ * Returns a phrase about the fault of a new webhook's URL that completes a sentence. A host name's
+ * IP addresses may change, so they are checked at every attempt instead.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
@@ -133,7 +133,7 @@ function findPublicFault(url: URL, addresses: readonly string[]): string | undef
   return isUsual ? undefined : "can't have a port below 1024 other than 443";
 }
 
-/** Suggests a setting that fixes the fault, without a final period. */
+/** Suggests a setting that fixes the fault. The text has no final period. */
 export function findFix(fault: string | null): string | undefined {
   if (fault !== noPublicHost) return undefined;
   return `${nameNetwork}; for a public receiver, check its DNS record`;

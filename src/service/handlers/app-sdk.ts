@@ -225,8 +225,8 @@ async function findChosen(
 }
 
 /**
- * Limits failed attempts behind a shared IP address, so that no one there can try one device model
- * after another. The attempt is counted before the lookup, because attempts may be concurrent.
+ * Limits failed attempts per shared IP address, so that no one can try every device model. The
+ * attempt is counted before the lookup, because attempts may be concurrent.
  */
 async function limitMisses<Found>(
   { spendByAddress, refund }: Services["budgets"],

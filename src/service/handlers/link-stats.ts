@@ -161,7 +161,7 @@ function listKeys(
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // If the list was truncated, a link of the previous period may have unread visits in this period.
+  // If the list was truncated, a link without a row may still have visits in this period.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -273,7 +273,7 @@ const usualRows = 10;
 const mostRows = 100;
 /** The maximum number of rows for time intervals. */
 const mostSteps = 400;
-/** Periods of more days default to weeks, and periods of more weeks default to months. */
+/** The longest periods that default to days and to weeks. Longer ones default to months. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
@@ -365,7 +365,7 @@ type VisitSums = {
   readonly isCut: boolean;
   /** The sum of all keys. Unlike `total`, it includes button presses. */
   readonly all: Sum;
-  /** Finds a key's sum, even if it has no row. A link must have a row in one of the two periods. */
+  /** Finds a key's sum, even if the key has no row. A link needs a row in one of the periods. */
   readonly find: (key: string) => Sum | undefined;
 };
 

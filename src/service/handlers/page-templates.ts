@@ -301,7 +301,7 @@ export async function changeDraft(
       requireShownTemplate(call.precondition, before);
       const { body, css } = applyFields(before, fields, purpose);
       if (body !== checked.body || css !== checked.css) return undefined;
-      // Saving an unchanged draft does not even update its date.
+      // Saving an unchanged draft writes nothing, not even a new date.
       const isSame = before?.body === body && before.css === css;
       if (purpose === "save" && isSame) return { isFirst: false, template: before };
       await write(tenant, createIdAndTime(call.services), { body, css });
@@ -329,8 +329,8 @@ function requireShownTemplate(
 }
 
 /**
- * Checks the precondition if no template exists. Callers without access to drafts cannot
- * distinguish that from an unpublished template, so the ETag of one is valid too.
+ * Checks the precondition if no template exists. Callers without access to drafts cannot see an
+ * unpublished template, so the ETag of an unpublished template is valid too.
  */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
