@@ -151,7 +151,7 @@ describe("the default page in an in-app browser", () => {
     },
   );
 
-  test("explains nothing if the browser can open apps or there is no app to open", async () => {
+  test("does not help to leave the browser if it can open apps or there is no app", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

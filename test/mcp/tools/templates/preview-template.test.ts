@@ -64,7 +64,7 @@ describe("preview_template", () => {
     }
   });
 
-  test("rejects an unknown link with a sentence about the next step", async () => {
+  test("rejects an unknown link with an error that says what to do next", async () => {
     for (const link_id of ["sprang", "00000000-0000-4000-8000-000000000000"]) {
       const { error } = await preview({ link_id });
       expect(error).toMatchObject({ code: "not_found", effect: "none" });
