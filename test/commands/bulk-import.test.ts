@@ -263,7 +263,8 @@ describe("an import to a remote server", () => {
   ])("fails with the settings %j and names the setting to check", async (more, message) => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", ...more };
     const input = "path,url\na,https://x.example/\n";
-    expectRefused(await run(["import", "-", "--yes", ...data()], { env, input }), message);
+    const { code, stderr } = await run(["import", "-", "--yes", ...data()], { env, input });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
 });
 

@@ -4,10 +4,11 @@ import { pickNamed, listNamedPaths, pickNamedLinks } from "../../contract/rules/
 import { isStorable } from "../../contract/text.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, type ReadLink } from "../../contract/links.ts";
+import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
 import type { PlanOperation } from "../../state/plans.ts";
-import type { ServerAccess } from "../owner.ts";
+import type { Owner, ServerAccess } from "../owner.ts";
 import { isFindable, type Row } from "../rows/check-rows.ts";
 import { collectList } from "./read-list.ts";
 import { selectParts } from "./select-links.ts";
@@ -24,6 +25,8 @@ export type KnownLinks = {
   /** Whether some matching links could not be parsed. */
   readonly isPartial: boolean;
 };
+
+type LinkAccess = ServerAccess & Pick<Owner, "known" | "takesAnyId">;
 
 const mostRows = paging.max_limit;
 /** The maximum size of the paths in one request, because they are part of its URL. */
@@ -45,7 +48,7 @@ export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerato
 
 /** Looks links up by path if possible, because one request can find many paths but only one id. */
 export async function findLinks(
-  asking: ServerAccess & { readonly operation: PlanOperation },
+  asking: LinkAccess & { readonly operation: PlanOperation },
   batch: readonly Row[],
 ): Promise<KnownLinks> {
   const { operation } = asking;
@@ -54,7 +57,11 @@ export async function findLinks(
   const { byName: byPath, unread } = await findAt(asking, "path", paths);
   const hasShort = operation !== "delete" || sound.some(({ named }) => named !== undefined);
   const left = hasShort ? paths.filter((path) => !byPath.has(path)) : [];
-  const { byName: byShort, unread: more } = await findAt(asking, "shortened_path", left);
+  const { byName: listed, unread: more } = await findAt(asking, "shortened_path", left);
+  const moves = operation === "update" ? sound.flatMap(({ fields }) => fields.path ?? []) : [];
+  const newPaths = operation === "upsert" ? paths : moves;
+  const free = newPaths.filter((path) => !byPath.has(path) && !listed.has(path));
+  const byShort = new Map([...listed, ...(await findUnlisted(asking, free))]);
   const byId = new Map([...byPath.values()].map((link) => [link.id, link] as const));
   const missing = sound.flatMap(({ link_id, path }) => {
     // An upsert is matched by path, regardless of its id.
@@ -73,6 +80,23 @@ export async function findLinks(
     return isName && pickMeant(row, known).length === 0 ? [text] : [];
   });
   return { ...found, byOwnName: await findEach(asking, [...new Set(names)], findOwnName) };
+}
+
+/**
+ * Finds links by short paths that lists do not show, because they return only one short path of
+ * each link. Only the embedded service resolves every short path.
+ */
+async function findUnlisted(
+  asking: LinkAccess,
+  paths: readonly string[],
+): Promise<readonly (readonly [string, ReadLink])[]> {
+  const { takesAnyId, known } = asking;
+  const origin = takesAnyId ? undefined : known?.linkHost;
+  if (origin === undefined) return [];
+  const found = await findEach(asking, [...new Set(paths)], ({ call, signal }, path) =>
+    undefinedIfNotFound(call(shortLinks.resolve, { url: writeAddress(origin, path) }, signal)),
+  );
+  return [...found].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
 }
 
 function findOwnName({ call, signal }: ServerAccess, name: string): Promise<readonly ReadLink[]> {
@@ -171,12 +195,16 @@ export async function findAtPath(
 /** The value for a path that may or may not be taken, because a link could not be parsed. */
 export const unread = "unread";
 
-export async function findById(
+export function findById(
   { call, signal }: ServerAccess,
   id: string,
 ): Promise<ReadLink | undefined> {
+  return undefinedIfNotFound(call(links.show, { id }, signal));
+}
+
+async function undefinedIfNotFound<Found>(reading: Promise<Found>): Promise<Found | undefined> {
   try {
-    return await call(links.show, { id }, signal);
+    return await reading;
   } catch (error) {
     if (error instanceof Problem && error.status === 404) return undefined;
     throw error;
