@@ -38,21 +38,32 @@ export function writeWhole(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  return joinPages(writePages(parts, format, 0), format);
+  return joinItems(writeItems(parts, format), format);
 }
 
 /** Joins the pages into one file. The result for JSON is a single array. */
-export async function* joinPages(
+export function joinPages(
   pages: AsyncIterable<string>,
   format: ExportFormat,
 ): AsyncGenerator<string> {
-  if (format === "csv") return yield* pages;
+  return joinItems(format === "csv" ? pages : dropBrackets(pages), format);
+}
+
+async function* dropBrackets(pages: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.trimEnd().slice(1, -1);
+}
+
+async function* joinItems(
+  items: AsyncIterable<string>,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  if (format === "csv") return yield* items;
   let before = "[";
-  for await (const page of pages) {
-    yield before + page.trimEnd().slice(1, -1);
+  for await (const item of items) {
+    yield before + item;
     before = ",\n";
   }
-  yield "]\n";
+  yield before === "[" ? "[]\n" : "]\n";
 }
 
 /** Yields the header of a CSV file before the first link arrives. */
