@@ -28,8 +28,9 @@ openForAll(createAssistantWorld, async (opened) => {
   for (let day = 0; day < 62; day += 1) {
     const seen = { projectId: world.project.id, linkId: id, at: september + day * day_ms } as const;
     const facts = { what: "click", platform: "desktop", source: "address" } as const;
-    for (let turn = 0; turn < 300 + day; turn += 1)
+    for (let turn = 0; turn < 300 + day; turn += 1) {
       world.clicks.noteReported({ ...seen, ...facts });
+    }
   }
   await world.clicks.flush(world.project.id);
 });
