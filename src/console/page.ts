@@ -1,7 +1,7 @@
 import type { Account } from "./account.ts";
 import type { Part } from "./html.ts";
 
-/** A page of the console. `console.ts` lists all pages. */
+/** A page of the console, listed in `src/console/console.ts`. */
 export type Page = {
   /** Matches the whole path. Its named groups become the visit's `params`. */
   readonly path: RegExp;
