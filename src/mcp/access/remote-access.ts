@@ -301,14 +301,16 @@ export function createExploration(options: ExplorationOptions): Exploration {
     return running;
   }
 
+  async function explore(age_ms?: number): Promise<void> {
+    await running;
+    await start(age_ms);
+    await learned.write();
+  }
+
   return {
-    explore: async (age_ms) => {
-      await running;
-      await start(age_ms);
-      await learned.write();
-    },
+    explore: (age_ms) => explore(age_ms).catch((error: unknown) => void report(error)),
     exploreForList: async () => {
-      void start();
+      start().catch((error: unknown) => void report(error));
       await waited;
     },
   };

@@ -182,6 +182,8 @@ test("with probes off, nothing is sent to the remote server before a tool call",
 });
 
 async function expectAcceptance(client: Connected, tenant: Tenant, person: Person) {
+  // Waits for the reads that show what the key may do, or they would see the role of a viewer.
+  await client.callTool("explain_access");
   await tenant.setRole("viewer");
   await learnRole(client, person);
   await tenant.setRole("manager");
