@@ -9,7 +9,7 @@ import {
   type Setting,
 } from "./config/settings.ts";
 import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
-import type { Mode } from "./mcp/approval/mode.ts";
+import type { Mode } from "./contract/rights.ts";
 import { isOpenHttp } from "./network/ip-address.ts";
 import { findDataFolder } from "./start/find-data-folder.ts";
 

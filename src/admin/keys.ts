@@ -1,6 +1,6 @@
 import { sayLocalTime } from "../contract/local-time.ts";
 import { notFound, type Problem } from "../contract/problem.ts";
-import type { Role, Scope } from "../contract/rights.ts";
+import { canMakeKeys, type Role, type Scope } from "../contract/rights.ts";
 import { issueClientKey, issueKey, type IssuedClientKey, type IssuedKey } from "../service/keys.ts";
 import { deleteClientKey, deleteKey, listKeys, type ClientKey, type Key } from "../store/keys.ts";
 import { describeKeyAccess, nameKey } from "../text/secrets.ts";
@@ -126,11 +126,6 @@ async function listFacts({ store, person }: Operator, key: Key): Promise<readonl
     { name: "last used", text: used },
     { name: "then", text: "the key stops working at once, and cannot be restored", warnings },
   ];
-}
-
-/** Only an owner's key with all scopes can create keys, so a new key never has more permissions. */
-export function canMakeKeys({ role, scopes }: Pick<Key, "role" | "scopes">): boolean {
-  return role === "owner" && scopes.length === 0;
 }
 
 const keptWarning =

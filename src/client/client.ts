@@ -9,12 +9,12 @@ import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import {
   describeFailure,
   failCancelled,
-  isRepeatable,
   readProblem,
   type CallSoFar,
   type FailedOutcome,
   type TryOutcome,
 } from "./outcome.ts";
+import { isRepeatable } from "./retry.ts";
 import { buildRequest, type RequestOptions, type RequestTarget } from "./request.ts";
 import { sendOnce, type Send } from "./send-once.ts";
 

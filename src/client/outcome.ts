@@ -1,8 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import { contract } from "../contract/index.ts";
-import type { LinkFields } from "../contract/links.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { Problem } from "../contract/problem.ts";
+import { isRepeatable } from "./retry.ts";
 
 /** The outcomes of one attempt, and the error for each of them. */
 
@@ -64,18 +63,6 @@ export class CallFailure extends Error {
     this.code = code;
     this.facts = facts;
   }
-}
-
-const { links, projects } = contract;
-
-/** Whether a call is safe to retry even if the first attempt succeeded or is still running. */
-export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
-  if (effect === "read") return true;
-  // Each attempt could create another short path.
-  const isShortening = (input as LinkFields).options?.shorten === true;
-  if (tool === links.upsert.tool && isShortening) return false;
-  // Deleting a project deletes so much that a user confirms each attempt.
-  return idempotent && tool !== projects.destroy.tool;
 }
 
 /** Describes a failed call. `checked` is the result of a check on the server. */

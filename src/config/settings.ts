@@ -4,7 +4,7 @@ import { readDestinations } from "../contract/rules/destinations.ts";
 import { isOrigin } from "../contract/rules/link-address.ts";
 import { hasLogin } from "../contract/rules/web-address.ts";
 import { scopes } from "../contract/rights.ts";
-import { modes } from "../mcp/approval/mode.ts";
+import { modes } from "../contract/rights.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { readNetworks } from "../network/ip-address.ts";
 import { readTrustedProxies } from "../network/client-address.ts";

@@ -37,3 +37,15 @@ export const proLinkFields = [
   "provider_token",
   "campaign_token",
 ] as const;
+
+/**
+ * Whether calls may change anything, and whether a user must approve destructive ones. See
+ * docs/approval.md.
+ */
+export const modes = ["read-only", "guarded", "full"] as const;
+export type Mode = (typeof modes)[number];
+
+/** Only an owner's key with all scopes can create keys, so a new key never has more permissions. */
+export function canMakeKeys(key: { readonly role: Role; readonly scopes: readonly Scope[] }) {
+  return key.role === "owner" && key.scopes.length === 0;
+}

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { isbot, isbotPatterns } from "isbot";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import { describeVisit, hour_ms, type VisitSource, type VisitKind } from "../stats/visit.ts";
 import { createCache } from "../store/cache.ts";
 import type { Visitor, Platform } from "../visit/decide-visit.ts";
 import { readAgent, readInAppBrowser, readPlatform } from "../visit/read-platform.ts";
+import { isBot, isBrowser, isPrefetch } from "./detect-bots.ts";
 import type { Site } from "./sites.ts";
 
 /** What a request's headers say about the visitor. */
@@ -20,22 +20,6 @@ const mostAgents = 2000;
 /** Longer headers are not cached, because a substring keeps the whole string in memory. */
 const mostCachedLength = 400;
 
-/** The User-Agent header of every browser starts like this. Programs use their own names. */
-const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Command-line and API tools that people use, although isbot classifies them as bots. */
-const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
-
-/**
- * Words in the names of ordinary apps that isbot mistakes for bots. They are ignored on phones,
- * because bots that imitate a phone match other words too.
- */
-const misleadingWords = ["|", " News", "Feed"];
-
-function isBotOnPhone(agent: string): boolean {
-  const patterns = isbotPatterns(agent).map((pattern) => new RegExp(pattern, "i"));
-  return patterns.some((pattern) => !misleadingWords.some((word) => pattern.test(word)));
-}
-
 export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
   const cache = createCache<IncomingVisitor>(mostAgents);
 
@@ -43,9 +27,8 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
     const known = cache.find(agent);
     if (known !== undefined) return known;
     const platform = readPlatform(agent);
-    const isSuspect = agent !== "" && !toolPattern.test(agent) && isbot(agent);
-    const bot = isSuspect && (platform === "desktop" || isBotOnPhone(agent));
-    const isPerson = !bot && browserPattern.test(agent);
+    const bot = isBot(agent, platform);
+    const isPerson = !bot && isBrowser(agent);
     const visitor = { platform, bot, isPerson, within: readInAppBrowser(agent) };
     if (agent.length <= mostCachedLength) cache.set(agent, visitor);
     return visitor;
@@ -55,20 +38,6 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
     const visitor = classify(readAgent(headers));
     return visitor.isPerson && isPrefetch(headers) ? { ...visitor, isPerson: false } : visitor;
   };
-}
-
-/** Whether a browser prefetches the link, which is not a click. */
-function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return (
-    isAhead(headers["purpose"]) ||
-    isAhead(headers["sec-purpose"]) ||
-    isAhead(headers["x-purpose"]) ||
-    isAhead(headers["x-moz"])
-  );
-}
-
-function isAhead(purpose: string | readonly string[] | undefined): boolean {
-  return typeof purpose === "string" && /prefetch|prerender|preview/i.test(purpose);
 }
 
 /** Returns the country code of a request in uppercase, if known. */

@@ -1,6 +1,6 @@
 import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import { limits, type AddressBudgetName } from "../contract/limits.ts";
-import type { Waiter, Clock, SetAlarm } from "../contract/clock.ts";
+import type { Waiter } from "../contract/clock.ts";
 import {
   findAddressBudget,
   idParameter,
@@ -16,9 +16,6 @@ import {
   Problem,
   templateRefused,
   validationFailed,
-  notBegun,
-  outcomeUnknown,
-  overloaded,
   explainOutage,
   takenFault,
   unauthorized,
@@ -26,7 +23,6 @@ import {
   type TextProblem,
 } from "../contract/problem.ts";
 import { isStoreToken } from "../contract/rules/link-rules.ts";
-import type { Report } from "../contract/watch.ts";
 import { ProjectGone } from "../store/projects.ts";
 import { Duplicate, isFull, readOutage } from "../store/store.ts";
 import { readPrecondition, type Services, type UntypedHandler } from "./handler.ts";
@@ -180,76 +176,6 @@ function discardWrites(store: Services["store"]): Services["store"] {
   };
 }
 
-type DeadlineOptions = {
-  readonly clock: Pick<Clock, "monotonic">;
-  readonly setAlarm: SetAlarm;
-  readonly report: Report;
-};
-
-/** The time after which the caller gets a 503. */
-const deadline_ms = 10_000;
-/**
- * Extra time for a write that has started, because several queued writes may start just before the
- * deadline. Waypost's own client waits longer than both times together.
- */
-const endOfWrite_ms = 4_000;
-
-/** Responds with a 503 after the deadline, and converts every error to a response. */
-export async function answerInTime(
-  { clock, setAlarm, report }: DeadlineOptions,
-  { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
-  work: (signal: Waiter) => Promise<ApiReply>,
-): Promise<ApiReply> {
-  const { waiter, leave, isWritten } = createWaiter(request, clock);
-  let endWait: (() => void) | undefined;
-  const late = new Promise<never>((_, reject) => {
-    endWait = setAlarm(deadline_ms, () => {
-      // No new work may start, but a started write may still succeed.
-      leave();
-      if (!isWritten()) reject(overloaded());
-      else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
-    });
-  });
-  try {
-    return await Promise.race([work(waiter), late]);
-  } catch (error) {
-    const problem = toProblem(error, (fault) =>
-      report(fault, request.requestId, request.headers["traceparent"]),
-    );
-    const isLate = problem.message === messages.took_too_long;
-    return respondWithProblem(isLate && !isRead && !isWritten() ? notBegun() : problem);
-  } finally {
-    endWait?.();
-  }
-}
-
-/** Tracks whether the caller is still waiting. An AbortController would be much slower. */
-function createWaiter(
-  { onLeave, hasLeft }: CarriedRequest,
-  { monotonic }: DeadlineOptions["clock"],
-) {
-  const due = monotonic() + deadline_ms;
-  let end: (() => void) | undefined;
-  let isOver = false;
-  let isWriting = false;
-  const waiter = {
-    hasLeft: () => isOver || hasLeft?.() === true,
-    left_ms: () => due - monotonic(),
-    onAbort: (endWork: () => void) => {
-      end = endWork;
-      onLeave?.(leave);
-    },
-    noteWriting: () => {
-      isWriting = true;
-    },
-  };
-  function leave(): void {
-    isOver = true;
-    end?.();
-  }
-  return { waiter, leave, isWritten: () => isWriting };
-}
-
 export type Route = {
   readonly endpoint: Endpoint;
   readonly handler: UntypedHandler;
@@ -367,7 +293,7 @@ function writeWarning(text: string): string {
   return opening + quoted + closing;
 }
 
-function respondWithProblem(problem: Problem): ApiReply {
+export function respondWithProblem(problem: Problem): ApiReply {
   const { status, key, message, problems } = problem;
   return {
     status,

@@ -10,8 +10,8 @@ import type { Report, WatchRequest } from "../contract/watch.ts";
 import { readApiDescription } from "../help/help-topics.ts";
 import type { KeyWithProject } from "../store/keys.ts";
 import { createCheckQueue, createTemplateQueue } from "../template/check-queue.ts";
+import { answerInTime } from "./deadline.ts";
 import {
-  answerInTime,
   answer,
   createRouter,
   findRoute,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { settings } from "../../src/config/settings.ts";
-import { modes } from "../../src/mcp/approval/mode.ts";
+import { modes } from "../../src/contract/rights.ts";
 import { createFolder, createUsedFolder, startServe } from "../support/command.ts";
 import { listFiles } from "../support/folders.ts";
 

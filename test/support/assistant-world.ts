@@ -14,7 +14,7 @@ import { checkPin, openPin } from "../../src/app/data/pin-file.ts";
 import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createKeyContext, type KeyContextOptions } from "../../src/mcp/access/key-context.ts";
 import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
-import type { Mode } from "../../src/mcp/approval/mode.ts";
+import type { Mode } from "../../src/contract/rights.ts";
 import {
   approvalPath,
   createApprovalPages,
@@ -26,7 +26,7 @@ import {
   createPreviewPages,
   previewPath,
 } from "../../src/mcp/previews/preview-pages.ts";
-import { createClientMemory } from "../../src/mcp/protocol/calling-client.ts";
+import { createClientMemory } from "../../src/mcp/protocol/hidden-questions.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createService } from "./api-description.ts";

@@ -1,4 +1,4 @@
-import type { Mode } from "../../src/mcp/approval/mode.ts";
+import type { Mode } from "../../src/contract/rights.ts";
 import type { Scope } from "../../src/contract/rights.ts";
 import type { Reply } from "../support/world.ts";
 

@@ -12,7 +12,7 @@ import { nobodyLeaves } from "../../contract/waiting.ts";
 import { utc, writeLocalTime } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { KeyContext } from "../../mcp/access/key-context.ts";
-import type { Mode } from "../../mcp/approval/mode.ts";
+import type { Mode } from "../../contract/rights.ts";
 import { noPerson } from "../../mcp/approval/require-approval.ts";
 import { explainEnd, ToolFailure } from "../../mcp/results/tool-failure.ts";
 import { callTool } from "../../mcp/tools/call-tool.ts";

@@ -1,6 +1,5 @@
 import { binEndpoints, findDeleted, listDeleted } from "../../admin/bin.ts";
 import {
-  canMakeKeys,
   createClientKey,
   createKey,
   keyNotFound,
@@ -30,6 +29,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, unauthorized, validationFailed } from "../../contract/problem.ts";
+import { canMakeKeys } from "../../contract/rights.ts";
 import { isBlank } from "../../contract/text.ts";
 import { noPerson } from "../../mcp/approval/require-approval.ts";
 import { hashToken } from "../../service/keys.ts";

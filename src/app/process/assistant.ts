@@ -33,7 +33,7 @@ import {
   createRequireApproval,
   type Decisions,
 } from "../../mcp/approval/require-approval.ts";
-import { createClientMemory } from "../../mcp/protocol/calling-client.ts";
+import { createClientMemory } from "../../mcp/protocol/hidden-questions.ts";
 import { createServer, type OnCall } from "../../mcp/protocol/server.ts";
 import { once } from "../../contract/waiting.ts";
 import { summarizePlan } from "../../mcp/tools/bulk/summarize-plan.ts";

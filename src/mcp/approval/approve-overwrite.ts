@@ -2,7 +2,7 @@ import { unapprovedOverwrites } from "../../contract/limits.ts";
 import type { State } from "../../state/state.ts";
 import { isRefused } from "../results/tool-failure.ts";
 import type { ApprovalRequest, Fact } from "./question.ts";
-import type { Mode } from "./mode.ts";
+import type { Mode } from "../../contract/rights.ts";
 
 /**
  * Allows a key a few overwrites without approval, then requires one. Otherwise, many single calls

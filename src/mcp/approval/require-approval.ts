@@ -3,7 +3,7 @@ import type { State } from "../../state/state.ts";
 import { digestOf } from "../../text/digest.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
-import type { Mode } from "./mode.ts";
+import type { Mode } from "../../contract/rights.ts";
 import { fitsText, writeQuestion } from "./question-text.ts";
 import type { ApprovalRequest, Asker, Question, StoredQuestion } from "./question.ts";
 

@@ -11,7 +11,8 @@ import * as z from "zod";
 import { limits } from "../../contract/limits.ts";
 import type { PersonAnswer, Person, PendingQuestion } from "../approval/require-approval.ts";
 import { writeQuestion } from "../approval/question-text.ts";
-import { nameClient, type CallingClient, type QuestionReply } from "./calling-client.ts";
+import { nameClient, type CallingClient } from "./calling-client.ts";
+import type { QuestionReply } from "./hidden-questions.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import type { AwaitDecision } from "../approval/await-decision.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import type { Toolbox } from "../tools/toolbox.ts";
-import type { ClientMemory } from "./calling-client.ts";
+import type { ClientMemory } from "./hidden-questions.ts";
 
 /**
  * The dependencies of an MCP server: a key's tools and approvals, and state that all connections

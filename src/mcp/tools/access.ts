@@ -3,7 +3,7 @@ import { mayNeedApproval } from "../../contract/rules/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { AccessState } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import type { Mode } from "../approval/mode.ts";
+import type { Mode } from "../../contract/rights.ts";
 import { dropEmpty } from "../results/present-body.ts";
 import { makeTool, type Tool } from "./tool.ts";
 

@@ -5,7 +5,7 @@ import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { refuseUnchosen, refuseWriting, type Access } from "../access/key-access.ts";
 import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
-import type { Mode } from "../approval/mode.ts";
+import type { Mode } from "../../contract/rights.ts";
 import type { ToolFailure } from "../results/tool-failure.ts";
 import { once } from "../../contract/waiting.ts";
 import { createExplainAccess } from "./access.ts";

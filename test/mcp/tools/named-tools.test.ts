@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { scopes, type Scope } from "../../../src/contract/rights.ts";
-import type { Mode } from "../../../src/mcp/approval/mode.ts";
+import type { Mode } from "../../../src/contract/rights.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { createAssistantWorld } from "../../support/assistant-world.ts";
 import { answering, openStage, ownerFacts } from "../../support/stage.ts";

@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { isbot, isbotPatterns } from "isbot";
+import type { Platform } from "../visit/decide-visit.ts";
+
+/** Distinguishes people from bots, programs and prefetching browsers. */
+
+/** The User-Agent header of every browser starts like this. Programs use their own names. */
+const browserPattern = /^(?:Mozilla|Opera)\//;
+/** Command-line and API tools that people use, although isbot classifies them as bots. */
+const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
+
+/**
+ * Words in the names of ordinary apps that isbot mistakes for bots. They are ignored on phones,
+ * because bots that imitate a phone match other words too.
+ */
+const misleadingWords = ["|", " News", "Feed"];
+
+export function isBot(agent: string, platform: Platform): boolean {
+  const isSuspect = agent !== "" && !toolPattern.test(agent) && isbot(agent);
+  return isSuspect && (platform === "desktop" || isBotOnPhone(agent));
+}
+
+export function isBrowser(agent: string): boolean {
+  return browserPattern.test(agent);
+}
+
+function isBotOnPhone(agent: string): boolean {
+  const patterns = isbotPatterns(agent).map((pattern) => new RegExp(pattern, "i"));
+  return patterns.some((pattern) => !misleadingWords.some((word) => pattern.test(word)));
+}
+
+/** Whether a browser prefetches the link, which is not a click. */
+export function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return (
+    isAhead(headers["purpose"]) ||
+    isAhead(headers["sec-purpose"]) ||
+    isAhead(headers["x-purpose"]) ||
+    isAhead(headers["x-moz"])
+  );
+}
+
+function isAhead(purpose: string | readonly string[] | undefined): boolean {
+  return typeof purpose === "string" && /prefetch|prerender|preview/i.test(purpose);
+}
