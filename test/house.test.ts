@@ -29,19 +29,22 @@ const rooms: Readonly<Record<string, string>> = {
   host: "text look qr contract contract/rules network attribution visit stats template store",
   webhooks: "contract contract/rules network network/hosts store",
 
+  lists: "contract contract/rules client",
+
   "bulk/owner": "contract client",
   "bulk/bulk-errors": "",
   "bulk/files": "text contract",
   "bulk/files/foreign": "text contract contract/rules state bulk/files",
   "bulk/rows": "contract contract/rules state bulk/files bulk/files/foreign",
-  "bulk/select": "contract contract/rules client state bulk/owner bulk/rows",
+  "bulk/find-links": "contract contract/rules client state lists bulk/owner bulk/rows",
   "bulk/plan": `
-    text contract contract/rules client state bulk/owner bulk/rows bulk/select`,
-  "bulk/apply": "contract contract/rules client state bulk/owner bulk/bulk-errors bulk/select",
-  bulk: "text contract client state bulk/owner bulk/files bulk/select bulk/plan bulk/apply",
+    text contract contract/rules client state lists bulk/owner bulk/rows
+    bulk/find-links`,
+  "bulk/apply": "contract contract/rules client state bulk/owner bulk/bulk-errors bulk/find-links",
+  bulk: "text contract client state lists bulk/owner bulk/files bulk/plan bulk/apply",
 
   domain: `
-    text contract contract/rules network network/hosts visit client bulk/select`,
+    text contract contract/rules network network/hosts visit client lists`,
 
   "mcp/results": "contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
@@ -52,10 +55,10 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/previews": "state mcp/approval",
   "mcp/tools": `
     text look qr contract contract/rules client visit domain audit template state bulk/owner
-    bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply bulk mcp/results mcp/schemas
+    lists bulk/bulk-errors bulk/files bulk/find-links bulk/plan bulk/apply bulk mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access`,
   "mcp/protocol": `
-    text contract state bulk/select mcp/results mcp/approval mcp/access mcp/tools`,
+    text contract state lists mcp/results mcp/approval mcp/access mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools mcp/protocol",
 
   help: "",
@@ -84,7 +87,7 @@ const rooms: Readonly<Record<string, string>> = {
     commands/terminal`,
   commands: `
     text sql contract network contract/rules client copies state store webhooks bulk/files
-    bulk/rows bulk/select bulk domain mcp/approval mcp/access mcp/tools mcp/protocol mcp/transport
+    bulk/rows lists bulk domain mcp/approval mcp/access mcp/tools mcp/protocol mcp/transport
     help admin config app/data app/http app/process app/console app/listening commands/terminal
     commands/bulk`,
   entry: "",

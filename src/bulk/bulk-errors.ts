@@ -1,9 +1,4 @@
-/** Thrown if the key now belongs to another project, or none of the plan's links exist any more. */
-export class OtherProject extends Error {
-  override readonly name = "OtherProject";
-}
-
-/** Thrown for an old plan, because its links may have changed since it was made. */
+/** Thrown for a plan that is too old, or was made for another server. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }

@@ -12,7 +12,7 @@ import { createRunner, type RunnerOptions } from "./apply/job-runner.ts";
 import { createExportCount, writePages, type ExportFormat } from "./files/write-links.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type PlanInput } from "./plan/make-plan.ts";
-import { selectParts } from "./select/select-links.ts";
+import { selectParts } from "../lists/select-links.ts";
 
 /** Bulk changes, which are planned, approved, applied within the rate limit, and resumed. */
 

@@ -1,6 +1,5 @@
 import type { KnownKey } from "../contract/access.ts";
 import type { Client } from "../client/client.ts";
-import type { Leaving } from "../contract/waiting.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -31,11 +30,6 @@ export type CheckDestinations = (
   fields: LinkFields,
   before?: Readonly<Record<string, unknown>>,
 ) => readonly FieldProblem[];
-
-export type ServerAccess = {
-  readonly call: Client["call"];
-  readonly signal: Leaving;
-};
 
 /** Hides the plans and jobs of other keys. */
 export function onlyOwn<Saved extends { readonly key_print: string }>(

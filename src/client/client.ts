@@ -31,6 +31,12 @@ export type Client = {
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
+/** Makes calls for a caller, and stops them when the caller disconnects. */
+export type ServerAccess = {
+  readonly call: Client["call"];
+  readonly signal: Leaving;
+};
+
 type CallOptions = RequestOptions & {
   /** Makes a single short attempt, without checking its outcome. */
   readonly isProbe?: boolean;

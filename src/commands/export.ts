@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createExportCount, exportFormats, writeWhole } from "../bulk/files/write-links.ts";
-import { selectParts } from "../bulk/select/select-links.ts";
+import { selectParts } from "../lists/select-links.ts";
 import { explainWriteFault, isFileFault, readCode } from "../app/data/file-fault.ts";
 import { writeWholeFile } from "../app/data/whole-file.ts";
 import { UsageFault } from "../config.ts";

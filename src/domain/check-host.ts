@@ -1,4 +1,4 @@
-import { readIfAllowed } from "../bulk/select/project-apps.ts";
+import { readIfAllowed } from "../lists/project-apps.ts";
 import { listLinkHosts, type KnownKey } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";
 import { paging } from "../contract/limits.ts";

@@ -4,8 +4,8 @@ import {
   readIfAllowed,
   type ProjectApp,
   type AppMember,
-} from "../bulk/select/project-apps.ts";
-import { ListChanging } from "../bulk/select/read-list.ts";
+} from "../lists/project-apps.ts";
+import { ListChanging } from "../lists/read-list.ts";
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import { browserPaths } from "../contract/own-endpoints.ts";

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ServerAccess } from "../../client/client.ts";
 import { CallFailure } from "../../client/outcome.ts";
 import { findWritten } from "../../client/find-written.ts";
 import { readCause } from "../../contract/access.ts";
@@ -11,8 +12,7 @@ import { isBlank } from "../../contract/text.ts";
 import type { Receipt, RowEnd, Run } from "../../state/job-runs.ts";
 import type { Jobs } from "../../state/jobs.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
-import type { ServerAccess } from "../owner.ts";
-import { findAtPath, findById, unread } from "../select/find-links.ts";
+import { findAtPath, findById, unread } from "../find-links.ts";
 
 /**
  * Applies a plan. Each row is recorded before its request is sent, and again with its result. After
@@ -169,16 +169,18 @@ async function applyRow(
 }
 
 async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<RowEnd | undefined> {
-  const { action, link_id, path } = row;
-  const now = await (action === "create"
-    ? findAtPath(context, path ?? "")
-    : findById(context, link_id ?? ""));
+  const now = await findTarget(context, row);
   const change = findChange(row, now);
   if (now === unread || change !== undefined) {
     return { status: "rejected", message: `plan_changed: ${change}` };
   }
   if (!(await context.jobs.noteSent(context.run, row.position))) return undefined;
   return sendRow(context, row, now === undefined ? "absent" : { shown: now });
+}
+
+/** Finds the link that a row changes, or a link at the path of a row that creates one. */
+export function findTarget(asking: ServerAccess, { action, link_id, path }: PlanRow) {
+  return action === "create" ? findAtPath(asking, path ?? "") : findById(asking, link_id ?? "");
 }
 
 /**

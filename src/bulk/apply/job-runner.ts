@@ -1,6 +1,5 @@
 import { CallFailure } from "../../client/outcome.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
-import { links } from "../../contract/links.ts";
 import { explainOutage, Problem, toSentence } from "../../contract/problem.ts";
 import { lease_ms, type Run } from "../../state/job-runs.ts";
 import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
@@ -12,10 +11,9 @@ import {
   type PlanAction,
 } from "../../state/plans.ts";
 import { readOutage, type State } from "../../state/state.ts";
-import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
-import type { ServerAccess, Owner } from "../owner.ts";
-import { findById } from "../select/find-links.ts";
-import { runJob } from "./apply-rows.ts";
+import { FaultyPlan, PlanExpired } from "../bulk-errors.ts";
+import type { Owner } from "../owner.ts";
+import { findTarget, runJob } from "./apply-rows.ts";
 
 /** Starts, resumes, awaits and stops the jobs of this process. */
 
@@ -137,7 +135,7 @@ function startOnce(runner: RunnerState, start: Start): Promise<Job> {
 }
 
 async function findJobOf({ openState, clock }: RunnerState, plan: Plan, { origin }: Owner) {
-  if (plan.origin !== origin) throw new OtherProject("The plan was made for another server.");
+  if (plan.origin !== origin) throw new PlanExpired("The plan was made for another server.");
   const { jobs } = await openState();
   const job = await jobs.findOfPlan(plan.id);
   if (job !== undefined) return job;
@@ -280,7 +278,9 @@ async function begin(runner: RunnerState, held: HeldJob): Promise<void> {
   const interrupt = (error: unknown) => release("interrupted", explain(runner, error, owner));
   const asking = { call: nameRequests(owner), signal: life.signal };
   try {
-    await requireSameProject(asking, held);
+    // The first lookup shows whether the server can be reached and accepts the key.
+    const [first] = await jobs.listReceipts(run, { only: "open", limit: 1 });
+    if (first !== undefined) await findTarget(asking, first);
   } catch (error) {
     await interrupt(error);
     throw error;
@@ -315,9 +315,7 @@ function nameRequests({ call, requestId }: Owner): Owner["call"] {
 }
 
 function explain({ report }: RunnerState, error: unknown, { requestId }: Owner): string {
-  const isClear =
-    error instanceof Problem || error instanceof CallFailure || error instanceof OtherProject;
-  if (isClear) return error.message;
+  if (error instanceof Problem || error instanceof CallFailure) return error.message;
   const outage = readOutage(error);
   if (outage !== undefined) return explainOutage(outage).message;
   return `Something went wrong inside Waypost (reference ${report(error, requestId)}).`;
@@ -336,37 +334,6 @@ async function noteEnd(runner: RunnerState, jobs: Jobs, { id }: Run): Promise<vo
 async function loadUnfinished(runner: RunnerState): Promise<void> {
   runner.unfinished = new Set(await (await runner.openState()).jobs.listUnfinished());
 }
-
-/**
- * Throws if none of the plan's links exists, because the key then belongs to another project.
- * Ignores links that the job may have deleted or has not created yet.
- */
-async function requireSameProject(
-  asking: ServerAccess,
-  { state: { plans, jobs }, run, plan }: HeldJob,
-): Promise<void> {
-  const page = { limit: 100 };
-  const unchanged = await plans.listRows(plan.id, { actions: ["unchanged"], ...page });
-  const first = await jobs.listReceipts(run, page);
-  const open = await jobs.listReceipts(run, { ...page, only: "open" });
-  const expected = [...first, ...open].filter(({ action, status }) => {
-    return action === "create" ? status === "done" : action === "update" || status === null;
-  });
-  const ids = [...new Set([...expected, ...unchanged].flatMap(({ link_id }) => link_id ?? []))];
-  // The sample is spread over the list, because neighboring links may have been deleted together.
-  const step = Math.ceil(ids.length / mostProofs);
-  const proofs = ids.filter((_, index) => index % step === 0);
-  for (const id of proofs) if ((await findById(asking, id)) !== undefined) return;
-  if (proofs.length > 0) {
-    throw new OtherProject(
-      "Waypost checked some of the plan's links, and none of them exists anymore.",
-    );
-  }
-  // The plan has no link to check, so this request only checks that the key is accepted.
-  await asking.call(links.index, { limit: 1 }, asking.signal);
-}
-
-const mostProofs = 10;
 
 type LeaseKeeping = Pick<RunnerOptions, "sleep"> & {
   readonly jobs: Pick<Jobs, "renew">;

@@ -1,9 +1,10 @@
+import type { ServerAccess } from "../../client/client.ts";
 import { messages } from "../../contract/messages.ts";
 import { links } from "../../contract/links.ts";
 import { findProFields } from "../../contract/rules/link-rules.ts";
 import type { PlanRow } from "../../state/plans.ts";
-import type { ServerAccess, Owner } from "../owner.ts";
-import { readIfAllowed } from "../select/project-apps.ts";
+import type { Owner } from "../owner.ts";
+import { readIfAllowed } from "../../lists/project-apps.ts";
 
 /** Finds rows that the project's pricing plan would reject, before anyone approves them. */
 

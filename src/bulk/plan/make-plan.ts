@@ -8,7 +8,7 @@ import { quoteLine } from "../../text/show-hidden.ts";
 import type { Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
-import { createProjectApps } from "../select/project-apps.ts";
+import { createProjectApps } from "../../lists/project-apps.ts";
 import {
   planFilters,
   planRows,

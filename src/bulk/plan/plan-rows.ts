@@ -1,3 +1,4 @@
+import type { ServerAccess } from "../../client/client.ts";
 import type { Random } from "../../contract/clock.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
@@ -8,10 +9,10 @@ import type { Jobs } from "../../state/jobs.ts";
 import type { PlanOperation, PlanRow, PlanRule } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
-import type { ServerAccess, Owner } from "../owner.ts";
+import type { Owner } from "../owner.ts";
 import { checkChanges, type Row } from "../rows/check-rows.ts";
-import { batchRows, findLinks, pickMeant, type KnownLinks } from "../select/find-links.ts";
-import { selectParts } from "../select/select-links.ts";
+import { batchRows, findLinks, pickMeant, type KnownLinks } from "../find-links.ts";
+import { selectParts } from "../../lists/select-links.ts";
 import { applyRules, listRuledFields } from "./change-by-rule.ts";
 import { createAppSettling, type AppRules, type SettledRow } from "./settle-apps.ts";
 

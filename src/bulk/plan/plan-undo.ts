@@ -17,7 +17,7 @@ import {
 import type { Effect } from "../../state/history.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-runs.ts";
-import { findAtPath, findById, unread } from "../select/find-links.ts";
+import { findAtPath, findById, unread } from "../find-links.ts";
 import type { PlanContext, PlannedRow } from "./plan-rows.ts";
 
 /** Plans the undo of single changes, and of jobs row by row. */

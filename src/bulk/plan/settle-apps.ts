@@ -24,7 +24,7 @@ import {
   type AppList,
   type AppMember,
   type ProjectApps,
-} from "../select/project-apps.ts";
+} from "../../lists/project-apps.ts";
 
 /** Matches the apps in rows with the project's registered apps. */
 

@@ -1,5 +1,5 @@
 import { createBulk, type Bulk } from "../../bulk/bulk.ts";
-import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
+import { PlanExpired } from "../../bulk/bulk-errors.ts";
 import type { Owner } from "../../bulk/owner.ts";
 import { CallFailure, type FailureCode } from "../../client/outcome.ts";
 import { clock, random, requireData } from "../../app/process/embedded.ts";
@@ -94,7 +94,6 @@ function explain(error: unknown, signal: AbortSignal): unknown {
 /** Returns what the user can do about the error, or undefined for a bug in Waypost. */
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
-  if (error instanceof OtherProject) return "use the key that started the job";
   if (error instanceof PlanExpired) return "run the import or the undo again";
   if (!(error instanceof Problem)) return undefined;
   const { status, message } = error;

@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import { createProjectApps } from "../../bulk/select/project-apps.ts";
+import { createProjectApps } from "../../lists/project-apps.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { nameChangedApps } from "../tools/apps.ts";

@@ -9,7 +9,7 @@ import {
   readIdentifier,
   type ProjectApp,
   type AppMember,
-} from "../../bulk/select/project-apps.ts";
+} from "../../lists/project-apps.ts";
 import { findRegistration, makerFacts } from "../../contract/apps.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { ResourceKind } from "../../contract/resource-kind.ts";

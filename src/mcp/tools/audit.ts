@@ -8,9 +8,9 @@ import {
   type ProjectApp,
   type AppMember,
   type ProjectApps,
-} from "../../bulk/select/project-apps.ts";
-import type { ServerAccess } from "../../bulk/owner.ts";
-import { listLinks, selectParts } from "../../bulk/select/select-links.ts";
+} from "../../lists/project-apps.ts";
+import type { ServerAccess } from "../../client/client.ts";
+import { listLinks, selectParts } from "../../lists/select-links.ts";
 import { CallFailure } from "../../client/outcome.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { describeWarning } from "../../client/send-once.ts";
-import { createProjectApps } from "../../bulk/select/project-apps.ts";
+import { createProjectApps } from "../../lists/project-apps.ts";
 import type { RequestOptions } from "../../client/request.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { pickNamedApps, type ProjectApp, type AppMember } from "../../bulk/select/project-apps.ts";
-import { listLinks, usesOwnFilters } from "../../bulk/select/select-links.ts";
+import { pickNamedApps, type ProjectApp, type AppMember } from "../../lists/project-apps.ts";
+import { listLinks, usesOwnFilters } from "../../lists/select-links.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";

@@ -1,5 +1,5 @@
-import { findCalled } from "../../bulk/select/find-links.ts";
-import { appMembers } from "../../bulk/select/project-apps.ts";
+import { findCalled } from "../../bulk/find-links.ts";
+import { appMembers } from "../../lists/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
 import { listUnreadRows } from "../../contract/server-answer.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";

@@ -1,4 +1,4 @@
-import type { ProjectApps } from "../../bulk/select/project-apps.ts";
+import type { ProjectApps } from "../../lists/project-apps.ts";
 import type { WriteCondition } from "../../contract/condition.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";

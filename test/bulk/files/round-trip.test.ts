@@ -6,8 +6,8 @@ import {
   type ExportFormat,
 } from "../../../src/bulk/files/write-links.ts";
 import type { RowSource } from "../../../src/bulk/rows/read-rows.ts";
-import { collectList } from "../../../src/bulk/select/read-list.ts";
-import { selectParts } from "../../../src/bulk/select/select-links.ts";
+import { collectList } from "../../../src/lists/read-list.ts";
+import { selectParts } from "../../../src/lists/select-links.ts";
 import type { ReadLink, LinkFields } from "../../../src/contract/links.ts";
 import { findPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";

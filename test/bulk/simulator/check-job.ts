@@ -1,6 +1,6 @@
+import type { Job } from "../../../src/state/jobs.ts";
 import type { Receipt } from "../../../src/state/job-runs.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
-import type { Played } from "./play-job.ts";
 import type { Planned } from "./planned.ts";
 import type { Stage } from "./stage.ts";
 import { isAsPlanned, type Apps, type Write } from "./truth.ts";
@@ -17,7 +17,7 @@ export type Judged = {
   readonly firstSince: number;
 };
 
-export function checkJob(stage: Stage, { job, isRefused }: Played, judged: Judged): void {
+export function checkJob(stage: Stage, job: Job, judged: Judged): void {
   const { complain, figures } = stage;
   const { receipts } = judged;
   for (const receipt of receipts) {
@@ -28,13 +28,12 @@ export function checkJob(stage: Stage, { job, isRefused }: Played, judged: Judge
     receipts.filter((receipt) => receipt.status === status).length;
   const open = receipts.length - count("done") - count("rejected");
   if (job.state === "done" && open > 0) complain(`the job is done with ${open} rows left`);
-  if (job.state !== "done" && !isRefused) complain(`the job does not end: it is ${job.state}`);
+  if (job.state !== "done") complain(`the job does not end: it is ${job.state}`);
   const { done, rejected, unknown, left } = job.counts;
   const isCounted = done === count("done") && rejected === count("rejected");
   if (!isCounted || unknown + left !== open) {
     complain(`the job counts ${JSON.stringify(job.counts)}, unlike its receipts`);
   }
-  if (isRefused) checkRefusal(stage, judged);
 }
 
 function checkReceipt(stage: Stage, receipt: Receipt, judged: Judged): void {
@@ -112,16 +111,6 @@ export function isOvertaken({ truth }: Stage, { planned }: Pick<Judged, "planned
   const refusedAt = truth.refusals.get(name) ?? Infinity;
   const own = truth.writes.filter((write) => write.row === name);
   return isHeld && own.length > 0 && own.every(({ order }) => order >= refusedAt);
-}
-
-function checkRefusal(stage: Stage, judged: Judged): void {
-  const { links } = stage.truth;
-  const known = [...judged.planned.rows, ...judged.receipts];
-  const isGone = known.some(({ link_id }) => link_id !== null && !links.has(link_id));
-  const isDeleted = stage.truth.writes
-    .slice(judged.since)
-    .some(({ row, after }) => row === undefined && after === undefined);
-  if (!isGone || !isDeleted) stage.complain("the project is not recognized without a reason");
 }
 
 function listOwn({ truth }: Stage, { planned }: Judged, { position }: PlanRow): readonly Write[] {

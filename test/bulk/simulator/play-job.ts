@@ -1,4 +1,3 @@
-import { OtherProject } from "../../../src/bulk/bulk-errors.ts";
 import { CallFailure } from "../../../src/client/outcome.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
@@ -18,20 +17,13 @@ const calmFrom = { low: 2, high: 9 } as const;
 /** Longer than a job with this few rows can take. */
 const patience_ms = 30 * 60_000;
 
-export type Played = {
-  readonly job: Job;
-  /** The project of the key could not be confirmed, as all links of the plan were deleted. */
-  readonly isRefused: boolean;
-};
-
-export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): Promise<Played> {
+export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): Promise<Job> {
   const { chance, time, door, figures } = stage;
   const calmAt = chance.between(calmFrom.low, calmFrom.high);
   const hasOthers = chance.isLikely(0.5);
   const hasJumps = !isBusy && chance.isLikely(0.1);
-  let isRefused = false;
   let instance = stage.start();
-  for (let round = 1; round <= mostRounds && !isRefused; round += 1) {
+  for (let round = 1; round <= mostRounds; round += 1) {
     const isCalm = round >= calmAt;
     door.setWeather(isCalm ? 0 : chance.pick(weathers));
     stage.note(`round ${round}${isCalm ? ", all is well" : ""}`);
@@ -41,8 +33,7 @@ export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): 
     if (hasOthers && !isCalm) scheduleOthers(stage, planned);
     if (hasJumps && !isCalm) scheduleJump(stage, drawMoment(stage, planned));
     const play = isCalm ? playPlain : chance.pick(plays);
-    const outcome = await time.drive(play(stage, planned, instance));
-    isRefused = outcome instanceof OtherProject;
+    await time.drive(play(stage, planned, instance));
     figures.add("rounds");
     await checkRound(stage, planned);
     if ((await findJob(stage, planned))?.state === "done") break;
@@ -53,7 +44,7 @@ export async function playJob(stage: Stage, planned: Planned, isBusy: boolean): 
   door.setWeather(0);
   const job = await findJob(stage, planned);
   if (job === undefined) throw new Error("the job was never started");
-  return { job, isRefused };
+  return job;
 }
 
 type Play = (stage: Stage, planned: Planned, instance: Instance) => Promise<unknown>;
@@ -157,7 +148,7 @@ async function run(stage: Stage, { plan }: Planned, instance: Instance): Promise
     return outcome;
   } catch (error) {
     stage.note(`${instance.name} cannot apply it: ${String(error)}`);
-    const isKnown = [Problem, CallFailure, OtherProject].some((kind) => error instanceof kind);
+    const isKnown = [Problem, CallFailure].some((kind) => error instanceof kind);
     if (!isKnown && !isBrokenSleep(error)) stage.complain(`apply fails with ${String(error)}`);
     return error;
   }

@@ -9,7 +9,7 @@ import type { Figures } from "./figures.ts";
 import type { Service } from "./shared-service.ts";
 import { meddle, plantLinks, spendBudget } from "./others.ts";
 import { readPlanned, type Planned } from "./planned.ts";
-import { playJob, type Played } from "./play-job.ts";
+import { playJob } from "./play-job.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { type Apps, isSameLink } from "./truth.ts";
 import { draftWish, foreseePlan, toPlanWanted, type Wish } from "./wanted.ts";
@@ -123,22 +123,22 @@ async function apply(
   stage: Stage,
   planned: Planned,
   { isBusy, ...begun }: Pick<Judged, "since" | "firstSince"> & { readonly isBusy: boolean },
-): Promise<Played & Pick<Judged, "receipts">> {
+): Promise<{ readonly job: Job } & Pick<Judged, "receipts">> {
   const { time, service, chance, figures } = stage;
   stage.note(`${planned.plan.id}: ${JSON.stringify(planned.plan.counts)}`);
   stage.begin(planned);
   if (chance.isLikely(0.5)) await meddleSome(stage, planned, 0.6);
-  const played = await playJob(stage, planned, isBusy);
+  const job = await playJob(stage, planned, isBusy);
   // Sent requests may still arrive for a while.
   stage.killAll();
   await time.drain();
   const { jobs } = service.state;
-  const read = time.perform(() => jobs.listReceipts(played.job, { limit: 1000 }));
+  const read = time.perform(() => jobs.listReceipts(job, { limit: 1000 }));
   const receipts = await time.drive(read);
   const judged: Judged = { planned, ...begun, receipts, apps: await listApps(stage) };
-  figures.add(`jobs: ${played.isRefused ? "refused" : played.job.state}`);
-  checkJob(stage, played, judged);
-  return { ...played, receipts };
+  figures.add(`jobs: ${job.state}`);
+  checkJob(stage, job, judged);
+  return { job, receipts };
 }
 
 async function meddleSome(stage: Stage, planned: Planned, share: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { OtherProject, PlanExpired } from "../../../bulk/bulk-errors.ts";
+import { PlanExpired } from "../../../bulk/bulk-errors.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
@@ -21,15 +21,11 @@ export function readWriting(access: Access): AccessState {
   return reading.state === "denied" || right.state === "granted" ? reading : right;
 }
 
-const otherKey =
-  "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
-
 /** Converts errors of plans to tool failures. Returns other errors unchanged. */
 export function explainBulkError(tool: string, error: unknown): unknown {
-  const isOther = error instanceof OtherProject;
-  if (!isOther && !(error instanceof PlanExpired)) return error;
+  if (!(error instanceof PlanExpired)) return error;
   const code = "plan_changed";
-  const next = isOther ? otherKey : advise(code, { tool });
+  const next = advise(code, { tool });
   return new ToolFailure({ code, message: error.message, effect: "none", retry: "never", next });
 }
 

@@ -6,7 +6,8 @@ import { bringsNewApp } from "../../../contract/rules/app-rules.ts";
 import { readDestinationHost } from "../../../contract/rules/store-address.ts";
 import type { Plan, PlanRow } from "../../../state/plans.ts";
 import type { NamedApp } from "../../../text/unregistered-app.ts";
-import type { Owner, ServerAccess } from "../../../bulk/owner.ts";
+import type { Owner } from "../../../bulk/owner.ts";
+import type { ServerAccess } from "../../../client/client.ts";
 import {
   appKinds,
   appMembers,
@@ -15,7 +16,7 @@ import {
   findApp,
   type AppMember,
   type ProjectApps,
-} from "../../../bulk/select/project-apps.ts";
+} from "../../../lists/project-apps.ts";
 import { describeRow } from "../../../bulk/present.ts";
 
 /**

@@ -1,13 +1,13 @@
-import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contract/apps.ts";
-import type { Endpoint, Read } from "../../contract/endpoint.ts";
-import { normalizeId, uuidPattern } from "../../contract/fields.ts";
-import type { ListInput } from "../../contract/filters.ts";
-import { findKind } from "../../contract/resource-kind.ts";
-import { Problem } from "../../contract/problem.ts";
-import { bringsNewApp } from "../../contract/rules/app-rules.ts";
-import { pickNamed } from "../../contract/rules/named-records.ts";
-import { isBlank } from "../../contract/text.ts";
-import type { ServerAccess } from "../owner.ts";
+import type { ServerAccess } from "../client/client.ts";
+import { androidApps, iosApps, type AndroidApp, type IosApp } from "../contract/apps.ts";
+import type { Endpoint, Read } from "../contract/endpoint.ts";
+import { normalizeId, uuidPattern } from "../contract/fields.ts";
+import type { ListInput } from "../contract/filters.ts";
+import { findKind } from "../contract/resource-kind.ts";
+import { Problem } from "../contract/problem.ts";
+import { bringsNewApp } from "../contract/rules/app-rules.ts";
+import { pickNamed } from "../contract/rules/named-records.ts";
+import { isBlank } from "../contract/text.ts";
 import { collectList, readList, type ListPart } from "./read-list.ts";
 
 export type ProjectApps = ReturnType<typeof createProjectApps>;

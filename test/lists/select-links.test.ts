@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { ServerAccess } from "../../../src/bulk/owner.ts";
-import { collectList } from "../../../src/bulk/select/read-list.ts";
-import { selectParts } from "../../../src/bulk/select/select-links.ts";
-import type { FilterInput, ListInput } from "../../../src/contract/filters.ts";
-import type { ReadLink } from "../../../src/contract/links.ts";
-import { openForEach } from "../../support/open-for.ts";
-import { openPlanner, type Planner } from "../planner.ts";
+import type { ServerAccess } from "../../src/client/client.ts";
+import { collectList } from "../../src/lists/read-list.ts";
+import { selectParts } from "../../src/lists/select-links.ts";
+import type { FilterInput, ListInput } from "../../src/contract/filters.ts";
+import type { ReadLink } from "../../src/contract/links.ts";
+import { openForEach } from "../support/open-for.ts";
+import { openPlanner, type Planner } from "../bulk/planner.ts";
 
 /** Tests reading whole lists from the real service while other clients change links. */
 

@@ -1,20 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ServerAccess } from "../../../src/bulk/owner.ts";
-import { collectList } from "../../../src/bulk/select/read-list.ts";
-import { selectParts } from "../../../src/bulk/select/select-links.ts";
+import type { ServerAccess } from "../../src/client/client.ts";
+import { collectList } from "../../src/lists/read-list.ts";
+import { selectParts } from "../../src/lists/select-links.ts";
 import {
   conditions,
   linkFilters,
   type FieldKind,
   type FilterInput,
   type ListInput,
-} from "../../../src/contract/filters.ts";
-import { links, type Link } from "../../../src/contract/links.ts";
-import { findFilterFault } from "../../../src/mcp/schemas/check-filters.ts";
-import { openForAll } from "../../support/open-for.ts";
-import { day, plantLinks, type Seed } from "../../support/planting.ts";
-import { openPlanner, type Planner } from "../planner.ts";
+} from "../../src/contract/filters.ts";
+import { links, type Link } from "../../src/contract/links.ts";
+import { findFilterFault } from "../../src/mcp/schemas/check-filters.ts";
+import { openForAll } from "../support/open-for.ts";
+import { day, plantLinks, type Seed } from "../support/planting.ts";
+import { openPlanner, type Planner } from "../bulk/planner.ts";
 
 /** Tests checking each link of a server's response against the requested filters. */
 

@@ -1,4 +1,5 @@
-import { CallFailure } from "../../client/outcome.ts";
+import type { ServerAccess } from "../client/client.ts";
+import { CallFailure } from "../client/outcome.ts";
 import {
   isOwnField,
   linkFilters,
@@ -11,13 +12,12 @@ import {
   type FilterInput,
   type LinkSelection,
   type ListInput,
-} from "../../contract/filters.ts";
-import type { JsonObject } from "../../contract/json.ts";
-import { links, type ReadLink } from "../../contract/links.ts";
-import { Problem, toSentence } from "../../contract/problem.ts";
-import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
-import { fold } from "../../contract/text.ts";
-import type { ServerAccess } from "../owner.ts";
+} from "../contract/filters.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { links, type ReadLink } from "../contract/links.ts";
+import { Problem, toSentence } from "../contract/problem.ts";
+import { decodeForSearch, normalizeForSearch } from "../contract/rules/link-path.ts";
+import { fold } from "../contract/text.ts";
 import { readList, type ListPart } from "./read-list.ts";
 
 /** Yields all matching links, oldest first. */

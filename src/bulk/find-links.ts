@@ -1,17 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { FilterInput } from "../../contract/filters.ts";
-import { pickNamed, listNamedPaths, pickNamedLinks } from "../../contract/rules/named-records.ts";
-import { isStorable } from "../../contract/text.ts";
-import { listUnreadRows } from "../../contract/server-answer.ts";
-import { paging } from "../../contract/limits.ts";
-import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
-import { Problem } from "../../contract/problem.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
-import type { PlanOperation } from "../../state/plans.ts";
-import type { Owner, ServerAccess } from "../owner.ts";
-import { isFindable, type Row } from "../rows/check-rows.ts";
-import { collectList } from "./read-list.ts";
-import { selectParts } from "./select-links.ts";
+import type { ServerAccess } from "../client/client.ts";
+import type { FilterInput } from "../contract/filters.ts";
+import { pickNamed, listNamedPaths, pickNamedLinks } from "../contract/rules/named-records.ts";
+import { isStorable } from "../contract/text.ts";
+import { listUnreadRows } from "../contract/server-answer.ts";
+import { paging } from "../contract/limits.ts";
+import { links, shortLinks, type ReadLink } from "../contract/links.ts";
+import { Problem } from "../contract/problem.ts";
+import { writeAddress } from "../contract/rules/link-address.ts";
+import type { PlanOperation } from "../state/plans.ts";
+import type { Owner } from "./owner.ts";
+import { isFindable, type Row } from "./rows/check-rows.ts";
+import { collectList } from "../lists/read-list.ts";
+import { selectParts } from "../lists/select-links.ts";
 
 /** Looks up the links that rows refer to, in batches. */
 
