@@ -55,8 +55,8 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/previews": "state mcp/approval",
   "mcp/tools": `
     text look qr contract contract/rules client visit domain audit template state bulk/owner
-    lists bulk/bulk-errors bulk/files bulk/find-links bulk/plan bulk/apply bulk mcp/results mcp/schemas
-    mcp/approval mcp/previews mcp/access`,
+    lists bulk/bulk-errors bulk/files bulk/find-links bulk/plan bulk/apply bulk
+    mcp/results mcp/schemas mcp/approval mcp/previews mcp/access`,
   "mcp/protocol": `
     text contract state lists mcp/results mcp/approval mcp/access mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools mcp/protocol",
@@ -67,7 +67,7 @@ const rooms: Readonly<Record<string, string>> = {
   console: "text look contract network help admin",
 
   start: "",
-  config: "text contract contract/rules network mcp/approval start",
+  config: "text contract contract/rules network start",
   "app/data": "text sql contract network copies state store service config",
   "app/http": `
     text contract network contract/rules metrics service host help console config app/data`,

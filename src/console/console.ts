@@ -273,8 +273,9 @@ async function findAccount(
 function findPage(path: string, account: Account): readonly [Page | undefined, Visit["params"]] {
   for (const page of pages) {
     const found = page.path.exec(path);
-    if (found === null || !isAvailable(page, account)) continue;
-    return [page, { ...found.groups }];
+    if (found === null) continue;
+    // A later page with a wider path, such as the page of a link, would say something wrong.
+    return isAvailable(page, account) ? [page, { ...found.groups }] : [undefined, {}];
   }
   return [undefined, {}];
 }

@@ -151,9 +151,12 @@ test("another key gets 404 for a plan and its job, and a read-only key for any p
   const { token } = await runJson([...words, "--scopes", "links.index,links.show"]);
   const viewer = await signInAt(serving, token);
   expect((await viewer.open("/links")).text).not.toMatch(/links\/(several|import)/);
-  for (const path of ["/links/several", "/links/import", `/plans/${id}`]) {
-    expect((await viewer.open(path)).status).toBe(404);
+  for (const path of ["/links/new", "/links/several", "/links/import"]) {
+    const { status, text } = await viewer.open(path);
+    expect(status).toBe(404);
+    expect(text).toContain("or your key may not open it");
   }
+  expect((await viewer.open(`/plans/${id}`)).status).toBe(404);
 });
 
 function readFields(text: string): Record<string, string> {
