@@ -98,7 +98,7 @@ function listFilters(): readonly (readonly [string, string])[] {
 }
 
 const sorts = Object.keys(linkFilters).flatMap((field) => [`${field} asc`, `${field} desc`]);
-const lists = [
+const allLists = [
   ...listFilters().map((filter) => [filter, ["limit", "5"]] as const),
   ...sorts.map((sort) => [["q[s]", sort]] as const),
   ...sorts.map(
@@ -112,6 +112,9 @@ const lists = [
     (text) => [["f[search]", text]] as const,
   ),
 ];
+
+/** PostgreSQL reads long lists by the same queries as short ones, so a part of them is enough. */
+const lists = allLists.filter((_, index) => !isOnPostgres || index % 5 === 0);
 
 describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) => {
   test("returns the same response whether or not it is read in the background", async () => {
