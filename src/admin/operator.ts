@@ -30,7 +30,7 @@ type SignedInPerson = {
   readonly timeZone: TimeZone | undefined;
   readonly hasPin: () => Promise<boolean>;
   /** Throws unless the user approves. */
-  readonly approve: (request: AdminRequest) => Promise<void>;
+  readonly requireApproved: (request: AdminRequest) => Promise<void>;
   /** Throws if the key has lost the permission. Runs in the transaction of the write. */
   readonly recheck: (db: Db) => Promise<void>;
 };
@@ -99,7 +99,7 @@ export async function create<Made extends { readonly id: string }>(
     if ((await history.count({ realm: act.realm }, { target: id })) > 0) throw repeated;
   }
   if (question !== undefined && (await person?.hasPin()) === true) {
-    await person?.approve({ ...question, tool: act.tool, target: "", state: id });
+    await person?.requireApproved({ ...question, tool: act.tool, target: "", state: id });
   }
   return journal(
     operator,
@@ -127,7 +127,13 @@ export async function remove(operator: Operator, removal: Removal): Promise<void
   const { person } = operator;
   if (person !== undefined) {
     const preview = await removal.preview();
-    await person.approve({ tool: act.tool, args: { id }, target: id, state: record, preview });
+    await person.requireApproved({
+      tool: act.tool,
+      args: { id },
+      target: id,
+      state: record,
+      preview,
+    });
   }
   await journal(
     operator,

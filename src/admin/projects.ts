@@ -89,7 +89,7 @@ async function approveSuspension(
     },
   ];
   const title = `Suspend the project ${quote(name)}`;
-  await person?.approve({
+  await person?.requireApproved({
     tool: "projects update",
     args: { id, ...settings },
     target: id,

@@ -222,7 +222,7 @@ function actAsOwn(context: AccountContext): OwnServer {
       findKeptKey: () => findKeptKey(context, store),
       timeZone,
       hasPin: async () => (await readPin()) !== undefined,
-      approve: ({ preview: question, ...request }) =>
+      requireApproved: ({ preview: question, ...request }) =>
         requireApproval({ ...request, question }, keyContext, asked),
       recheck: async (db) => {
         const holder = await findKeyById(db, known.keyId ?? "");

@@ -12,7 +12,7 @@ export type ApproveOverwrite = <Result>(
   keyPrint: string,
   overwrite: {
     readonly describe: () => Promise<ApprovalRequest>;
-    readonly approve: (request: ApprovalRequest) => Promise<void>;
+    readonly requireApproved: (request: ApprovalRequest) => Promise<void>;
     readonly carryOut: () => Promise<Result>;
   },
 ) => Promise<Result>;
@@ -20,7 +20,7 @@ export type ApproveOverwrite = <Result>(
 type OverwriteOptions = { readonly mode: Mode; readonly openState: () => Promise<State> };
 
 export function createApproveOverwrite({ mode, openState }: OverwriteOptions): ApproveOverwrite {
-  return async (keyPrint, { describe, approve, carryOut }) => {
+  return async (keyPrint, { describe, requireApproved, carryOut }) => {
     if (mode === "full") return carryOut();
     const { counters, kept } = await openState();
     const grant = await kept.find("overwrite_grant", keyPrint);
@@ -32,7 +32,7 @@ export function createApproveOverwrite({ mode, openState }: OverwriteOptions): A
     if (taken === undefined) {
       const { question, ...request } = await describe();
       const facts = [alsoAllowed, ...question.facts];
-      await approve({ ...request, question: { ...question, facts } });
+      await requireApproved({ ...request, question: { ...question, facts } });
     }
     // A rejected call overwrites nothing, so it does not count toward the limit or extend it.
     let isDone = true;

@@ -25,7 +25,7 @@ import type { ToolCall } from "./tool.ts";
 
 /** Finds the apps that a link's fields select, and adds app names to results. */
 
-type AppCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
+type AppCall = Pick<ToolCall, "callApi" | "keyContext" | "apps">;
 
 export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
 

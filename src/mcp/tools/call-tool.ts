@@ -113,7 +113,7 @@ function makeCall(tool: string, context: CallContext): ToolCall {
   const { keyContext, requireApproval, approveOverwrite, person, leaving, requestId } = context;
   const { realm, key_print, call, access } = keyContext;
   const acted: CallEffect = { hasBegun: false, endpoint: undefined };
-  const ask = async <E extends Endpoint>(
+  const callApi = async <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
     options: RequestOptions,
@@ -125,7 +125,7 @@ function makeCall(tool: string, context: CallContext): ToolCall {
       throw explainEnd({ tool, endpoint }, error);
     }
   };
-  const approve = async (request: ApprovalRequest) => {
+  const requireApproved = async (request: ApprovalRequest) => {
     const asker = { ...person, place: describePlace(keyContext), key: nameKey(keyContext) };
     return requireApproval(await addRecent(request, keyContext), keyContext, asker);
   };
@@ -138,13 +138,14 @@ function makeCall(tool: string, context: CallContext): ToolCall {
     tool,
     signal: leaving,
     apps: createProjectApps({ call, signal: leaving }, mayRead),
-    ask: (endpoint, input, condition) => ask(endpoint, input, { condition }),
-    askFree: (endpoint, input, condition) => ask(endpoint, input, { condition, isFree: true }),
+    callApi: (endpoint, input, condition) => callApi(endpoint, input, { condition }),
+    callApiFree: (endpoint, input, condition) =>
+      callApi(endpoint, input, { condition, isFree: true }),
     acted,
     writer: { realm, key_print, client: person.client ?? null },
-    approve,
+    requireApproved,
     approveOverwrite: (describe, carryOut) =>
-      approveOverwrite(key_print, { describe, approve, carryOut }),
+      approveOverwrite(key_print, { describe, requireApproved, carryOut }),
     problems: [],
     extras: { pictures: [], views: [] },
   };

@@ -142,7 +142,7 @@ async function readShortened(given: string, call: ToolCall): Promise<string> {
   const { linkHost } = call.keyContext.known;
   // The API itself validates input that looks like a URL.
   if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
-  const link = await call.ask(links.show, { id: await findTarget(linkKind, given, call) });
+  const link = await call.callApi(links.show, { id: await findTarget(linkKind, given, call) });
   const [query = ""] = /\?[^#]*/.exec(given) ?? [];
   return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
 }
@@ -228,7 +228,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
     throw refuseArguments("explain_link", [{ field: "id", message }]);
   }
   if (isById) {
-    const link = await call.ask(links.show, { id: await findTarget(linkKind, id, call) });
+    const link = await call.callApi(links.show, { id: await findTarget(linkKind, id, call) });
     const apps = {
       ios_app: await readApp("ios_app", { id: link.ios_app_id }, call),
       android_app: await readApp("android_app", { id: link.android_app_id }, call),

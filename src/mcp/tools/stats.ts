@@ -43,7 +43,7 @@ export function createLinkStats(): Tool {
     run: async (args, call) => {
       const { id, compare, ...asked } = args as StatsArguments;
       const zone = asked.time_zone ?? chooseZone(call.keyContext)?.name;
-      const { stats } = await call.ask(linkStats.show, {
+      const { stats } = await call.callApi(linkStats.show, {
         ...asked,
         ...(id !== undefined && { id: await findTarget(findKind(links.show), id, call) }),
         ...(compare !== undefined && { compare: String(compare) }),

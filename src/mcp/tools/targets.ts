@@ -31,7 +31,7 @@ import type { ToolCall } from "./tool.ts";
 
 /** Resolves names that people use for links, apps and projects to ids and records. */
 
-type LookupCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
+type LookupCall = Pick<ToolCall, "callApi" | "keyContext" | "apps">;
 
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
@@ -112,12 +112,12 @@ async function findNear(
 async function hasId(
   kind: ResourceKind,
   given: string,
-  { ask, keyContext }: LookupCall,
+  { callApi, keyContext }: LookupCall,
 ): Promise<boolean> {
   if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
   // Ids contain a digit, so other text needs no lookup.
   if (kind.by === undefined && !/\d/.test(given)) return false;
-  const record = await readRecord(kind, given, { ask }).catch((error: unknown) => {
+  const record = await readRecord(kind, given, { callApi }).catch((error: unknown) => {
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
     throw error;
   });
@@ -145,7 +145,7 @@ export async function findLink(given: string, call: LookupCall): Promise<readonl
 export async function listAtPaths(
   paths: readonly string[],
   exact: readonly string[],
-  call: Pick<ToolCall, "ask" | "keyContext">,
+  call: Pick<ToolCall, "callApi" | "keyContext">,
 ): Promise<readonly JsonObject[]> {
   const read = async (field: string) => {
     const [only = "", ...more] = paths;
@@ -168,11 +168,11 @@ export async function listAtPaths(
  */
 async function resolve(
   { text, isOurs }: NamedAddress,
-  { ask }: LookupCall,
+  { callApi }: LookupCall,
 ): Promise<readonly JsonObject[]> {
   if (isOurs === false) return [];
   try {
-    const link = await ask(shortLinks.resolve, { url: text });
+    const link = await callApi(shortLinks.resolve, { url: text });
     return typeof link.id === "string" ? [link] : [];
   } catch (error) {
     if (error instanceof ToolFailure && error.failure.effect === "none") return [];
@@ -204,7 +204,9 @@ async function listAll(kind: ResourceKind, call: LookupCall): Promise<readonly J
 }
 
 /** The API has no filters for projects. */
-export async function listProjects(call: Pick<ToolCall, "ask">): Promise<readonly JsonObject[]> {
+export async function listProjects(
+  call: Pick<ToolCall, "callApi">,
+): Promise<readonly JsonObject[]> {
   const all: JsonObject[] = [];
   for (let page = 1; ; page += 1) {
     const asked = { page, limit: paging.max_limit };
@@ -214,9 +216,13 @@ export async function listProjects(call: Pick<ToolCall, "ask">): Promise<readonl
   }
 }
 
-async function listPage(index: Endpoint, wanted: ListInput, { ask }: Pick<ToolCall, "ask">) {
+async function listPage(
+  index: Endpoint,
+  wanted: ListInput,
+  { callApi }: Pick<ToolCall, "callApi">,
+) {
   try {
-    const page = (await ask(index, wanted)) as unknown as JsonObject;
+    const page = (await callApi(index, wanted)) as unknown as JsonObject;
     const { next } = page["meta"] as ReceivedMeta;
     return { rows: readListRows(index, page), hasMore: typeof next === "number" };
   } catch (error) {
@@ -238,10 +244,10 @@ export type TargetRecord = JsonObject | null | undefined;
 export async function readRecord(
   { show }: ResourceKind,
   id: string,
-  { ask }: Pick<ToolCall, "ask">,
+  { callApi }: Pick<ToolCall, "callApi">,
 ): Promise<TargetRecord> {
   try {
-    const body: unknown = await readIfAllowed(() => ask(show, { id }));
+    const body: unknown = await readIfAllowed(() => callApi(show, { id }));
     return body as JsonObject | undefined;
   } catch (error) {
     if (error instanceof ToolFailure && error.failure.code === "not_found") return null;
@@ -253,14 +259,14 @@ export async function readRecord(
 export async function findRecord(
   kind: ResourceKind,
   value: string,
-  { ask }: Pick<ToolCall, "ask">,
+  { callApi }: Pick<ToolCall, "callApi">,
 ): Promise<TargetRecord> {
   const { index, key = "" } = kind;
   const wanted = normalize(kind, value);
   // A remote server may distinguish `spring/` from `spring`, so the slash is sent.
   const sent = kind.name === linkKind.name ? decodeForSearch(value) : value;
   const filters = [{ field: key, condition: "eq", value: sent } as const];
-  const page: unknown = await readIfAllowed(() => ask(index, { filters }));
+  const page: unknown = await readIfAllowed(() => callApi(index, { filters }));
   if (page === undefined) return undefined;
   const rows = readListRows(index, page as JsonObject);
   const record = rows.find(

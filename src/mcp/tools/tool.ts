@@ -78,22 +78,22 @@ export type ToolCall = {
    * Calls the API, and learns from the response what the key may do. Throws a ToolFailure on
    * errors.
    */
-  readonly ask: <E extends Endpoint>(
+  readonly callApi: <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,
     condition?: WriteCondition,
   ) => Promise<CallAnswer<E>>;
   /**
-   * Like `ask`, for additional requests that Waypost makes itself. The embedded service does not
+   * Like `callApi`, for additional requests that Waypost makes itself. The embedded service does not
    * count them, so a tool call costs as much as the REST call of the same name.
    */
-  readonly askFree: ToolCall["ask"];
+  readonly callApiFree: ToolCall["callApi"];
   /** The progress of the call, for the error message of a later failure. */
   readonly acted: CallEffect;
   /** The author recorded in the history for this call's changes. */
   readonly writer: ChangeAuthor;
   /** Throws unless a user has approved exactly this request. */
-  readonly approve: (request: ApprovalRequest) => Promise<void>;
+  readonly requireApproved: (request: ApprovalRequest) => Promise<void>;
   /** Performs an overwrite. Asks first if the key has made many overwrites without approval. */
   readonly approveOverwrite: <Result>(
     describe: () => Promise<ApprovalRequest>,

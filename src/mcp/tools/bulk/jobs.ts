@@ -52,7 +52,7 @@ function createApplyPlan(): Tool {
       refuseFaulty(plan);
       const seen = await bulk.findJobOf(plan, owner);
       if (seen === undefined) await refuseForbiddenRows(plan, call, name);
-      await approve(name, plan, seen, call);
+      await requireApprovedPlan(name, plan, seen, call);
       const begun = performance.now();
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
@@ -97,7 +97,7 @@ export function needsApproval(summary: PlanSummary, job: Job | undefined): boole
   return job !== undefined || summary.update + summary.delete + summary.registrations.length > 0;
 }
 
-async function approve(
+async function requireApprovedPlan(
   tool: string,
   plan: Plan,
   job: Job | undefined,
@@ -109,7 +109,7 @@ async function approve(
   const summary = await summarizePlan(owner.bulk, plan, owner, { job, signal: call.signal });
   requireActs(summary, call);
   if (!needsApproval(summary, job)) return;
-  await call.approve({
+  await call.requireApproved({
     tool,
     args: { plan_id: plan.id },
     target: plan.id,

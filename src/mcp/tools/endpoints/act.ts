@@ -52,7 +52,7 @@ const { links } = contract;
 export async function resolveCall(
   endpoint: Endpoint,
   given: JsonObject,
-  call: Pick<ToolCall, "ask" | "keyContext" | "apps">,
+  call: Pick<ToolCall, "callApi" | "keyContext" | "apps">,
 ): Promise<ResolvedCall> {
   const kind = findKind(endpoint);
   const id = endpoint.params && (await findTarget(kind, String(given["id"]), call));
@@ -74,7 +74,7 @@ export async function resolveCall(
 /** Reads the current target, and decides whether the call needs approval. */
 export async function readAct(
   resolved: ResolvedCall,
-  call: Pick<ToolCall, "ask" | "keyContext">,
+  call: Pick<ToolCall, "callApi" | "keyContext">,
 ): Promise<Act> {
   const { endpoint, kind, input } = resolved;
   const target = await readTarget(endpoint, input, call);
@@ -96,7 +96,7 @@ export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
 async function readTarget(
   endpoint: Endpoint,
   input: JsonObject,
-  call: Pick<ToolCall, "ask">,
+  call: Pick<ToolCall, "callApi">,
 ): Promise<Pick<Act, "id" | "before">> {
   if (endpoint === links.upsert) {
     const before = await findRecord(findKind(links.show), String(input["path"]), call);
@@ -105,7 +105,7 @@ async function readTarget(
   if (endpoint.params === undefined) return { id: undefined, before: null };
   const { show } = findKind(endpoint);
   const id = String(input["id"]);
-  const body: unknown = await readIfAllowed(() => call.ask(show, { id }));
+  const body: unknown = await readIfAllowed(() => call.callApi(show, { id }));
   return { id, before: body as JsonObject | undefined };
 }
 
@@ -167,7 +167,7 @@ function foldId(id: unknown): string {
 export async function isFreshMove(
   before: JsonObject,
   input: JsonObject,
-  { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
+  { callApi, keyContext }: Pick<ToolCall, "callApi" | "keyContext">,
 ): Promise<boolean> {
   const { id, path, clicks } = before;
   // On a remote server, the age is unknown, because the server may ignore the filter and its clock
@@ -179,7 +179,7 @@ export async function isFreshMove(
     { field: "path", condition: "eq", value: path },
     { field: "created_at", condition: "gteq", value },
   ];
-  const page = await readIfAllowed(() => ask(links.index, { filters }));
+  const page = await readIfAllowed(() => callApi(links.index, { filters }));
   return page?.links.some((link) => link.id === id) === true;
 }
 
@@ -204,14 +204,16 @@ const mostListed = 3;
 export async function readAffected(
   kind: ResourceKind,
   record: JsonObject,
-  { ask }: Pick<ToolCall, "ask">,
+  { callApi }: Pick<ToolCall, "callApi">,
 ): Promise<AffectedLinks | undefined> {
   const field = appFilters[kind.name];
   const value = record[kind.key ?? ""];
   if (field === undefined || typeof value !== "string") return undefined;
   const filters = [{ field, condition: "eq", value } as const];
   const sort = { field: "clicks", direction: "desc" } as const;
-  const page = await readIfAllowed(() => ask(links.index, { filters, sort, limit: mostListed }));
+  const page = await readIfAllowed(() =>
+    callApi(links.index, { filters, sort, limit: mostListed }),
+  );
   const { count } = page?.meta ?? {};
   return page && { ...(typeof count === "number" && { count }), best: page.links };
 }

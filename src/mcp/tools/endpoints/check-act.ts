@@ -22,7 +22,7 @@ import { findRecord, listAtPaths, listProjects } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 import type { Act } from "./act.ts";
 
-type CheckCall = Pick<ToolCall, "ask" | "keyContext" | "signal">;
+type CheckCall = Pick<ToolCall, "callApi" | "keyContext" | "signal">;
 
 const { links, iosApps, androidApps, shortLinks } = contract;
 
@@ -143,7 +143,7 @@ async function listAtPath(path: string, call: CheckCall): Promise<readonly unkno
     // A link may have several short paths, but the API returns only one, so the service resolves
     // the URL.
     const url = writeAddress(known.linkHost, path);
-    return [(await call.ask(shortLinks.resolve, { url })).id];
+    return [(await call.callApi(shortLinks.resolve, { url })).id];
   }
   const isAt = (row: JsonObject) =>
     [row["path"], row["shortened_path"]].some(

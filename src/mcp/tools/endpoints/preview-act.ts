@@ -26,7 +26,7 @@ export async function previewAct(act: Act, call: PreviewCall): Promise<Question>
   return addApps(preview, registered.map(previewRegistration));
 }
 
-type PreviewCall = Pick<ToolCall, "ask" | "keyContext" | "apps">;
+type PreviewCall = Pick<ToolCall, "callApi" | "keyContext" | "apps">;
 
 type ActSubject = Pick<Act, "kind" | "id" | "before" | "changes" | "affected">;
 

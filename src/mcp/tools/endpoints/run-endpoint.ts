@@ -30,7 +30,7 @@ async function read(endpoint: Endpoint, given: JsonObject, call: ToolCall): Prom
   const input = isOfOne
     ? { ...given, id: await findTarget(findKind(endpoint), String(given["id"]), call) }
     : given;
-  const body: unknown = await call.ask(endpoint, input);
+  const body: unknown = await call.callApi(endpoint, input);
   return presentRead(endpoint, input, body as JsonObject, call);
 }
 
@@ -62,7 +62,7 @@ async function write(endpoint: Endpoint, given: JsonObject, call: ToolCall): Pro
       state: describeState(act),
       readState: async () => describeState(await readAct(resolved, call)),
       endpoints: [endpoint],
-      asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
+      approval: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
       describe: async () => {
         await refuseInvalid(act, call, endpoint.tool);
         return previewAct(act, call);
@@ -99,7 +99,7 @@ export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
   /** The requests to send. Their rate limits are checked before a user is asked. */
   readonly endpoints: readonly Endpoint[];
   /** When to ask a user: always, after many unapproved overwrites by the key, or never. */
-  readonly asks: "always" | "after_many" | "never";
+  readonly approval: "always" | "after_many" | "never";
   /** Reads the state again, for servers that do not check preconditions. */
   readonly readState: () => Promise<unknown>;
   /** Writes the question. Throws if the API would reject the request. */
@@ -107,7 +107,7 @@ export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
   readonly carryOut: () => Promise<Result>;
 };
 
-type ApprovalCall = Pick<ToolCall, "approve" | "approveOverwrite" | "keyContext">;
+type ApprovalCall = Pick<ToolCall, "requireApproved" | "approveOverwrite" | "keyContext">;
 
 /** The maximum number of attempts if the target keeps changing before the write. */
 const mostTries = 4;
@@ -129,11 +129,11 @@ export async function actAsShown<Result>(
 
 async function actOnce<Result>(
   prepare: () => Promise<PreparedAct<Result>>,
-  { approve, approveOverwrite, keyContext }: ApprovalCall,
+  { requireApproved, approveOverwrite, keyContext }: ApprovalCall,
 ): Promise<Result> {
-  const { asks, readState, describe, carryOut, endpoints, ...prepared } = await prepare();
+  const { approval, readState, describe, carryOut, endpoints, ...prepared } = await prepare();
   const { tool, state } = prepared;
-  if (asks === "never") return carryOut();
+  if (approval === "never") return carryOut();
   const request = async () => {
     const question = await describe();
     for (const endpoint of new Set(endpoints)) {
@@ -143,8 +143,8 @@ async function actOnce<Result>(
     }
     return { ...prepared, question };
   };
-  if (asks === "after_many") return approveOverwrite(request, carryOut);
-  await approve(await request());
+  if (approval === "after_many") return approveOverwrite(request, carryOut);
+  await requireApproved(await request());
   // A server without preconditions cannot detect changes, so the target is read again just before
   // the write. Changes after that are not detected.
   const isStale = !keyContext.checksConditions && digestOf(await readState()) !== digestOf(state);

@@ -46,7 +46,7 @@ type StepOutcome = Partial<Omit<ChangeEnd, "state">> & Pick<ChangeEnd, "effects"
 
 type JournaledChange = { readonly change: Change; readonly bodies: readonly unknown[] };
 
-type JournalCall = Pick<ToolCall, "ask" | "keyContext" | "tool" | "writer" | "report">;
+type JournalCall = Pick<ToolCall, "callApi" | "keyContext" | "tool" | "writer" | "report">;
 
 /**
  * Records a change in the history before and after each request. After a crash in between, the
@@ -128,7 +128,7 @@ export async function journalWrite(
   known: WriteTarget,
   call: JournalCall,
 ): Promise<JournaledWrite> {
-  const { keyContext, ask } = call;
+  const { keyContext, callApi } = call;
   const { kind, before, condition } = known;
   const id = kind.name === templateId ? templateId : (known.id ?? null);
   const sent = pickFields(endpoint, input);
@@ -152,7 +152,7 @@ export async function journalWrite(
   };
   const { change, bodies } = await journal(
     { ...nameTarget(kind, id, before ?? sent), effects: detached, note },
-    [{ intended, send: () => ask(endpoint, input, condition), describe }],
+    [{ intended, send: () => callApi(endpoint, input, condition), describe }],
     call,
   );
   // For a created record, the request and the response already contain all fields.
@@ -218,13 +218,15 @@ function nameTarget(
 async function readRegistered(
   { kind: { name }, registered = [] }: WriteTarget,
   written: unknown,
-  { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
+  { callApi, keyContext }: Pick<ToolCall, "callApi" | "keyContext">,
 ): Promise<readonly RegisteredApp[]> {
   const found = registered.map(async ({ kind, fields }) => {
     const id = isJsonObject(written) ? written[`${kind.name}_id`] : undefined;
     const mayRead = keyContext.access.read(kind.index).state === "granted";
     if (kind.name === name || typeof id !== "string" || !mayRead) return [];
-    const body: unknown = await readIfAllowed(() => ask(kind.show, { id })).catch(() => undefined);
+    const body: unknown = await readIfAllowed(() => callApi(kind.show, { id })).catch(
+      () => undefined,
+    );
     return [{ kind, id, record: isJsonObject(body) ? body : { ...fields, id } }];
   });
   return (await Promise.all(found)).flat();
@@ -258,7 +260,7 @@ async function listDetached(
   kind: ResourceKind,
   app: TargetRecord,
   id: string | null,
-  { ask, keyContext }: Pick<ToolCall, "ask" | "keyContext">,
+  { callApi, keyContext }: Pick<ToolCall, "callApi" | "keyContext">,
 ): Promise<DetachedLinks> {
   if (kind.name === "project") return { detached: [], note: projectNote };
   const filter = appFilters[kind.name];
@@ -267,7 +269,7 @@ async function listDetached(
   if (typeof value !== "string") return { detached: [], note: linksUnread };
   const filters = [{ field: filter, condition: "eq", value } as const];
   const sort = { field: "clicks", direction: "desc" } as const;
-  const page = await ask(links.index, { filters, sort, limit: mostDetached }).catch(
+  const page = await callApi(links.index, { filters, sort, limit: mostDetached }).catch(
     (error: unknown) => {
       // An app can be deleted even if its links cannot be read.
       if (error instanceof ToolFailure) return undefined;

@@ -32,7 +32,7 @@ export type PlannedUndo = {
   readonly template: TemplateState | undefined;
 };
 
-type UndoCall = Pick<ToolCall, "ask" | "askFree" | "keyContext">;
+type UndoCall = Pick<ToolCall, "callApi" | "callApiFree" | "keyContext">;
 
 export async function planUndo(
   change: Change,

@@ -114,7 +114,7 @@ function undo(change: Change, history: History, call: ToolCall): Promise<Change>
       state: describeState(planned),
       readState: async () => describeState(await planUndo(change, history, call)),
       endpoints: planned.steps.map(({ endpoint }) => endpoint),
-      asks: needsApproval(planned) ? "always" : overwrites ? "after_many" : "never",
+      approval: needsApproval(planned) ? "always" : overwrites ? "after_many" : "never",
       describe: async () => {
         await refuseInvalidUndo(planned, call);
         return previewUndo(planned, call);
@@ -189,7 +189,7 @@ async function carryOut(
       send: async () => {
         const input = await resolveChosenApps(step.input, resolveId);
         const shown = template === undefined && now ? { shown: now } : condition;
-        const body: unknown = await call.ask(endpoint, input, shown);
+        const body: unknown = await call.callApi(endpoint, input, shown);
         done += 1;
         return body;
       },
@@ -266,7 +266,7 @@ const { unpublish } = pageTemplate;
 /** Limits the list, because deleting an app may have detached many links. */
 const mostShown = 20;
 
-type UndoPreviewCall = Pick<ToolCall, "ask" | "askFree" | "keyContext" | "apps">;
+type UndoPreviewCall = Pick<ToolCall, "callApi" | "callApiFree" | "keyContext" | "apps">;
 
 async function previewUndo(undo: PlannedUndo, call: UndoPreviewCall): Promise<Question> {
   const { change, steps, isDoubtful, notRestored } = undo;

@@ -87,8 +87,8 @@ async function previewRestoration(
   { draft }: TemplateState,
   call: TemplateCall,
 ): Promise<Question> {
-  const { ask } = call;
-  const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
+  const { callApi } = call;
+  const version = await readIfAllowed(() => callApi(pageTemplate.version, { id }));
   return {
     title: "Restore an older version of the page as the draft",
     button: "Restore version",
@@ -153,13 +153,13 @@ export async function findVisibleTexts(
 /** Renders each known text on each device. */
 async function drawFrames(
   texts: Readonly<Record<string, ReadText | null | undefined>>,
-  { askFree, keyContext }: TemplateCall,
+  { callApiFree, keyContext }: TemplateCall,
 ): Promise<Frames> {
   if (!keyContext.mayAsk(pageTemplate.preview)) {
     return { left_out: "This API key cannot create previews of the page." };
   }
   const drawing = Object.entries(texts).flatMap(([name, text]) =>
-    text && isText(text) ? [drawFrame(name, text, askFree)] : [],
+    text && isText(text) ? [drawFrame(name, text, callApiFree)] : [],
   );
   const pages = await readIfPossible(Promise.all(drawing));
   if (pages === undefined) return { left_out: "The server could not render the page." };
@@ -173,16 +173,16 @@ async function drawFrames(
 async function drawFrame(
   name: string,
   { body, css }: TemplateText,
-  askFree: TemplateCall["askFree"],
+  callApiFree: TemplateCall["callApiFree"],
 ) {
-  const draw = (user_agent: string) => askFree(pageTemplate.preview, { body, css, user_agent });
+  const draw = (user_agent: string) => callApiFree(pageTemplate.preview, { body, css, user_agent });
   const [phone, desktop] = await Promise.all([draw(userAgents.ios), draw(userAgents.desktop)]);
   return { name, phone, desktop };
 }
 
-async function countLinks({ ask }: TemplateCall): Promise<Fact> {
+async function countLinks({ callApi }: TemplateCall): Promise<Fact> {
   // The question is complete even without the number of links.
-  const page = await readIfPossible(ask(links.index, { limit: 1 }));
+  const page = await readIfPossible(callApi(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };
 }

@@ -87,7 +87,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
     if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
     const input = endpoint === publish ? chooseText(given, state, call) : given;
     if (endpoint.body !== undefined) await refuseForeignPage(input, state, call);
-    const asks = state.isAbsent ? "never" : "after_many";
+    const approval = state.isAbsent ? "never" : "after_many";
     const { id: target = "page_template" } = given as { readonly id?: string };
     return {
       tool: endpoint.tool,
@@ -97,7 +97,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
       state,
       readState: () => readState(call),
       endpoints: [endpoint],
-      asks: endpoint.effect === "destroy" ? "always" : asks,
+      approval: endpoint.effect === "destroy" ? "always" : approval,
       describe: async () => {
         if (endpoint.body !== undefined) await refuseUnpublishable(pickText(input), call);
         return previewWrite(endpoint, input, state, call);
@@ -175,7 +175,7 @@ async function readText(id: string, call: ToolCall): Promise<object> {
     case "starter":
       return { id, ...(await readStarter(call)) };
     default:
-      return call.ask(version, { id });
+      return call.callApi(version, { id });
   }
 }
 
@@ -205,9 +205,9 @@ async function adviseStarterIfMissing<Text>(
 /** Reads the draft like `readState`, but throws all errors. */
 async function askDraft(call: ToolCall) {
   if (!isSaveOffered(call)) throw refuseDraft();
-  await call.ask(versions, {});
+  await call.callApi(versions, {});
   try {
-    const { body, css } = await call.askFree(save, {}, "present");
+    const { body, css } = await call.callApiFree(save, {}, "present");
     return { body, css };
   } catch (error) {
     throw isChanged(error) ? refuseAbsent(version) : error;
@@ -215,7 +215,7 @@ async function askDraft(call: ToolCall) {
 }
 
 async function askLive(call: ToolCall) {
-  const live = await readLive(await call.ask(versions, {}), call);
+  const live = await readLive(await call.callApi(versions, {}), call);
   if (live) return live;
   const nothing = notFound(messages.template_version_not_found);
   throw explainEnd({ tool: version.tool, endpoint: version }, nothing);
@@ -243,7 +243,7 @@ function refuseDraft(): ToolFailure {
 async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { html: isAsked, platform = usual, ...asked } = given;
   const device = platform as PreviewPlatform;
-  const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
+  const body: unknown = await call.callApi(preview, { ...asked, user_agent: userAgents[device] });
   // The schema of this endpoint guarantees these properties.
   const { html, ...unread } = presentBody(preview, body as JsonObject) as RenderedPage;
   if (call.showsViews) call.extras.views.push(await drawView(asked, device, html, call));
@@ -279,7 +279,7 @@ async function drawView(
   const [changes, ...drawn] = await Promise.all([
     readIfPossible(compareWithLive(asked, call)),
     ...others.map((platform) =>
-      readIfPossible(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
+      readIfPossible(call.callApiFree(preview, { ...asked, user_agent: userAgents[platform] })),
     ),
   ]);
   const pages = others.map((platform, index) => [platform, drawn[index]]);

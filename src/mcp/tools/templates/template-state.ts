@@ -19,18 +19,18 @@ export type TemplateState = {
   readonly isAbsent: boolean;
 };
 
-export type TemplateCall = Pick<ToolCall, "ask" | "askFree" | "keyContext">;
+export type TemplateCall = Pick<ToolCall, "callApi" | "callApiFree" | "keyContext">;
 
 const { pageTemplate } = contract;
 const nothing: TemplateState = { live: null, draft: { body: "", css: "" }, isAbsent: true };
 const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: false };
 
 export async function readState(call: TemplateCall): Promise<TemplateState> {
-  const { ask, keyContext } = call;
+  const { callApi, keyContext } = call;
   try {
     // The draft is read with an empty save, which would create a missing template, so the versions
     // are read first.
-    const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
+    const found = await readIfAllowed(() => callApi(pageTemplate.versions, {}));
     if (found === undefined) return unknown;
     const live = await readLive(found, call).catch((error: unknown) => {
       if (isNotFound(error) || isForeignResponse(error)) return undefined;
@@ -50,11 +50,11 @@ export async function readState(call: TemplateCall): Promise<TemplateState> {
 /** Returns undefined if some versions could not be parsed and one of them may be live. */
 export async function readLive(
   found: CallAnswer<typeof pageTemplate.versions>,
-  { ask }: Pick<ToolCall, "ask">,
+  { callApi }: Pick<ToolCall, "callApi">,
 ): Promise<TemplateState["live"]> {
   const { versions } = found;
   const version = versions.find(({ live }) => live);
-  if (version !== undefined) return ask(pageTemplate.version, { id: version.id });
+  if (version !== undefined) return callApi(pageTemplate.version, { id: version.id });
   const isRead =
     listUnreadRows(found).length === 0 && versions.every(({ live }) => live !== undefined);
   return isRead ? null : undefined;
@@ -73,9 +73,12 @@ export function isNotFound(error: unknown): error is ToolFailure {
  * Reads the draft with an empty save, because only that response contains it. A precondition
  * prevents creating a template. The key or the operator may not allow saving.
  */
-async function readDraft({ askFree, keyContext }: TemplateCall): Promise<TemplateText | undefined> {
+async function readDraft({
+  callApiFree,
+  keyContext,
+}: TemplateCall): Promise<TemplateText | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
-  const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}, "present"));
+  const saved = await readIfAllowed(() => callApiFree(pageTemplate.save, {}, "present"));
   return saved && isText(saved) ? { body: saved.body, css: saved.css } : undefined;
 }
 
@@ -121,12 +124,12 @@ export async function refuseForeignPage(
 /** Before asking for approval, throws if the API would reject the page anyway. */
 export async function refuseUnpublishable(
   text: Partial<TemplateText>,
-  { askFree, keyContext }: ToolCall,
+  { callApiFree, keyContext }: ToolCall,
 ): Promise<void> {
   const { preview } = pageTemplate;
   if (!keyContext.mayAsk(preview)) return;
   try {
-    await askFree(preview, text);
+    await callApiFree(preview, text);
   } catch (error) {
     // For other errors of the preview, publishing may still succeed.
     if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
