@@ -1,4 +1,4 @@
-/** Thrown for a plan that is too old, or was made for another server. */
+/** Thrown for a plan that must be made again, for example because it is too old. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }

@@ -5,7 +5,6 @@ import { listEndpoints } from "../../src/contract/index.ts";
 import { readProjectRows } from "../support/rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 import { openForEach } from "../support/open-for.ts";
-import { isOnPostgres } from "../support/store-place.ts";
 
 /** Tests that a project cannot read, change or detect records of another project. */
 
@@ -67,8 +66,7 @@ describe("unknown IDs and paths", () => {
           expect(known).toEqual(stranger);
           expect(known?.status).toBeGreaterThanOrEqual(400);
         }),
-        // Both engines run the same queries, so fewer IDs are enough on the slower one.
-        { numRuns: isOnPostgres ? 3 : 10 },
+        { numRuns: 10 },
       );
     },
   );

@@ -16,7 +16,7 @@ const references = {
   api_keys: "found by the hash of a token; a master key has no project",
 };
 
-/** Data of an assistant or a user belongs to a key, which may later have another project. */
+/** Data of an assistant or a user belongs to a key. */
 const ofKeys = {
   plans: "of a key, found by its id",
   plan_rows: "of a plan",

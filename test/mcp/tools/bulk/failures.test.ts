@@ -99,15 +99,16 @@ describe("apply_plan", () => {
     expect((await fail("apply_plan", { plan_id: id })).problems).toHaveLength(20);
   });
 
-  test("rejects a plan if all of its links were deleted", async () => {
+  test("rejects every row of a plan whose links were deleted", async () => {
     const { id } = await assistant.plant("link", { path: "a", name: "Old" });
     const made = await plan({ operation: "update", rows: [{ path: "a", name: "New" }] });
     const { error: asked } = await call("apply_plan", { plan_id: made.id });
     await assistant.press(asked.approval.url, "approve");
     expect((await assistant.world.call("DELETE", `/links/${id}`)).status).toBe(204);
-    const error = await fail("apply_plan", { plan_id: made.id });
-    expect(error).toMatchObject({ ...refused, code: "plan_changed" });
-    expect(error.next).toContain("The plan expired, or another API key made it");
+    const { job } = await call("apply_plan", { plan_id: made.id });
+    expect(job).toMatchObject({ state: "done", counts: { done: 0, rejected: 1 } });
+    const { receipts } = (await call("get_job", { job_id: job.id, page: 1 })).job;
+    expect(receipts[0].message).toBe("plan_changed: the link no longer exists");
   });
 });
 
