@@ -122,8 +122,8 @@ export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
   await (isOnPostgres ? sleeping : counting).execute(db);
 }
 
-/** Any statement can be ended by the server. */
-const sleeping = sql`select pg_sleep(3600)`;
+/** Longer than any test needs, but a test waits for it when it closes the database. */
+const sleeping = sql`select pg_sleep(30)`;
 
 const counting = sql`
   with recursive numbers(number) as (select 1 union all select number + 1 from numbers)
