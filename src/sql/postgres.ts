@@ -32,7 +32,7 @@ const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
 const scanSettings = {
   statement_timeout: longestScan_ms,
-  /** In kB. With the default of 4 MB, the visits of 100,000 links could not be grouped in memory. */
+  /** In kB. The visits of 100,000 links could not be grouped within the default of 4 MB. */
   work_mem: 32 * 1024,
   /** On two cores, a scan by three processes takes twice as long, and delays all other queries. */
   max_parallel_workers_per_gather: 0,

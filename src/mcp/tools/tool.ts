@@ -84,8 +84,8 @@ export type ToolCall = {
     condition?: WriteCondition,
   ) => Promise<CallAnswer<E>>;
   /**
-   * Like `callApi`, for additional requests that Waypost makes itself. The embedded service does not
-   * count them, so a tool call costs as much as the REST call of the same name.
+   * Like `callApi`, for additional requests that Waypost makes itself. The embedded service does
+   * not count them, so a tool call costs as much as the REST call of the same name.
    */
   readonly callApiFree: ToolCall["callApi"];
   /** The progress of the call, for the error message of a later failure. */
