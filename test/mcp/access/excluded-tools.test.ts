@@ -26,9 +26,9 @@ function expectExcluded(answer: { error?: unknown }, act: string): void {
   });
 }
 
-describe("a link deletion excluded by WAYPOST_TOOLS", () => {
+describe("excluding delete_link with WAYPOST_TOOLS", () => {
   test.each([["-delete_link"], ["-links"]])(
-    "cannot be planned when WAYPOST_TOOLS is %s",
+    "also blocks the planning of link deletions (WAYPOST_TOOLS=%s)",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "a" });
@@ -38,7 +38,7 @@ describe("a link deletion excluded by WAYPOST_TOOLS", () => {
     },
   );
 
-  test("is rejected in a plan made by another process and in an undo of a job", async () => {
+  test("also blocks deletions in another process's plan and in the undo of a job", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -57,9 +57,9 @@ describe("a link deletion excluded by WAYPOST_TOOLS", () => {
   });
 });
 
-describe("excluding an app registration tool with WAYPOST_TOOLS", () => {
+describe("excluding register_ios_app with WAYPOST_TOOLS", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "also blocks that registration as part of a link write when WAYPOST_TOOLS is %s",
+    "also blocks link writes that would register an iOS app (WAYPOST_TOOLS=%s)",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });
@@ -81,7 +81,7 @@ describe("excluding an app registration tool with WAYPOST_TOOLS", () => {
     },
   );
 
-  test("does not block app registrations for the other platform", async () => {
+  test("does not block the registration of Android apps", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,
@@ -90,7 +90,7 @@ describe("excluding an app registration tool with WAYPOST_TOOLS", () => {
 });
 
 test.each([["bulk"], ["plan_links,apply_plan"]])(
-  "bulk tools selected with WAYPOST_TOOLS=%s can also delete links and register apps",
+  "plan_links and apply_plan can delete links and register apps when WAYPOST_TOOLS is %s",
   async (words) => {
     await using assistant = await open(...words.split(","));
     await assistant.plant("link", { path: "a" });

@@ -81,14 +81,14 @@ async function readStoredAccess(): Promise<readonly string[]> {
 }
 
 describe("the first tool list", () => {
-  test("contains only usable tools and does not change afterwards", async () => {
+  test("contains only the tools that the key may use, and does not change afterwards", async () => {
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
     await stage.settle();
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("is returned after 1.5 seconds if probes are slow, and is updated only once", async () => {
+  test("waits at most 1.5 seconds for slow probes, and changes once when they end", async () => {
     const gate = createGate();
     const clock = createTestClock();
     const send: Deployment = async (request) => {
@@ -120,7 +120,7 @@ describe("the next process that uses a data folder", () => {
     await first.settle();
   });
 
-  test("lists tools from the stored permissions, and probes again for explain_access", async () => {
+  test("uses the stored permissions, and probes again only for explain_access", async () => {
     advance(hour_ms);
     await using stage = await start();
     const names = await stage.listNames();
@@ -133,7 +133,7 @@ describe("the next process that uses a data folder", () => {
     expect(await stage.listNames()).toEqual(names);
   });
 
-  test("sends one notification if the key's permissions have changed", async () => {
+  test("notifies the client once if it finds that the key's permissions have changed", async () => {
     await changeScopes(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
@@ -149,7 +149,7 @@ describe("the next process that uses a data folder", () => {
   test.each([
     ["the account is suspended", answering(401, { error: messages.account_suspended })],
     ["the remote server fails", answering(500, { error: "Oops" })],
-  ])("still lists the tools while %s", async (_, send) => {
+  ])("still lists the same tools while %s", async (_, send) => {
     await using first = await start({ probe: "off" });
     const names = await first.listNames();
     await using stage = await start({ send });
@@ -162,7 +162,7 @@ describe("the next process that uses a data folder", () => {
     expect(await third.listNames()).toEqual(names);
   });
 
-  test("repeats the probes after a day, before it lists the tools", async () => {
+  test("repeats day-old probes before it lists the tools", async () => {
     advance(24 * hour_ms);
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
@@ -175,14 +175,14 @@ describe("the next process that uses a data folder", () => {
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("reads the permissions from files that do not contain the key", async () => {
+  test("reads the permissions from files that do not contain the API key", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("a key that cannot list links loses its tools when it is revoked", async () => {
+test("a revoked key loses its tools even if it never had permission to list links", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -213,7 +213,7 @@ test("a long-running process repeats the probes once a day", async () => {
   expect(await stage.listNames()).toContain("update_link");
 });
 
-describe("a rejected call", () => {
+describe("a rejected create_link call", () => {
   const refused = ["create_link", "upsert_link"];
 
   beforeEach(async () => {
@@ -224,14 +224,14 @@ describe("a rejected call", () => {
     await waitUntil(async () => (await readStoredAccess()).includes("create_link denied"));
   });
 
-  test("hides its tool from the next process even if no probe is rejected", async () => {
+  test("hides create_link in the next process too, even if no probe is rejected", async () => {
     await using stage = await start();
     expect(await stage.listNames()).not.toContain("create_link");
     await stage.settle();
     expect(await stage.listNames()).not.toContain("create_link");
   });
 
-  test("no longer hides its tool once the key gets new permissions", async () => {
+  test("no longer hides create_link once the key has new permissions", async () => {
     await changeScopes(["links.index", "links.show", "links.create", "links.update"]);
     await using stage = await start();
     await stage.listNames();
@@ -244,7 +244,7 @@ describe("a rejected call", () => {
   });
 });
 
-test("if two processes probe concurrently, a third reuses their common result", async () => {
+test("a process reuses the stored result of two processes that probed concurrently", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
@@ -255,7 +255,7 @@ test("if two processes probe concurrently, a third reuses their common result", 
   expect(three.asked).toEqual([]);
 });
 
-test("a process that cannot use its data folder probes the permissions itself", async () => {
+test("a process that cannot use its data folder still probes the permissions", async () => {
   const broken = new Error("The folder cannot be used.");
   await using stage = await start({ openMemory: () => Promise.reject(broken) });
   expectPermittedTools(await stage.listNames());

@@ -72,7 +72,7 @@ const wanted = fc.record({
   suspended: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
 });
 
-test("the tool list contains exactly what the embedded service allows for the key", async () => {
+test("the tool list contains exactly the tools that the key may use", async () => {
   const { world } = assistant;
   await fc.assert(
     fc.asyncProperty(wanted, async ({ scopes, role, plan, suspended }) => {
@@ -126,7 +126,7 @@ describe("the tool list", () => {
     expect((await explain(assistant.world.master)).kind).toBe("master");
   });
 
-  test("contains only the tools that need no key when no key is set", async () => {
+  test("contains only the tools that need no key if no key is configured", async () => {
     expect(await listNames(undefined)).toEqual(["resolve_short_link", "explain_access"]);
     const { kind, tools } = await explain(undefined);
     expect(kind).toBe("none");
@@ -158,7 +158,7 @@ describe("the tool list", () => {
   });
 });
 
-test("a call of a denied tool sends no request and returns the API's message", async () => {
+test("calling a denied tool returns the API's error without sending a request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,
@@ -180,7 +180,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes declared by the operator", () => {
-  test("replace all probes except for the key's validity and Waypost-only tools", async () => {
+  test("replace all probes except those for the key's validity and for link_stats", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);
@@ -215,7 +215,7 @@ describe("scopes declared by the operator", () => {
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("can restrict a key of the embedded service but never extend it", async () => {
+  test("can only restrict a key of the embedded service, never add permissions", async () => {
     const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
     await using stage = await openStage({
       send: assistant.world.fetch,

@@ -41,7 +41,7 @@ describe("an error that applies to every call of a tool", () => {
     [messages.role_required("viewer"), "list_android_apps", {}, /^GET .*android/],
     [messages.plan_required, "shorten_link", { url: "https://a.example" }, /short_links/],
     [messages.scope_missing("links.index"), "export_links", {}, /^GET .*links$/],
-  ])('removes the tool from the list: "%s" for %s', async (error, tool, args, pattern) => {
+  ])('removes the tool from the tool list: "%s" for %s', async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     expect(await stage.listNames()).toContain(tool);
     const { structured } = await stage.callTool(tool, args);
@@ -72,7 +72,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("a rejected export also hides every other tool that lists links", async () => {
+test("if export_links lacks a scope, other tools that list links are also hidden", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -106,21 +106,24 @@ describe("an error that applies to a single call", () => {
     [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],
     [messages.key_invalid, "list_links", {}, /^GET .*links$/],
     ["No.", "list_links", {}, /^GET .*links$/],
-  ])('does not remove the tool from the list: "%s" for %s', async (error, tool, args, pattern) => {
-    await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
-    const { structured } = await stage.callTool(tool, args);
-    expect(structured.error.message).toBe(quote(error));
-    await stage.settle();
-    expect(await stage.listNames()).toContain(tool);
-    expect(await readState(stage, tool)).toEqual({
-      tool,
-      state: "unknown",
-      reason: quote(error),
-      since,
-    });
-  });
+  ])(
+    'does not remove the tool from the tool list: "%s" for %s',
+    async (error, tool, args, pattern) => {
+      await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
+      const { structured } = await stage.callTool(tool, args);
+      expect(structured.error.message).toBe(quote(error));
+      await stage.settle();
+      expect(await stage.listNames()).toContain(tool);
+      expect(await readState(stage, tool)).toEqual({
+        tool,
+        state: "unknown",
+        reason: quote(error),
+        since,
+      });
+    },
+  );
 
-  test("does not hide a tool that has worked before", async () => {
+  test("leaves the tool's state as granted if an earlier call succeeded", async () => {
     const project = await world.addProject({ plan: "free" });
     await using stage = await openStage({
       probe: "off",
@@ -137,7 +140,7 @@ describe("an error that applies to a single call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("about a denied update does not prevent upsert_link from creating links", async () => {
+  test("does not stop upsert_link from creating links if only updates are denied", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
@@ -160,7 +163,7 @@ function openBoth(request: Request): Promise<Response> {
 }
 
 describe("the tool list", () => {
-  test("no longer contains the project tools after a project key's first call", async () => {
+  test("no longer contains the project tools after a call with a project's key", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");

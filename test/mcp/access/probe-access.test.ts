@@ -65,7 +65,7 @@ describe("permission probing", () => {
     },
   );
 
-  test("is skipped without a key and for an unknown tool", async () => {
+  test("is skipped if no key is configured, even if an unknown tool is called", async () => {
     await using stage = await openStage({ send: world.fetch, key: undefined });
     await stage.callTool("explain_access");
     await stage.callTool("list_links");
@@ -77,7 +77,7 @@ describe("permission probing", () => {
 });
 
 describe("permission probes", () => {
-  test.each(eras)("are sent on the first request of a %s client", async (era) => {
+  test.each(eras)("are sent when a %s client sends its first request", async (era) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, era });
     if (era === "modern") await stage.client.ping().catch(() => undefined);
     await stage.client.listPrompts();
@@ -136,13 +136,13 @@ describe("permission probes", () => {
   );
 
   test.each<readonly [string, Partial<Staging>, readonly string[]]>([
-    ["only read in read-only mode", { mode: "read-only" }, []],
+    ["read-only mode sends only GET requests", { mode: "read-only" }, []],
     [
-      "check only the selected tools",
+      "WAYPOST_TOOLS limits the probes to the selected tools",
       { selection: ["links", "-update_link"] },
       [...appProbes, ...templateProbes, "PATCH /links/:id {}"],
     ],
-  ])("%s", async (_, staging, never) => {
+  ])("match the operator's settings: %s", async (_, staging, never) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, ...staging });
     await explainAccess(stage);
     const asked = listRequests(stage);
@@ -151,7 +151,7 @@ describe("permission probes", () => {
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
-  test("hide all tools except the project tools from a master key", async () => {
+  test("hide the link and app tools if the key is a master key", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
     const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");
@@ -174,7 +174,7 @@ describe("permission probes", () => {
     ["with the default settings", {}],
     ["if WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
     ["if WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
-  ])("hide the tools of an invalid key until it is valid again, %s", async (_, staging) => {
+  ])("hide the tools that need a key until the key becomes valid, %s", async (_, staging) => {
     let isValid = false;
     let time = 0;
     await using stage = await openStage({
@@ -200,7 +200,7 @@ describe("permission probes", () => {
 });
 
 describe("a tool call", () => {
-  test("returns before the remote server answers the probes", async () => {
+  test("does not wait for the remote server to answer the probes", async () => {
     const stalled: (() => void)[] = [];
     const stalling: Deployment = (request) => {
       const isProbe = !request.url.endsWith("limit=7");

@@ -53,7 +53,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["create_link", "update_link", "delete_link"]));
   });
 
-  test("hides all tools of the Pro plan if the server requires the Pro plan", async () => {
+  test("hides every tool that needs the Pro plan if the project has the Free plan", async () => {
     const key = await world.addKey({ project: await world.addProject({ plan: "free" }) });
     await using stage = await openStage({ send: world.fetch, key });
     const names = await stage.listNames();
@@ -61,7 +61,7 @@ describe("a rejected probe", () => {
     expect(names).toEqual(expect.arrayContaining(["register_ios_app", "create_link"]));
   });
 
-  test("hides only its own tool when the server's permissions are contradictory", async () => {
+  test("hides only the probed tool if similar probes succeed", async () => {
     const error = "Only managers may change apps.";
     const send = unlike(world, /PATCH .*\/ios_apps/, answering(401, { error }));
     await using stage = await openStage({ send, key: world.key });
@@ -94,18 +94,18 @@ describe("a probe response", () => {
     [403, "The key lacks the scope links.show", "unknown"],
     [500, "Oops", "unknown"],
     [429, "Too many", "unknown"],
-  ])("with status %d and %j marks the tool as %s", async (status, error, state) => {
+  ])("with status %d and the error %j marks the tool as %s", async (status, error, state) => {
     expect(await readState(answering(status, { error }))).toMatchObject({ state });
   });
 
   test.each([
     ["an HTML page", signIn],
     ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
-  ])("leaves the tool's state unknown when it is %s", async (_, answer) => {
+  ])("that is %s leaves the tool's state unknown", async (_, answer) => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("marks update_link as granted when an update of a missing link is accepted", async () => {
+  test("marks update_link as granted if it accepts the update of a missing link", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -124,7 +124,7 @@ describe("the tool list", () => {
   test.each([
     ["an HTML page", async () => new Response("<h1>No</h1>", { status: 404 })],
     ["a 500", answering(500, { error: "Oops" })],
-    ["another 401", answering(401, { error: "Not permitted to do so." })],
+    ["a 401 with an unknown message", answering(401, { error: "Not permitted to do so." })],
   ])(
     "still contains the link and app tools if the projects endpoint returns %s",
     async (_, answer) => {

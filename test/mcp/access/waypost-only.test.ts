@@ -55,10 +55,10 @@ const page = { headers: { "content-type": "text/html" } };
 test.each([
   ["a 404", answering(404, { error: messages.route_unknown })],
   ["an HTML page", async () => new Response("<p>Hello</p>", page)],
-  ["other JSON", answering(200, { links: [], meta: {} })],
+  ["unrelated JSON", answering(200, { links: [], meta: {} })],
   ["a 500", answering(500, { error: "Oops" })],
-  ["another 401", answering(401, { error: "Not permitted to do so." })],
-])("link_stats is not listed for a server that responds with %s", async (_, answer) => {
+  ["a 401 with an unknown message", answering(401, { error: "Not permitted to do so." })],
+])("link_stats is not listed if the server responds to its probe with %s", async (_, answer) => {
   const send = answerStatsWith(answer);
   await using stage = await start({ send });
   expect(await stage.listNames()).not.toContain(name);

@@ -58,8 +58,8 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("with a %s client that opens URLs", (era) => {
-  test("a call waits for the approval page and continues after the approval", async () => {
+describe.each(eras)("with a %s client that can open URLs", (era) => {
+  test("a call waits until the user approves it on the page, and then continues", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {
       asked.push(message.split("\n")[0], new URL(url).pathname, elicitationId);
@@ -80,7 +80,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("declining on the page ends the call, and the next call asks again", async () => {
+  test("declining on the page ends the call, and a repeated call opens a new page", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await decide("decline");
@@ -94,7 +94,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await expectUntouched();
   });
 
-  test("an approval is accepted even if the user gives it before the client replies", async () => {
+  test("an approval counts even if the client has not yet confirmed opening the page", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
       return agree;
@@ -102,7 +102,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect((await deleteLink(client)).structured.deleted.id).toBe(id);
   });
 
-  test("if the target changes while the page is open, a new page requests approval", async () => {
+  test("a target that changes while the page is open needs approval on a new page", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -116,7 +116,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("two calls that wait for the same page perform the action only once", async () => {
+  test("two identical calls that wait for one page perform the action only once", async () => {
     const client = await connect(era);
     const calls = [deleteLink(client), deleteLink(client)];
     // Both calls share one check of the page.
@@ -132,7 +132,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("an approval is kept when its call is cancelled, and the next call uses it", async () => {
+  test("an approval of a cancelled call is used when the client repeats the call", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -161,7 +161,7 @@ describe.each(eras)("with a %s client that opens URLs", (era) => {
     await expectUntouched();
   });
 
-  test("a ticked Approve box is ignored when Waypost requested no form", async () => {
+  test("a ticked Approve box in the reply to a page request approves nothing", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -202,7 +202,7 @@ describe("an unanswered approval page", () => {
   });
 
   test.each(legacyEras)(
-    "ends the call of a %s client, and the next call waits for the same page",
+    "is reused by the next call if the call of a %s client times out",
     async (era) => {
       const client = await connect(era);
       const first = deleteLink(client);
@@ -219,7 +219,7 @@ describe("an unanswered approval page", () => {
   );
 });
 
-test("the 21st call that waits for approval returns the page's URL immediately", async () => {
+test("while 20 calls of a key wait for approval, the next call returns the page URL", async () => {
   const other = await assistant.plant("link", { path: "summer" });
   const open = async (asked: string, key = assistant.world.key) => {
     const call = { name: "delete_link", arguments: { id: asked }, key, capabilities: opensPages };
@@ -263,7 +263,7 @@ test("the 21st call that waits for approval returns the page's URL immediately",
 });
 
 test.each(eras)(
-  "a %s client cannot approve unless the user types the PIN on the page",
+  "if a PIN is set, the call of a %s client needs the PIN typed on the approval page",
   async (era) => {
     await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
     const asked: (string | undefined)[] = [];
@@ -305,7 +305,7 @@ describe("a 2026-07-28 client without an SDK", () => {
     ["an invented state", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["the state of another approval", async () => (await ask("summer")).requestState],
     ["the state of a form", async () => (await call()).requestState],
-  ])("is asked again when it claims to have opened the page but sends %s", async (_, readState) => {
+  ])("is asked again if it reports the page as opened but sends %s", async (_, readState) => {
     await call(byPage);
     const again = await call({
       ...byPage,
@@ -324,14 +324,14 @@ describe("a 2026-07-28 client without an SDK", () => {
     await expectUntouched();
   });
 
-  test("gets the form again after accepting it without content", async () => {
+  test("gets the form again if it replies as if it had opened a page", async () => {
     const { requestState } = await call();
     const again = await call({ inputResponses: { approval_page: agree }, requestState });
     expect(again.inputRequests.approval.params.mode).toBe("form");
     await expectUntouched();
   });
 
-  test("gets the same request state again when the longest wait is over", async () => {
+  test("gets the same request state again when its call times out", async () => {
     const { requestState } = await call(byPage);
     const waiting = call({
       ...byPage,

@@ -157,11 +157,11 @@ describe.each([
   );
 });
 
-describe("a write that needs no approval", () => {
+describe("a write that initially needs no approval", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
   test.each(withoutApproval)(
-    "by %s is retried if another client changes the target meanwhile",
+    "by %s is retried if the target changes during the write",
     async (tool, plant) => {
       const { args, edit, read } = await plant();
       interruptOnce("write", edit, read);
@@ -170,7 +170,7 @@ describe("a write that needs no approval", () => {
     },
   );
 
-  test("by save_template is retried if another client changes the draft meanwhile", async () => {
+  test("by save_template is retried if the draft changes during the write", async () => {
     const { args, edit, read } = await prepareTemplate("save", page("mine"))();
     interruptOnce("write", edit, read);
     const { change } = await call("save_template", args);
@@ -180,7 +180,7 @@ describe("a write that needs no approval", () => {
     expect((await read()).body.body).toBe(page(changedName).body);
   });
 
-  test("by update_link needs one after all if another client sets a URL first", async () => {
+  test("by update_link needs approval if the link gets a URL just before the write", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const { read } = createScene(`/links/${id}`, {});
     const edit = () => request("PATCH", `/links/${id}`, { body: { url: otherHost } });
@@ -189,7 +189,7 @@ describe("a write that needs no approval", () => {
     expect((await read()).body).toEqual(changed());
   });
 
-  test("by upsert_link needs one after all if another client creates the link", async () => {
+  test("by upsert_link needs approval if the link is created just before the write", async () => {
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     const { preview } = await ask("upsert_link", { path: "spring", url: springUrl });
     expect(preview).toContain(otherHost);
@@ -229,7 +229,7 @@ describe.each([
 describe("a plan to create links", () => {
   openForEach(createAssistantWorld, (opened) => (assistant = opened));
 
-  test("does not overwrite a link that another client created after the plan", async () => {
+  test("does not overwrite a link that another client creates during apply_plan", async () => {
     const plan_id = await plan("upsert", { path: "spring", url: springUrl });
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
     await expectRejected(plan_id, "the link changed just now");

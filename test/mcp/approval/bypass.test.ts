@@ -24,7 +24,7 @@ function makeAct(
 }
 
 describe("the digest of an approval request", () => {
-  test("does not depend on the order of the fields", () => {
+  test("does not depend on the order of the request's fields", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(canonize(reverse(value))).toBe(canonize(value));
@@ -179,7 +179,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("stays invalid after use on a changed target, even if the target changes back", async () => {
+  test("is invalid after use on a changed target, even if the target changes back", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");
@@ -199,7 +199,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("approves its action exactly once, whatever the order of the fields", async () => {
+  test("approves its action exactly once, whatever the order of the call's fields", async () => {
     const fields = ["id", "team_id", "name", "custom_scheme"];
     const order = fc.shuffledSubarray(fields, { minLength: 4 });
     await fc.assert(
@@ -294,7 +294,7 @@ describe("an approval page", () => {
     expect((await call()).structured.deleted.id).toBe(link);
   });
 
-  test("performs the action for exactly one of many concurrent calls", async () => {
+  test("lets exactly one of many concurrent calls perform the action", async () => {
     const calls = fc.integer({ min: 2, max: 10 });
     await fc.assert(
       fc.asyncProperty(calls, calls, async (times, presses) => {

@@ -147,14 +147,17 @@ describe.each(eras)("with a %s client", (era) => {
   test.each([
     ["forms", { elicitation: {} }],
     ["forms and URLs", { elicitation: { form: {}, url: {} } }],
-  ])("a client that declares %s gets the approval request as a form", async (_, capabilities) => {
-    const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
-    expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
-  });
+  ])(
+    "a client that declares support for %s gets the approval request as a form",
+    async (_, capabilities) => {
+      const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
+      expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
+    },
+  );
 });
 
 describe.each(legacyEras)("a %s client that supports forms", (era) => {
-  test("declines the call by leaving the form unanswered for five minutes", async () => {
+  test("gets approval_declined if the form is unanswered for five minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const ends: string[] = [];
     const asked = createGate();
@@ -189,7 +192,7 @@ describe.each(legacyEras)("a %s client that supports forms", (era) => {
     await expectUntouched();
   });
 
-  test("cannot include an approval in the call itself, before the form is shown", async () => {
+  test("approves nothing by sending the approval together with the call", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -254,20 +257,20 @@ describe("a 2026-07-28 client", () => {
     ["with an empty state", ""],
     ["with an object as the state", { id: "x" }],
     ["with a number as the state", 7],
-  ])("does not approve the call if it answers %s", async (_, requestState) => {
+  ])("does not approve the call if it answers the form %s", async (_, requestState) => {
     await call();
     const result = await answer(requestState);
     expect(result.structuredContent?.deleted).toBeUndefined();
     await expectUntouched();
   });
 
-  test("gets the form again after returning the state without an answer", async () => {
+  test("gets the form again if it returns the request state without an answer", async () => {
     const { requestState } = await call();
     expect((await call({ requestState })).resultType).toBe("input_required");
     await expectUntouched();
   });
 
-  test("cannot approve a call that it has declined", async () => {
+  test("cannot approve a call after declining it", async () => {
     const { requestState } = await call();
     const no = { inputResponses: { approval: think({ action: "decline" }) }, requestState };
     expect((await call(no)).structuredContent.error.code).toBe("approval_declined");

@@ -75,7 +75,7 @@ describe.each([
     await expectRejected("register_android_app", androidApp, "Package name has already been taken");
   });
 
-  test("update_ios_app and update_android_app reject invalid names and names in use", async () => {
+  test("update_ios_app and update_android_app reject an identifier that is in use", async () => {
     const { id } = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.example.b" });
     const taken = { id, bundle_id: "com.example.shop", team_id: "X" };
     const message =
@@ -92,7 +92,7 @@ describe.each([
     await expectApprovalRequired("update_ios_app", kept);
   });
 
-  test("a path or short path of another link is rejected", async () => {
+  test("a path that is another link's path or short path is rejected", async () => {
     await assistant.plant("link", { path: "taken" });
     const short = await assistant.plant("link", { path: "long", options: { shorten: true } });
     const { shortened_path } = (await assistant.world.call("GET", `/links/${short.id}`)).body;
@@ -106,7 +106,7 @@ describe.each([
     await expectApprovalRequired("update_link", { id, url: otherUrl, path: "spring" });
   });
 
-  test("an app that does not exist is rejected", async () => {
+  test("a link write with an unknown app ID is rejected", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     const apps = { ios_app: { id: unknownId }, android_app: { id: unknownId } };
     const message = "iOS app not found and Android app not found";
@@ -121,7 +121,7 @@ describe.each([
     await expectRejected("update_link", { id, url: otherUrl, provider_token: "1" }, message);
   });
 
-  test("a subdomain or domain of another project is rejected", async () => {
+  test("a subdomain or custom domain of another project is rejected", async () => {
     const { world } = assistant;
     await world.addProject({ name: "A", subdomain: "taken", custom_domain: "go.example.com" });
     const { id } = await world.addProject({ name: "B", subdomain: "mine" });
@@ -156,7 +156,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     assistant = opened;
   });
 
-  test("fields and links that the pricing plan does not include are rejected", async () => {
+  test("a field or a link that exceeds the pricing plan is rejected", async () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
@@ -213,7 +213,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     await expectRejected("update_link", args, "Path has already been taken");
   });
 
-  test("a plan to use another link's additional short path reports a conflict", async () => {
+  test("a plan that uses another link's additional short path reports a conflict", async () => {
     const { world } = assistant;
     await assistant.plant("link", { path: "long", url: springUrl });
     const body = { url: "http://default.localhost:8787/long?from=poster", prefix: "go-" };
@@ -252,7 +252,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     await expectApprovalRequired("save_template", { body });
   });
 
-  test("undo checks that the app's bundle ID is still free", async () => {
+  test("undoing an app's deletion is rejected if its bundle ID is in use again", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const { url } = await expectApprovalRequired("delete_ios_app", { id });
     await assistant.press(url, "approve");
@@ -262,7 +262,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     await expectRejected("undo", {}, "Bundle has already been taken");
   });
 
-  test("undo checks that the old path is free and the app still exists", async () => {
+  test("undoing a link update is rejected if the old path or the app is unavailable", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const ios_app = { id: app.id };
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl, ios_app });

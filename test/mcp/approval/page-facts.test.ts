@@ -47,7 +47,7 @@ describe("the approval page", () => {
     expect(html).not.toContain(world.key);
   });
 
-  test("quotes the client's name and truncates a long one", async () => {
+  test("puts the client's name in quotes, and truncates a long name", async () => {
     const client = `<b>Bank</b> approved" ${"x".repeat(70)}`;
     const html = await show({ title: "Delete it", facts: [], asker: { client } });
     expect(html).toContain("&quot;&lt;b&gt;Bank&lt;/b&gt; approved\\&quot; xxx");
@@ -79,7 +79,7 @@ describe("a change on the approval page", () => {
     ],
   };
 
-  test("highlights the words that differ", async () => {
+  test("is shown with the differing words highlighted", async () => {
     const html = await show(preview);
     expect(html).toContain("a.example/<del>x</del>&quot;");
     expect(html).toContain("a.example/<ins>y</ins>&quot;");
@@ -168,7 +168,7 @@ async function publish(text: Readonly<Record<string, string>>): Promise<string> 
 }
 
 describe("a page template on the approval page", () => {
-  test("is shown before and after the change, in frames that load nothing else", async () => {
+  test("is shown before and after the change, with requests to other hosts blocked", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
@@ -245,7 +245,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("has a note about its last change, which omits the earlier text", async () => {
+  test("is shown with a note about its last change, without the earlier text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");

@@ -89,7 +89,7 @@ describe("an open approval page", () => {
     expect(later).toContain("asked 1 minute ago");
   });
 
-  test("can still be answered after other HTTP requests", async () => {
+  test("can still be answered after requests with other HTTP methods", async () => {
     for (const method of ["GET", "HEAD", "GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const headers = { host: "127.0.0.1:8787" };
       const response = await assistant.fetchPage(new Request(url, { method, headers }));
@@ -168,8 +168,8 @@ describe("an open approval page", () => {
   });
 });
 
-describe("an answered approval page", () => {
-  test("shows the decision before and after the call uses it", async () => {
+describe("an approval page", () => {
+  test("shows Approved before and after the call uses the approval", async () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
@@ -180,14 +180,14 @@ describe("an answered approval page", () => {
     expect(used.html).toContain("has used this approval");
   });
 
-  test("that was declined still says so after the assistant's next call", async () => {
+  test("still shows that the user declined after the assistant's next call", async () => {
     expect(readTitle(await assistant.press(url, "decline"))).toBe("Declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
   });
 
-  test("cannot be answered again", async () => {
+  test("accepts no second answer", async () => {
     const token = readToken((await assistant.visit(url)).html);
     await assistant.press(url, "decline");
     const page = await assistant.visit(url, { token, decision: "approve" });
@@ -196,7 +196,7 @@ describe("an answered approval page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("returns 404 after five minutes, and accepts no answer", async () => {
+  test("returns 404 after five minutes, even for an answer", async () => {
     const token = readToken((await assistant.visit(url)).html);
     assistant.advance(5 * 60_000);
     for (const form of [undefined, { token, decision: "approve" }]) {
@@ -208,7 +208,7 @@ describe("an answered approval page", () => {
     expect(await ask()).not.toBe(url);
   });
 
-  test("that has expired looks the same as a page that never existed", async () => {
+  test("with an unknown ID looks the same as an expired approval page", async () => {
     const sealed = await assistant.callRaw({ name: "delete_link", arguments: { id: "spring" } });
     const others = ["x", "", sealed.requestState, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {

@@ -88,7 +88,7 @@ describe("the page listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("is not kept open longer by repeated calls", async () => {
+  test("is not kept open longer when the same call is repeated", async () => {
     const url = await listener.open(path, "first");
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await vi.advanceTimersByTimeAsync(minute);

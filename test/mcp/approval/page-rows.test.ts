@@ -137,7 +137,7 @@ describe("a row on a plan's approval page", () => {
   });
 
   test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
-    "is shown on the first page for the invalid page number %o",
+    "is shown on page 1 if the URL contains the invalid page number %o",
     async (page) => {
       const url = await open(await plan([{ path: "row/0" }]));
       const { html, status } = await assistant.visit(`${url}?page=${page}`);

@@ -267,7 +267,7 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("over stdio with a remote server, opens a port only for an approval page", async () => {
+  test("opens a local port for the approval page, and closes the port afterwards", async () => {
     await using folder = await createFolder();
     await using remote = await createFolder();
     await using server = await startServe(remote.path);

@@ -113,7 +113,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
   });
 
-  test("does not give other keys new attempts after a right PIN", async () => {
+  test("does not allow a blocked key new attempts after another key's right PIN", async () => {
     await assistant.plant("link", { path: "f" });
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
@@ -124,7 +124,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(checked).toHaveLength(21);
   });
 
-  test("does not count a PIN sent with a wrong number of affected links", async () => {
+  test("does not count an attempt with the wrong number of affected links", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
@@ -143,7 +143,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("does not count a PIN sent without the page's token", async () => {
+  test("does not count an attempt without the page's token", async () => {
     const url = await ask("a");
     for (let guess = 0; guess < 6; guess += 1) {
       await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
@@ -153,8 +153,8 @@ describe("an approval page that asks for a PIN", () => {
   });
 });
 
-describe("an approval page created with a PIN", () => {
-  test("asks for the PIN in every process, and all processes share one limit", async () => {
+describe("an approval page that requires a PIN", () => {
+  test("asks for the PIN in every process, and all processes share the attempt limit", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => await assistant.call("delete_link", { id: "a" });
@@ -171,7 +171,7 @@ describe("an approval page created with a PIN", () => {
     expect((await call()).deleted).toBeDefined();
   });
 
-  test("cannot be bypassed with an approval from a process without a PIN", async () => {
+  test("cannot be bypassed by approving in a process that requires no PIN", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     await using bare = await createAssistantWorld({ beside: assistant.world });
@@ -204,7 +204,7 @@ test.each(eras)(
   },
 );
 
-test("a server with a PIN rejects an approval sealed by a server without a PIN", async () => {
+test("a server that requires a PIN rejects a form approval sealed without a PIN", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });

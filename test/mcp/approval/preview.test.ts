@@ -71,7 +71,7 @@ describe("an approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is needed to change an app's Team ID, and also shows the other changes", async () => {
+  test("is needed to change an app's Team ID, and its preview shows all changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,
@@ -111,7 +111,7 @@ describe("the preview of a link update", () => {
 });
 
 describe("no approval", () => {
-  test("is needed to change other fields of an app, or to send its current values", async () => {
+  test("is needed to rename an app, or to send the current values of its fields", async () => {
     const ios = await assistant.plant("ios_app", iosApp);
     const android = await assistant.plant("android_app", androidApp);
     const calls: readonly (readonly [string, Args])[] = [
@@ -153,7 +153,7 @@ test("the preview of an Android app lists fingerprints that Android will ignore"
   expect(await update([sha256])).not.toContain("warning");
 });
 
-test("the preview of an iOS app warns about an impossible Team ID", async () => {
+test("the preview of an iOS app warns about a malformed Team ID", async () => {
   const warning =
     "(warning: The Team ID is not ten capital letters and digits, so iOS will not open";
   const wrong = { ...iosApp, team_id: "ABCDE1234!" };
@@ -161,7 +161,7 @@ test("the preview of an iOS app warns about an impossible Team ID", async () => 
   expect(await readPreview("register_ios_app", iosApp)).not.toContain("beware");
 });
 
-test("the result of a write lists each app problem once", async () => {
+test("the result of a write lists each problem of an app once", async () => {
   const approve = async (tool: string, args: Args) =>
     (await assistant.approve(tool, args)).problems;
   const message =
@@ -334,7 +334,7 @@ describe("a key that may write but not read", () => {
     expect(structured.deleted).toEqual({ id });
   });
 
-  test("needs an approval for every important field", async () => {
+  test("needs an approval even to send an important field's current value", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const key = await assistant.world.addKey({ scopes: ["ios_apps.update"] });
     const preview = await readPreview("update_ios_app", { id, team_id: iosApp.team_id }, key);

@@ -36,7 +36,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("that does not support forms gets a page, and its next call uses the approval", async () => {
+  test("that supports no forms gets a page, and a repeated call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -128,7 +128,7 @@ describe("an open approval page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("outlives the process that created it", async () => {
+  test("can be answered and used in another process", async () => {
     const { assistant, id } = await withLink();
     await using _ = assistant;
     const first = await assistant.callTool("delete_link", { id });

@@ -70,18 +70,18 @@ type FormReply = readonly [what: string, after_ms: number, outcome: Outcome, rep
 type Outcome = "gets the approval page" | "declines the call";
 
 const replies: readonly FormReply[] = [
-  ["declines a form", 300, "gets the approval page", decline],
-  ["cancels a form", 300, "gets the approval page", cancel],
-  ["declines a form", 301, "declines the call", decline],
-  ["cancels a form", 301, "declines the call", cancel],
-  ["cancels a form", 44_999, "declines the call", cancel],
-  ["cancels a form", 45_000, "gets the approval page", cancel],
-  ["declines a form", 60_000, "declines the call", decline],
+  ["declines", 300, "gets the approval page", decline],
+  ["cancels", 300, "gets the approval page", cancel],
+  ["declines", 301, "declines the call", decline],
+  ["cancels", 301, "declines the call", cancel],
+  ["cancels", 44_999, "declines the call", cancel],
+  ["cancels", 45_000, "gets the approval page", cancel],
+  ["declines", 60_000, "declines the call", decline],
 ];
 
 /** Only clients of earlier revisions can answer a form with an error. */
 const errors: readonly FormReply[] = [
-  ["cannot show a form", 0, "gets the approval page", new Error("no window to show it in")],
+  ["cannot show it", 0, "gets the approval page", new Error("no window to show it in")],
   ["stops waiting", 20_000, "gets the approval page", ownTimeout],
   ["reports an error", 44_999, "declines the call", new Error("gave up")],
   ["reports an error", 45_000, "gets the approval page", new Error("gave up")],
@@ -90,7 +90,7 @@ const errors: readonly FormReply[] = [
 describe.each(eras)("a %s client", (era) => {
   const possible = era === "modern" ? replies : [...replies, ...errors];
 
-  test.each(possible)("that %s after %i ms %s", async (...given) => {
+  test.each(possible)("that reacts to a form (%s after %i ms) %s", async (...given) => {
     const [, after_ms, outcome, reply] = given;
     const client = await connect(era, after_ms, reply);
     const { error } = await deleteLink(client);
@@ -133,7 +133,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("that instantly cancels a page request does not get the request again", async () => {
+  test("that instantly cancels a page request is not asked again to open the page", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, cancel, { capabilities });
     const { url } = (await deleteLink(client)).error.approval;
@@ -141,7 +141,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("that cancels a form late gets no form for a day, even from a new process", async () => {
+  test("that cancels a form after 45 s gets no form for a day, even in a new process", async () => {
     await deleteLink(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
@@ -203,7 +203,7 @@ test.each([
   [45_000, "complete"],
   [300_001, "input_required"],
 ])(
-  "after a 2026-07-28 form was left open for %i ms, the next result is %s",
+  "after a form of revision 2026-07-28 was open for %i ms, the next result is %s",
   async (after_ms, type) => {
     const ask = () => assistant.callRaw({ name: "delete_link", arguments: { id } });
     expect((await ask()).resultType).toBe("input_required");

@@ -118,7 +118,7 @@ describe("an existing link", () => {
       { url: springUrl },
       { url: "https://EXAMPLE.com/summer?a=1" },
     ],
-    ["its unchanged destination", { url: springUrl }, { url: springUrl }],
+    ["its current destination", { url: springUrl }, { url: springUrl }],
     ["another name", { url: springUrl }, { name: "Summer", social_title: "Sale" }],
   ])("can get %s without an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
@@ -175,7 +175,7 @@ describe("an existing link", () => {
 });
 
 describe("an approval", () => {
-  test("becomes invalid if the app of the link changes", async () => {
+  test("to give a link an app becomes invalid if the app changes", async () => {
     const { id } = await assistant.plant("link", { path: "a", url: springUrl });
     const app = await assistant.plant("ios_app", iosApp);
     const args = { id, ios_app: { id: app.id } };
@@ -186,7 +186,7 @@ describe("an approval", () => {
     expect((await call("update_link", args)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("becomes invalid if another link starts to use the app to be deleted", async () => {
+  test("to delete an app becomes invalid if another link starts to use the app", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const { error } = await call("delete_ios_app", { id: app.id });
     await assistant.press(error.approval.url, "approve");
@@ -195,7 +195,7 @@ describe("an approval", () => {
     expect(again.error).toMatchObject({ code: "approval_required" });
   });
 
-  test("is not requested if the key may not register the app", async () => {
+  test("to register an app is not requested if the key lacks the permission", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.create", "ios_apps.index"] });
     const { callTool } = await assistant.connect({ key });
     for (const tool of ["create_link", "upsert_link"]) {
@@ -294,7 +294,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await rename("one too many")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("applies again after ten minutes, even after an approval", async () => {
+  test("applies again ten minutes after an approval", async () => {
     await assistant.plant("link", { path: "spring" });
     await renameTimes(20);
     await approveRename();
@@ -335,7 +335,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("never covers changes that always need an approval", async () => {
+  test("does not exempt changes that always need an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await renameTimes(20);
     await approveRename();
@@ -378,8 +378,8 @@ describe("a plan that only creates links", () => {
 
 const tenMinutes_ms = 10 * 60_000;
 
-describe("update_link and undo", () => {
-  test("need an approval to move a link that has clicks", async () => {
+describe("changing a link's path", () => {
+  test("needs an approval if the link has clicks", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
@@ -389,7 +389,7 @@ describe("update_link and undo", () => {
     expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
   });
 
-  test("need an approval to move a link that is older than ten minutes", async () => {
+  test("needs an approval if the link is older than ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     assistant.advance(tenMinutes_ms);
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
@@ -400,21 +400,21 @@ describe("update_link and undo", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("need an approval to undo a move after ten minutes", async () => {
+  test("back with undo needs an approval after ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("need no approval to restore the path of a recently moved link", async () => {
+  test("back with undo needs no approval within ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();
     expect((await call("get_link", { id })).link.path).toBe("spring");
   });
 
-  test("need an approval if the key cannot read the link's age", async () => {
+  test("needs an approval if the key cannot read the link's age", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update", "links.show"] });
     const { callTool } = await assistant.connect({ key });
@@ -423,7 +423,7 @@ describe("update_link and undo", () => {
   });
 });
 
-test("moving a remote server's link needs an approval as the link's age is unknown", async () => {
+test("changing a remote link's path needs an approval as the link's age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   const { error } = await strange.call("update_link", { id, path: "summer" });

@@ -98,7 +98,7 @@ describe("a remote server that supports fewer filters", () => {
     expect(refused.message).toContain("name, path, shortened_path, clicks, created_at");
   });
 
-  test("can be searched with all filters of the specification", async () => {
+  test("can be searched with every filter of the specification", async () => {
     ignoreOwn(strange);
     const filters = [{ field: "path", condition: "start", value: "news" }];
     expect((await callDone(strange, "list_links", { filters })).links).toHaveLength(16);

@@ -64,11 +64,11 @@ describe("a list of a remote server", () => {
   );
 
   test.each([
-    ["no meta", () => undefined],
+    ["no meta object", () => undefined],
     ["a string as meta", () => "page 1"],
-    ["only a count", () => ({ count: 3 })],
-    ["no next page", (meta: Fields) => ({ ...meta, next: undefined })],
-    ["only a last page", () => ({ last: 2 })],
+    ["only a count in meta", () => ({ count: 3 })],
+    ["no next page in meta", (meta: Fields) => ({ ...meta, next: undefined })],
+    ["only a last page in meta", () => ({ last: 2 })],
   ])("is read to its last page even with %s", async (_, change) => {
     await plantThree();
     strange.proxy.setAlter((asked, reply) =>
@@ -86,7 +86,7 @@ describe("a list of a remote server", () => {
   });
 });
 
-describe("a write with a 2xx status", () => {
+describe("a write that returns a 2xx status", () => {
   const unreadable: readonly (readonly [string, Alter])[] = [
     ["an empty body", (_, reply) => ({ ...reply, body: "" })],
     [
@@ -94,12 +94,12 @@ describe("a write with a 2xx status", () => {
       (_, reply) => ({ ...reply, body: "<html>", headers: { "content-type": "text/html" } }),
     ],
     ["incomplete JSON", (_, reply) => ({ ...reply, body: reply.body.slice(0, 20) })],
-    ["another envelope", (_, reply) => withBody(reply, (link: object) => ({ data: { link } }))],
+    ["a different envelope", (_, reply) => withBody(reply, (link: object) => ({ data: { link } }))],
     ["a list", (_, reply) => withBody(reply, (link: object) => [link])],
   ];
 
   test.each(unreadable)(
-    "is reported as successful once the link is read again if the response was %s",
+    "is reported as successful after the link is read again if the response is %s",
     async (_, alter) => {
       strange.proxy.setAlter((asked, reply) =>
         asked.method === "GET" ? reply : alter(asked, reply),
@@ -179,7 +179,7 @@ describe("numeric IDs of a remote server", () => {
     });
   });
 
-  test("cause an error if the server returns a link other than the requested one", async () => {
+  test("cause an error if the server returns a different link than requested", async () => {
     await openCounted();
     const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
     strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));

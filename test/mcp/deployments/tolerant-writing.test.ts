@@ -40,7 +40,7 @@ describe("a plan", () => {
     },
   );
 
-  test("can change, and undo, the other fields of a link with an unreadable field", async () => {
+  test("can change and restore readable fields of a link with an unreadable field", async () => {
     const url = "https://example.com/a";
     const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
     strange.proxy.setAlter(alterLinks(isHidden));
@@ -56,7 +56,7 @@ describe("a plan", () => {
     expect(link).toMatchObject({ name: "Spring", url });
   });
 
-  test("cannot undo the deletion of a link with an unknown field", async () => {
+  test("reports that the deletion of a link with a missing field cannot be undone", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(isAbsent));
     const given = { operation: "delete", rows: [{ id }] };
@@ -132,26 +132,32 @@ async function plantMany(count: number): Promise<void> {
 }
 
 describe("an undo", () => {
-  test.each(unknownNames)("is rejected if the field's earlier value %s", async (_, alter) => {
-    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-    let isOdd = true;
-    strange.proxy.setAlter((asked, reply) =>
-      asked.method === "GET" && isOdd ? alterLinks(alter)(asked, reply) : reply,
-    );
-    const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
-    isOdd = false;
-    const error = await callRefused(strange, "undo", { change_id: change.id });
-    expect(error.message).toBe("The value of name before the change is unknown.");
-    expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
-  });
+  test.each(unknownNames)(
+    "is rejected if the earlier value of the changed field %s",
+    async (_, alter) => {
+      const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+      let isOdd = true;
+      strange.proxy.setAlter((asked, reply) =>
+        asked.method === "GET" && isOdd ? alterLinks(alter)(asked, reply) : reply,
+      );
+      const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
+      isOdd = false;
+      const error = await callRefused(strange, "undo", { change_id: change.id });
+      expect(error.message).toBe("The value of name before the change is unknown.");
+      expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
+    },
+  );
 
-  test.each(unknownNames)("is rejected if the field's current value %s", async (_, alter) => {
-    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-    const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
-    strange.proxy.setAlter(alterLinks(alter));
-    const error = await callRefused(strange, "undo", { change_id: change.id });
-    expect(error.message).toBe("The current value of name could not be read.");
-  });
+  test.each(unknownNames)(
+    "is rejected if the current value of the changed field %s",
+    async (_, alter) => {
+      const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+      const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
+      strange.proxy.setAlter(alterLinks(alter));
+      const error = await callRefused(strange, "undo", { change_id: change.id });
+      expect(error.message).toBe("The current value of name could not be read.");
+    },
+  );
 
   test.each(unknownNames)("is rejected if a field of the deleted link %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
@@ -174,7 +180,7 @@ describe("an undo", () => {
   });
 });
 
-test("an unanswered write is not reported as successful if its field is unreadable", async () => {
+test("an unanswered write is not reported as done if its field cannot be read back", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;

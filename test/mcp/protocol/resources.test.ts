@@ -16,7 +16,7 @@ async function listTemplates({ client }: Stage): Promise<readonly string[]> {
 }
 
 describe.each(["v1", "modern"] as const)("a %s client", (era) => {
-  test("lists the preview's view and the resource templates for plans and exports", async () => {
+  test("lists preview_template's view, and resource templates for plans and exports", async () => {
     await using stage = await open({ era });
     const { resources } = await stage.client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([view]);

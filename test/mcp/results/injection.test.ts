@@ -141,7 +141,7 @@ async function expectAllInert(stage: Stage, lines: readonly Line[]): Promise<voi
 
 describe("hostile text of a remote server", () => {
   test.each(["v1", "modern"] as const)(
-    "appears only as data in every field of every result (%s)",
+    "appears in every result of a %s client only as data",
     async (era) => {
       await using world = await build();
       const send = answerWithHostileText(world);
@@ -155,7 +155,7 @@ describe("hostile text of a remote server", () => {
   );
 
   test.each([400, 401, 403, 404, 409, 422])(
-    "appears only as data in every rejection with status %i",
+    "appears in rejections with status %i only as data",
     async (status) => {
       await using world = await build();
       const send = answering(status, { error: hostile });
@@ -192,7 +192,7 @@ describe("hostile text of a remote server", () => {
     expect(JSON.stringify(await stage.listTools())).not.toContain(instruction);
   });
 
-  test("appears only as data after failures, unexpected responses and redirects", async () => {
+  test("appears after failures, unexpected responses and redirects only as data", async () => {
     for (const send of [
       () => Promise.resolve(Response.json({ error: hostile }, { status: 500 })),
       () => Promise.resolve(new Response(hostile, { status: 200 })),
@@ -338,7 +338,7 @@ describe("text in human languages", () => {
     ["a\ufe0f", "a\\u{fe0f}"],
     ["🏴\u{e0067}\u{e0062}\u{e007f}", "🏴\\u{e0067}\\u{e0062}\\u{e007f}"],
     ["a\r\nb", "a\\u{d}\nb"],
-  ])("is escaped if a zero-width joiner does not join two characters: %j", async (name, inert) => {
+  ])("is escaped where an invisible character has no visible effect: %j", async (name, inert) => {
     expect((await stage.callTool("create_link", { name })).structured.link.name).toBe(inert);
   });
 });

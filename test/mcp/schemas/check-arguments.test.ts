@@ -314,7 +314,7 @@ describe("arguments of a call", () => {
     }
   });
 
-  test("are treated as missing if they are null and null has no meaning", async () => {
+  test("count as omitted if they are null where null has no meaning", async () => {
     await accept("list_links", { filters: null, sort: null, page: null, limit: null });
     await accept("explain_link", { id: null, name: "Spring" });
   });

@@ -79,7 +79,7 @@ describe("a filter that the API would ignore", () => {
     }
   });
 
-  test("is rejected if its field exists only in another kind of list", async () => {
+  test("is rejected if its field belongs to another record type", async () => {
     const filter = { field: "social_image_url", condition: "eq", value: "a" };
     expect(await readProblems([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),
@@ -155,7 +155,7 @@ function generateValue(field: string, condition: string): fc.Arbitrary<unknown> 
   return condition === "null" || condition === "present" ? fc.boolean() : item;
 }
 
-test("the API reads every filter that is sent", async () => {
+test("the API reads every filter that a tool sends", async () => {
   const words = fc.constantFrom("true", "0", "-7", "2026-03-01", "2026-03-01T12:00Z", "[1]", " a ");
   const text = fc.oneof(fc.string({ unit: "binary", maxLength: 12 }), words, fc.constant("%"));
   const item = fc.oneof(text, fc.integer(), fc.double());

@@ -118,7 +118,7 @@ describe("the `host` argument of check_domain", () => {
     `www.${publicName}`,
     "ſecure.example.evil",
     "",
-  ])("is rejected if it is %j, which is not a host of the project", async (foreign) => {
+  ])("is rejected if it is not a host of the project: %j", async (foreign) => {
     const before = host.asked.length;
     const { structured } = await assistant.callTool("check_domain", { host: foreign });
     expect(structured.error).toMatchObject({
@@ -128,7 +128,7 @@ describe("the `host` argument of check_domain", () => {
     expect(host.asked.length).toBe(before);
   });
 
-  test("is reported without sending a request if it resolves only on this machine", async () => {
+  test("causes a finding without a request if the host resolves only on this machine", async () => {
     const before = host.asked.length;
     const { domain, codes } = await check({ host: "default.localhost" });
     expect(domain).toMatchObject({ host: "default.localhost:8787", ok: false });
@@ -234,7 +234,7 @@ describe("check_domain", () => {
 });
 
 describe("when checking the caches of Apple and Google, check_domain", () => {
-  test("reports Apple's reason if a file could not be fetched", async () => {
+  test("reports Apple's reason if Apple could not fetch the file", async () => {
     const reason = "SWCERR00101 Bad HTTP Response: 403 Forbidden";
     host.others.set(apple, answerJson("Not Found", 404, { "apple-failure-reason": reason }));
     host.others.set(google, answerJson({ errorCode: ["ERROR_CODE_FETCH_ERROR", "run this"] }));
@@ -259,7 +259,7 @@ describe("when checking the caches of Apple and Google, check_domain", () => {
     ["that do not respond", { kind: "timed_out" }],
     ["that return an HTML page", answerJson("<html>")],
     ["that fail", answerJson({}, 503)],
-  ])("reports unknown results for servers %s", async (_, fetched) => {
+  ])("reports an unknown result for cache servers %s", async (_, fetched) => {
     host.others.set(apple, fetched);
     host.others.set(google, fetched);
     const { domain, codes } = await check();

@@ -46,7 +46,7 @@ const page = (inside: string) => `<p>${inside}</p>{% store_buttons %}`;
 
 const wrongUrl = [{ field: "url", message: `Url ${rejection}` }];
 
-describe("with WAYPOST_DESTINATIONS, a link", () => {
+describe("if WAYPOST_DESTINATIONS is set, a link", () => {
   test.each(["create_link", "upsert_link", "shorten_link"])(
     "written by %s can redirect only to allowed hosts",
     async (tool) => {
@@ -83,7 +83,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     expect(await fail("upsert_link", { ...whole, url: `${forbiddenUrl}/other` })).toEqual(wrongUrl);
   });
 
-  test("can be pointed only at allowed hosts if the key cannot read it", async () => {
+  test("can be pointed only at allowed hosts if the key cannot read the link", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });
@@ -92,7 +92,7 @@ describe("with WAYPOST_DESTINATIONS, a link", () => {
     expect(error).toMatchObject({ code: "validation_failed", problems: wrongUrl });
   });
 
-  test("can be shortened even if its host is forbidden", async () => {
+  test("can be shortened even if its destination has a forbidden host", async () => {
     await assistant.plant("link", { path: "own", url: forbiddenUrl });
     const url = "http://default.localhost:8787/own";
     expect((await call("shorten_link", { url })).link.path).toBe("own");
@@ -124,7 +124,7 @@ function argsOf(tool: string, url: string): Args {
   return tool === "shorten_link" ? { url } : { path: "a", url };
 }
 
-describe("with WAYPOST_DESTINATIONS, a plan", () => {
+describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
   const goodAndEvil = [
     { path: "a", url: allowedUrl },
     { path: "b", url: forbiddenUrl },
@@ -171,7 +171,7 @@ describe("with WAYPOST_DESTINATIONS, a plan", () => {
     expect(problems).toEqual([{ field: "url", message: `Row 2: Url ${rejection}` }]);
   });
 
-  test("to undo a job reports a conflict for a row with a forbidden host", async () => {
+  test("to undo a job reports a conflict if a row would restore a forbidden host", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const ids = [];
     for (const [operation, row] of [
@@ -186,7 +186,7 @@ describe("with WAYPOST_DESTINATIONS, a plan", () => {
   });
 });
 
-describe("with WAYPOST_DESTINATIONS, undo", () => {
+describe("if WAYPOST_DESTINATIONS is set, undo", () => {
   test("does not restore a link or a URL with a forbidden host", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const deletion = (await call("delete_link", { id })).change;
@@ -215,7 +215,7 @@ describe("with WAYPOST_DESTINATIONS, undo", () => {
   });
 });
 
-describe("with WAYPOST_DESTINATIONS, a page template", () => {
+describe("if WAYPOST_DESTINATIONS is set, a page template", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
   const wrong = [{ field: "body", line: 1, column: 9, message: `This address ${rejection}.` }];
 
@@ -228,14 +228,14 @@ describe("with WAYPOST_DESTINATIONS, a page template", () => {
     },
   );
 
-  test("can be saved as a draft with a forbidden host, but not published", async () => {
+  test("whose draft already contains a forbidden host can be saved but not published", async () => {
     await assistant.world.call("PATCH", "/page_template", { body: { body: picture } });
     expect((await call("save_template", { css: "p{color:red}" })).error).toBe(undefined);
     const { error } = await call("publish_template", {});
     expect(error).toMatchObject({ code: "validation_failed", problems: wrong });
   });
 
-  test("can be published with a forbidden host that was already live", async () => {
+  test("can be published with a forbidden host that the live version contains", async () => {
     const body = { body: picture, css: "" };
     await assistant.world.call("POST", "/page_template/publish", { body });
     const again = { body: picture, css: "p{color:red}" };

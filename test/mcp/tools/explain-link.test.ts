@@ -48,7 +48,7 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
 
 const ios = { bundle_id: "com.example.app" };
 
-test("explain_link includes the query of the given URL", async () => {
+test("explain_link adds the query of the given URL to the destination", async () => {
   await using stage = await open();
   const { visits } = await explain(stage, { id: `${linkHost}/spring?id=1#top` });
   expect(visits.desktop.to).toBe("https://a.example?id=1");
@@ -97,7 +97,7 @@ async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
   return problems.filter(({ field = "" }: { field?: string }) => field.startsWith("ios_app"));
 }
 
-describe("an app in a draft of explain_link", () => {
+describe("an app in a draft passed to explain_link", () => {
   test("is explained with its registered settings", async () => {
     expect(await iosProblems(ios)).toEqual([]);
     expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
@@ -105,7 +105,7 @@ describe("an app in a draft of explain_link", () => {
     expect(ignored.message).toContain("already registered");
   });
 
-  test("causes an error without a lookup if its ID is invalid", async () => {
+  test("is reported as unreadable if its ID is invalid", async () => {
     const [problem] = await iosProblems({ id: "com.example.app" });
     expect(problem.message).toContain("could not be read");
   });
@@ -135,7 +135,7 @@ describe("an app in a draft of explain_link", () => {
 });
 
 describe("explain_link", () => {
-  test("suggests the ID argument if a draft has only the path of an existing link", async () => {
+  test("suggests passing an ID if a draft contains only an existing link's path", async () => {
     await using stage = await open();
     const { problems } = await explain(stage, { path: "spring" });
     const hint = { field: "path", message: "A link with this path exists: use its id." };
@@ -158,7 +158,7 @@ describe("explain_link", () => {
     },
   );
 
-  test("includes the effect of the project's settings if they are known", async () => {
+  test("applies the project's settings if they are known", async () => {
     const fields = {
       url: "https://a.example",
       referrer: "mail",

@@ -68,7 +68,7 @@ test("changes show app IDs instead of names to a key that may not read apps", as
   expect(structured.change.fields.ios_app_id.from).toMatch(/^[\da-f-]{36}$/);
 });
 
-test("a change that involves no app needs no extra request", async () => {
+test("a change that involves no app sends no additional requests", async () => {
   const before = assistant.countAsked();
   await call("update_link", { id: "spring", name: "Spring" });
   const plain = assistant.countAsked() - before;

@@ -46,7 +46,7 @@ describe("the tool selection", () => {
     expect(() => listSelectedTools(selection)).toThrow(new UnknownTool(message));
   });
 
-  test("is rejected with a list of all names if it has an unknown name", () => {
+  test("is rejected with a list of all names if it contains an unknown name", () => {
     expect(() => listSelectedTools("kubernetes")).toThrow(
       /known: links, short_links, apps, .*list_links/,
     );

@@ -35,7 +35,7 @@ function connect(era: "v1" | "modern", url: string, token: string, watches = fal
 }
 
 describe.concurrent("the client of an API key", () => {
-  test("loses the tools and is notified when the key's project is suspended", async () => {
+  test("loses its tools and is notified when the key's project is suspended", async () => {
     const { mcp } = testServer.serving.places;
     const [tenant, other] = [await testServer.addTenant(), await testServer.addTenant()];
     await using client = await connect("v1", mcp, tenant.key, true);
@@ -54,7 +54,7 @@ describe.concurrent("the client of an API key", () => {
   });
 
   test.each(["earlier revisions", "2026-07-28"] as const)(
-    "is notified only about changes to its own tools: %s",
+    "is notified only about changes to its own tools (%s)",
     async (revision) => {
       await using own = await openTestServer();
       const { mcp } = own.serving.places;
@@ -73,7 +73,7 @@ describe.concurrent("the client of an API key", () => {
 });
 
 describe.concurrent("calls", () => {
-  test("waiting for a remote server do not delay other calls", async () => {
+  test("that wait for a remote server do not delay other calls", async () => {
     const open = new Set<ServerResponse>();
     await using silent = await startDeployment((request, response) => {
       if (readPage(request) > 95) return answerEmpty(request, response);
@@ -101,7 +101,7 @@ describe.concurrent("calls", () => {
     await waitUntil(() => open.size === 0);
   });
 
-  test("received before SIGTERM are answered before the server stops", async () => {
+  test("that arrive before SIGTERM are answered before the server stops", async () => {
     const { answer, letGo } = holdAnswers();
     await using held = await startDeployment(answer);
     await using gateway = await openGateway(held);
@@ -116,7 +116,7 @@ describe.concurrent("calls", () => {
     expect((await ended).code).toBe(0);
   });
 
-  test("unanswered by a remote server do not delay the shutdown", async () => {
+  test("that a remote server never answers do not delay the shutdown", async () => {
     await using silent = await startDeployment(answerNever);
     await using gateway = await openGateway(silent);
     const { places, key, stop } = gateway.serving;

@@ -3,7 +3,7 @@ import { openWay } from "../../support/mcp-way.ts";
 
 /** How many keys, streams and sessions `/mcp` stores, and how they end when the server stops. */
 
-test("the least recently used of 1,001 keys is dropped unless a client listens", async () => {
+test("the 1,001st key replaces the least recently used key without listening clients", async () => {
   const { knock, listen, countMade } = openWay();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);

@@ -84,7 +84,7 @@ describe.concurrent.each(ways)("over HTTP, during a call %s,", (_, before) => {
     for (const id of [8, 9]) expect((await ask({ ...ping, id })).status).toBe(200);
   });
 
-  test("cancelling the request ends it without a response and releases its ID", async () => {
+  test("cancelling the call ends it without a response and releases its ID", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, [], { env: held.env });
@@ -139,7 +139,7 @@ describe.concurrent.each(ways)("over stdio, during a call %s,", (_, before) => {
     for (const answer of answered.slice(2)) expect(answer).toMatchObject({ result: links });
   });
 
-  test("cancelling the request releases its ID", async () => {
+  test("cancelling the call releases its ID", async () => {
     await using held = await startHeld();
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path, env: held.env });

@@ -67,7 +67,7 @@ async function listInTheEnd(client: Connected): Promise<readonly string[]> {
   return (await client.listNames()).toSorted();
 }
 
-test("the built command lists only usable tools after probing the remote server", async () => {
+test("the built command hides every tool whose probe the remote server rejects", async () => {
   await using strange = await openStrange();
   const connect = async () => {
     const { data, env } = strange;

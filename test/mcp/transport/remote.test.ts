@@ -40,7 +40,7 @@ describe.concurrent("with another Waypost as the remote server,", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("a call rejected by the remote server removes its tool from the list", async () => {
+  test("a call rejected for a missing scope hides the called tool", async () => {
     await using folder = await createFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
@@ -136,7 +136,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is never read from the data folder, which stores only a local key", async () => {
+  test("is never read from a key file in the data folder", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");
@@ -158,7 +158,7 @@ describe.concurrent("the operator's key", () => {
   });
 });
 
-test("with probes off, nothing is sent to the remote server before a tool call", async () => {
+test("with probes turned off, the remote server gets no request before a tool call", async () => {
   await using folder = await createFolder();
   await using deployment = await startDeployment(answerEmpty);
   const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };

@@ -97,7 +97,7 @@ const cancellationOf = (requestId: number | string) => ({
   params: { requestId },
 });
 
-test("after the end of the input, only calls that were not cancelled are awaited", async () => {
+test("after its input ends, the server waits only for calls that were not cancelled", async () => {
   const { send, endInput, release, running, isOver, listAnswered } = serve();
   await send(...handshake, callOf(1, "a"), callOf("one", "b"), callOf(2, "c"));
   await send(cancellationOf("one"), cancellationOf(2), cancellationOf("1"), cancellationOf(3));
@@ -109,7 +109,7 @@ test("after the end of the input, only calls that were not cancelled are awaited
   expect([isOver(), listAnswered()]).toEqual([true, [1]]);
 });
 
-test("after the end of the input, a subscription is not awaited", async () => {
+test("after its input ends, the server does not wait for a subscription", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = createStdioTransport({ input, output, onRefused: () => undefined });
   const received: unknown[] = [];

@@ -100,7 +100,7 @@ describe("audit_links", () => {
 describe("an app that audit_links checks", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
-  test("is reported only once if it has a problem, not once for each link", async () => {
+  test("with a problem is reported only once, not once for each link", async () => {
     const ios = await assistant.plant("ios_app", { ...ios_app, team_id: "abcde12345" });
     const android = await assistant.plant("android_app", {
       package_name: "com.example.app",
@@ -123,7 +123,7 @@ describe("an app that audit_links checks", () => {
     ]);
   });
 
-  test("can be removed from all of its links by repeated fixes if it was deleted", async () => {
+  test("that was deleted can be removed from all of its links by repeated fixes", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ios_app });
     }
@@ -208,7 +208,7 @@ test("links that differ only in their path are reported as duplicates", async ()
   expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("links without a visit in 90 days are reported with filters that find them", async () => {
+test("links older than 90 days without any visit are reported with matching filters", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${otherUrl}/old` });
   const visited = await plant({ path: "visited", url: `${otherUrl}/visited` });

@@ -83,7 +83,7 @@ describe("apply_plan", () => {
     expect((await call("list_jobs")).jobs).toEqual([]);
   });
 
-  test("rejects a plan with an invalid source, and reports the problem", async () => {
+  test("rejects a plan with no rows or an unknown CSV column, and names the problem", async () => {
     for (const source of [{ rows: [] }, { csv: "" }, { csv: "path,colour\na,red\n" }]) {
       const { id, problems } = await plan({ operation: "upsert", ...source });
       expect(problems).toHaveLength(1);

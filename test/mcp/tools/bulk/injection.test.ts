@@ -95,7 +95,7 @@ describe("hostile text", () => {
     await call("get_job", { job_id: job.id, page: 1 });
   });
 
-  test("is exported unchanged, and does not appear in the tool's result", async () => {
+  test("is exported unchanged, and does not appear in the result of export_links", async () => {
     const { text, structured } = await assistant.callTool("export_links", { format: "json" });
     expect([invisiblePattern.test(text), text.includes(instruction)]).toEqual([false, false]);
     const links = JSON.parse(await read(structured.export.uri));

@@ -182,7 +182,7 @@ test.each([
   ["modern", {}],
   ["v1", { extensions: { "io.modelcontextprotocol/tasks": {} } }],
 ] as const)(
-  "apply_plan returns when the job ends, for a %s client with the capabilities %j",
+  "apply_plan waits until the job ends for a %s client with the capabilities %j",
   async (era, capabilities) => {
     const { id } = await plan();
     const client = await assistant.connect({ era, capabilities });
@@ -297,7 +297,7 @@ describe("an approval requested before a job was cancelled", () => {
   });
 });
 
-test("plan_links rejects a deletion plan of a key that may not delete links", async () => {
+test("plan_links rejects a plan to delete links if the key may not delete links", async () => {
   const key = await assistant.world.addKey({
     scopes: ["links.index", "links.show", "links.update"],
   });

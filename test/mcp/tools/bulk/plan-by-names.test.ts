@@ -97,7 +97,7 @@ describe("a row of a plan", () => {
     ["path", "a path with a slash and a query", () => "/spring?x=1"],
     ["id", "a short path", () => spring.shortened_path],
     ["path", "a short URL", () => `${host}/${spring.shortened_path}`],
-  ])('finds its link if the field "%s" has %s', async (field, _, write) => {
+  ])('finds its link if the field "%s" contains %s', async (field, _, write) => {
     const row = { [field]: write() };
     const updating = { operation: "update", rows: [{ ...row, url: "https://x.example/new" }] };
     const { plan, error } = await call("plan_links", updating);
@@ -117,7 +117,7 @@ describe("a row of a plan", () => {
     expect((await readLink(spring.id)).path).toBe("summer");
   });
 
-  test("is invalid if an earlier row names the same link", async () => {
+  test("is invalid if an earlier row identifies the same link", async () => {
     const ids = [`${host}/spring`, spring.shortened_path, "Spring"];
     const rows = [{ path: "spring" }, ...ids.map((id) => ({ id }))];
     const { plan } = await call("plan_links", { operation: "delete", rows });
@@ -134,7 +134,7 @@ describe("a row of a plan", () => {
     );
   });
 
-  test("finds a link by its exact path rather than as a URL", async () => {
+  test("finds a link whose path looks like a URL by this exact path", async () => {
     await assistant.plant("link", { path: `${host}/spring`, name: "Exact" });
     const rows = [{ id: `${host}/spring` }];
     const { plan } = await call("plan_links", { operation: "delete", rows });

@@ -130,7 +130,7 @@ test.each([
   [{ replace: [{ field: "path", from: "p0", to: "_waypost/x", match: "text" }] }],
   [{ replace: [{ field: "path", from: "p0", to: "a/../b", match: "text" }] }],
   [{ replace: [{ field: "name", from: "a", to: "a\0", match: "text" }] }],
-])("a rule is invalid for a link if it produces a forbidden value: %j", async (rules) => {
+])("a rule that produces a forbidden value makes the row invalid: %j", async (rules) => {
   await assistant.plant("link", { path: "p0", name: "a", url: "https://old.example.com/" });
   const { plan: made } = await plan(rules);
   expect(made.counts).toMatchObject({ update: 0, invalid: 1 });
@@ -249,7 +249,7 @@ describe("invalid rows with skip_invalid", () => {
   });
 });
 
-test("a rule is invalid for a link if it points the link at a forbidden host", async () => {
+test("a rule that points a link at a forbidden host makes the row invalid", async () => {
   await using limited = await createAssistantWorld({ destinations: ["old.example.com"] });
   await limited.plant("link", { path: "p0", url: "https://old.example.com/" });
   await limited.plant("link", { path: "p1" });

@@ -75,7 +75,7 @@ describe("a plan for links that match a filter", () => {
     await expect(reading).rejects.toThrow(/resource does not exist/);
   });
 
-  test("rejects a link that was edited after planning", async () => {
+  test("does not change a link that was edited after planning", async () => {
     const { plan } = await call("plan_links", wanted);
     await call("update_link", { id: "p5", name: "Spring, but mine" });
     const job = await applyApproved(plan.id);

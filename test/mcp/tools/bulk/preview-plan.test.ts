@@ -249,7 +249,7 @@ describe("a plan's new links", () => {
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
   });
 
-  test("change the approval button's text if they register an app", async () => {
+  test("appear on the approval button together with any app that they register", async () => {
     const key = await assistant.world.addKey({});
     const rows = [{ path: "new", ios_app }];
     const { url } = await ask({ operation: "upsert", rows }, key);

@@ -32,7 +32,7 @@ async function startInterruptedJob(rows: readonly object[]): Promise<string> {
   return plan_id;
 }
 
-test("a plan that registers an app needs approval even if the app exists by then", async () => {
+test("apply_plan needs approval for an app even if it was registered after planning", async () => {
   const plan_id = await planRows([row]);
   await assistant.plant("ios_app", registered);
   const { error } = await apply(plan_id);
@@ -41,7 +41,7 @@ test("a plan that registers an app needs approval even if the app exists by then
   expect(await assistant.state.jobs.findOfPlan(plan_id)).toBeUndefined();
 });
 
-test("a plan's approval request shows a new app even if it is registered meanwhile", async () => {
+test("the approval request shows a plan's new app even if registered after planning", async () => {
   await assistant.plant("link", { path: "old", name: "A" });
   const plan_id = await planRows([row, { path: "old", name: "B" }]);
   await assistant.plant("ios_app", registered);

@@ -28,19 +28,22 @@ test.each([
   ["create_link", {}],
   ["upsert_link", { path: "spring" }],
   ["update_link", { id: "spring" }],
-])("%s lists the registered apps and suggests the most similar one", async (tool, args) => {
-  const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
-  const fix = `${meant} A new app needs its exact Team ID from the developer: do not guess`;
-  expect(structured.error).toEqual({
-    code: "validation_failed",
-    message,
-    problems: [{ field: "ios_app.bundle_id", message, fix }],
-    effect: "none",
-    retry: "now",
-    next: "Ask the user which iOS app they mean, or for the Team ID of a new one. Do not guess.",
-  });
-  expect(assistant.writes).toEqual([]);
-});
+])(
+  "%s with an unregistered app returns an error that suggests the most similar app",
+  async (tool, args) => {
+    const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
+    const fix = `${meant} A new app needs its exact Team ID from the developer: do not guess`;
+    expect(structured.error).toEqual({
+      code: "validation_failed",
+      message,
+      problems: [{ field: "ios_app.bundle_id", message, fix }],
+      effect: "none",
+      retry: "now",
+      next: "Ask the user which iOS app they mean, or for the Team ID of a new one. Do not guess.",
+    });
+    expect(assistant.writes).toEqual([]);
+  },
+);
 
 test("the error for an unregistered Android app asks for its fingerprints", async () => {
   const android_app = { package_name: "org.other" };

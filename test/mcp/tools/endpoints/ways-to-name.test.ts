@@ -66,7 +66,7 @@ test("an exact path takes precedence over a URL or name", async () => {
   }
 });
 
-test("get_link finds a link by its full name if that is unique", async () => {
+test("get_link finds a link by its full name if only one link has this name", async () => {
   for (const id of ["Spring sale", "spring SALE"]) {
     expect((await get(assistant, id)).structured.link?.path, id).toBe("spring");
     expect((await get(remote, id)).structured.link?.path, id).toBe("spring");
@@ -101,7 +101,7 @@ test("get_link lists links with similar names if the given name is incomplete", 
 describe("a URL on another host", () => {
   const id = "https://other.example/spring?utm=1";
 
-  test("is rejected with the project's own host and the link at the same path", async () => {
+  test("causes an error with the project's host and the link at the same path", async () => {
     const { error } = (await get(assistant, id)).structured;
     expect(error).toMatchObject({
       code: "not_found",
@@ -116,7 +116,7 @@ describe("a URL on another host", () => {
     );
   });
 
-  test("is rejected even if it has no scheme or no link has its path", async () => {
+  test("is rejected even if it has no scheme and no link has its path", async () => {
     const { error } = (await get(assistant, "other.example/winter")).structured;
     expect(error.message).toContain(`No link exists at "http://${host}/winter".`);
     expect(error.next).toContain("Look up the right id");
@@ -175,12 +175,12 @@ describe("the lookup of an app", () => {
     },
   );
 
-  test("accepts a name that is unique only when capitalization counts", async () => {
+  test("accepts a name that differs from another app's name only in capitalization", async () => {
     const { structured } = await get(assistant, "twin", "get_ios_app");
     expect(structured.ios_app.bundle_id).toBe("com.acme.lower");
   });
 
-  test("returns an error with both apps if two have the same name", async () => {
+  test("returns an error that lists both apps if two apps have the same name", async () => {
     const { structured } = await assistant.callTool("delete_ios_app", { id: "Twin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
@@ -211,7 +211,7 @@ test("resolve_short_link accepts a URL without a scheme, or a path", async () =>
   }
 });
 
-test("explain_link applies the query of the given URL", async () => {
+test("explain_link applies the query of the given URL to the destination", async () => {
   await assistant.plant("link", { path: "on", url: "https://shop.example/" });
   for (const id of [`http://${host}/on?utm=1`, `${host}/on?utm=1`, "on?utm=1"]) {
     const { structured } = await assistant.callTool("explain_link", { id });
@@ -265,7 +265,7 @@ describe("a URL passed as the path of a link", () => {
   });
 
   test.each(["create_link", "upsert_link"])(
-    "is rejected by %s if it has another host",
+    "is rejected by %s if its host is not the project's host",
     async (tool) => {
       const path = "https://other.example/autumn";
       const { error } = await assistant.call(tool, { path });

@@ -86,7 +86,7 @@ test("an undo does not affect later changes of other fields", async () => {
   expect(asked).toEqual([]);
 });
 
-test("an undo needs approval if it restores another host", async () => {
+test("an undo needs approval if it points a link back at another host", async () => {
   const { id } = await assistant.plant("link", { path: "spring", url: "https://one.example" });
   await call("update_link", { id, url: "https://two.example" });
   expect(asked).toHaveLength(1);
@@ -258,7 +258,7 @@ test("undoing a job returns a plan, and is possible only once", async () => {
   });
 });
 
-test("undo rejects new short paths and deleted projects", async () => {
+test("undo cannot remove a short path or restore a deleted project", async () => {
   const { project, master } = assistant.world;
   const { address } = (await call("create_link", { path: "spring" })).link;
   await call("shorten_link", { url: address });

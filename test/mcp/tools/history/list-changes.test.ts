@@ -129,7 +129,7 @@ test.each([
   ["of 80 characters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
   ["without visible characters", { name: "\0 " }, undefined, undefined],
 ])(
-  "the history and the approval page handle a client's name %s",
+  "the history and the approval page accept a client's name %s",
   async (_, info, listed, asked) => {
     await using guarded = await createAssistantWorld();
     const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
@@ -157,7 +157,7 @@ test("a rejected call is not listed as a change", async () => {
   expect(await list()).toEqual([]);
 });
 
-test("read-only mode lists changes but has no undo", async () => {
+test("in read-only mode, list_changes is available but undo is not", async () => {
   const reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
   await call("create_link", { path: "spring" });
   expect(await nameTools(reader)).toContain("list_changes");

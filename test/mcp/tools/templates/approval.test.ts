@@ -119,7 +119,7 @@ test("a body of only white space is rejected without asking for approval", async
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
 });
 
-describe("a tool call counts as much toward the template rate limit as its REST request:", () => {
+describe("a tool call", () => {
   const budget = 60;
 
   const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
@@ -130,7 +130,7 @@ describe("a tool call counts as much toward the template rate limit as its REST 
     ["unpublish_template", {}, 0],
     ["preview_template", { body: second }, 1],
     ["undo", {}, 1],
-  ])("%s %j", async (tool, args, cost) => {
+  ])("uses the template rate limit like its REST request: %s %j", async (tool, args, cost) => {
     await open({
       elicit: () => ({ action: "accept", content: { approve: true } }),
       capabilities: { elicitation: { form: {} }, extensions },

@@ -38,7 +38,7 @@ test("preview_template with html also returns the page", async () => {
   expect((await assistant.visit(preview_url)).html).toContain(`<h1>${sample} on ios</h1>`);
 });
 
-test("preview_template returns only the page if no port is open", async () => {
+test("preview_template returns the page without a URL if no port is open", async () => {
   await using deaf = await createAssistantWorld({ listens: false });
   const { structured } = await deaf.callTool("preview_template", { body });
   expect(Object.keys(structured)).toEqual(["html"]);

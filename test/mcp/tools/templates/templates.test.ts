@@ -122,7 +122,7 @@ describe("publish_template", () => {
     expect((await call("list_template_versions")).versions).toHaveLength(2);
   });
 
-  test("needs the whole text if the key may not read the draft", async () => {
+  test("requires both body and css if the key may not read the draft", async () => {
     await call("save_template", { body: first });
     const key = await assistant.world.addKey({ scopes: ["page_templates.publish"] });
     const { callTool } = await assistant.connect({ key });
@@ -262,7 +262,7 @@ describe("a published template", () => {
     ]);
   });
 
-  test("returns not_found for an unknown version", async () => {
+  test("cannot be read or restored with an unknown version ID", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     for (const tool of ["get_template_version", "restore_template_version"]) {
       expect((await call(tool, { id })).error).toMatchObject({ code: "not_found", status: 404 });
