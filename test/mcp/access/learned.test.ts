@@ -72,7 +72,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("if export_links lacks a scope, other tools that list links are also hidden", async () => {
+test("a missing scope reported for export_links also hides all tools that list links", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {

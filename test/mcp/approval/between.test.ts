@@ -140,7 +140,7 @@ describe.each([
   );
 
   test.each(withApproval)(
-    "%s shows the changed target and asks for approval again",
+    "%s asks for a new approval that shows the changed target",
     async (tool, plant) => {
       const { args, edit, read } = await plant();
       const first = await ask(tool, args);

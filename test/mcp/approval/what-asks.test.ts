@@ -400,14 +400,14 @@ describe("changing a link's path", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("back with undo needs an approval after ten minutes", async () => {
+  test("by an undo needs an approval after ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("back with undo needs no approval within ten minutes", async () => {
+  test("by an undo needs no approval within ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();

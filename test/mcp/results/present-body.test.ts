@@ -46,7 +46,7 @@ describe("list_links", () => {
     expect(JSON.stringify(structured)).not.toContain("null");
   });
 
-  test("includes each field that its filters use", async () => {
+  test("includes every field that the request's filters use", async () => {
     await using stage = await open();
     const list = async (args: Record<string, unknown>) =>
       (await stage.callTool("list_links", args)).structured.links;

@@ -62,7 +62,7 @@ describe("list_links", () => {
     expect(rows[1]).not.toHaveProperty("android_app");
   });
 
-  test("shows the app's bundle ID when a filter uses it", async () => {
+  test("shows an app's bundle ID if a filter uses the bundle ID", async () => {
     const filters = [{ field: "ios_app_bundle_id", condition: "cont", value: "acme" }];
     const { links: rows } = await call("list_links", { filters, limit: 1 });
     expect(rows[0]).toMatchObject({ ios_app: "Acme Shop", ios_app_bundle_id: "com.acme.shop" });

@@ -68,7 +68,7 @@ describe("if WAYPOST_DESTINATIONS is set, a link", () => {
     ]);
   });
 
-  test("with a forbidden host can still be renamed", async () => {
+  test("that redirects to a forbidden host can still be renamed", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     expect((await call("update_link", { id, name: "One" })).link.name).toBe("One");
     expect(
@@ -164,7 +164,7 @@ describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
     expect(job.counts).toMatchObject({ done: 1, rejected: 0 });
   });
 
-  test("made before the restriction is rejected without asking for approval", async () => {
+  test("with a forbidden host is rejected even if the plan is older than the setting", async () => {
     await using earlier = await openUnrestricted();
     const { id } = await plan({ operation: "upsert", rows: goodAndEvil }, earlier);
     const problems = await fail("apply_plan", { plan_id: id });

@@ -158,7 +158,7 @@ describe.concurrent("the operator's key", () => {
   });
 });
 
-test("with probes turned off, the remote server gets no request before a tool call", async () => {
+test("if probes are turned off, the remote server gets no request before a tool call", async () => {
   await using folder = await createFolder();
   await using deployment = await startDeployment(answerEmpty);
   const remote = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "some-key" };

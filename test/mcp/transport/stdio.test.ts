@@ -34,7 +34,7 @@ describe("an input line", () => {
     expect(JSON.parse(listNoted()[before] ?? "")).toMatchObject({ msg: "rejected an input line" });
   });
 
-  test("with an ID gets an error with the same ID", async () => {
+  test("that is invalid but has an ID gets an error with the same ID", async () => {
     const error = { code: -32600, message: expect.any(String) };
     const strange = { jsonrpc: "2.0", id: 7, method: "tools/list", params: "all of them" };
     expect(await session.exchange(strange)).toEqual([{ jsonrpc: "2.0", id: 7, error }]);

@@ -97,7 +97,7 @@ describe("audit_links", () => {
   });
 });
 
-describe("an app that audit_links checks", () => {
+describe("an audited app", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
   test("with a problem is reported only once, not once for each link", async () => {

@@ -134,7 +134,7 @@ describe("a row of a plan", () => {
     );
   });
 
-  test("finds a link whose path looks like a URL by this exact path", async () => {
+  test("finds a link by its exact path even if the path looks like a URL", async () => {
     await assistant.plant("link", { path: `${host}/spring`, name: "Exact" });
     const rows = [{ id: `${host}/spring` }];
     const { plan } = await call("plan_links", { operation: "delete", rows });

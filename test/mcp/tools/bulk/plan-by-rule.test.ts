@@ -185,7 +185,7 @@ describe("a link made invalid by a rule", () => {
     expect(error.problems[0].message).toMatch(/^Link p1: Url is too long/);
   });
 
-  test("is listed in the plan's problems, and is skipped with skip_invalid", async () => {
+  test("is listed in the plan's problems, and is skipped if skip_invalid is set", async () => {
     const { plan: made } = await plan(rule, { skip_invalid: true });
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.problems).toMatchObject([{ link: "p1" }]);
@@ -196,7 +196,7 @@ describe("a link made invalid by a rule", () => {
   });
 });
 
-describe("invalid rows with skip_invalid", () => {
+describe("if skip_invalid is set, invalid rows", () => {
   const rows = [{ path: "a" }, { path: "b", url: "ftp://x.example" }, { path: "a" }, { path: "c" }];
 
   test.each([

@@ -58,7 +58,7 @@ async function askUpdates(count: number) {
   return ask({ operation: "update", rows });
 }
 
-describe("the approval request for updates whose last rows change the host", () => {
+describe("the approval request for updates that change some hosts", () => {
   test("lists the new hosts first, and then all 45 rows", async () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([

@@ -252,7 +252,7 @@ describe("a URL passed as the path of a link", () => {
     expect(structured.link).toMatchObject({ path: "slashed", name: "New" });
   });
 
-  test("becomes the path of a new or moved link", async () => {
+  test("is reduced to its path for a new or moved link", async () => {
     const made = await assistant.callTool("create_link", {
       path: `http://${host}/a/%C3%A9t%C3%A9`,
     });

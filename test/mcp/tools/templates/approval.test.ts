@@ -113,7 +113,7 @@ describe("on a remote Waypost server without a template,", () => {
   });
 });
 
-test("a body of only white space is rejected without asking for approval", async () => {
+test("a template body of only white space is rejected without asking for approval", async () => {
   await open();
   const { error } = await call("publish_template", { body: " " });
   expect(error).toMatchObject({ code: "validation_failed", effect: "none" });
