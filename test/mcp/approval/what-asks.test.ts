@@ -119,7 +119,7 @@ describe("an existing link", () => {
       { url: "https://EXAMPLE.com/summer?a=1" },
     ],
     ["its current destination", { url: springUrl }, { url: springUrl }],
-    ["another name", { url: springUrl }, { name: "Summer", social_title: "Sale" }],
+    ["a different name", { url: springUrl }, { name: "Summer", social_title: "Sale" }],
   ])("can get %s without an approval", async (_, before, change) => {
     const { id } = await assistant.plant("link", { path: "spring", ...before });
     expect(await readPreview("update_link", { id, ...change })).toBeUndefined();
@@ -400,14 +400,14 @@ describe("changing a link's path", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("by an undo needs an approval after ten minutes", async () => {
+  test("with undo needs an approval after ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("by an undo needs no approval within ten minutes", async () => {
+  test("with undo needs no approval within ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();
