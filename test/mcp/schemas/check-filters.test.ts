@@ -79,7 +79,7 @@ describe("a filter that the API would ignore", () => {
     }
   });
 
-  test("is rejected if its field belongs to another record type", async () => {
+  test("is rejected if the list does not support filtering by its field", async () => {
     const filter = { field: "social_image_url", condition: "eq", value: "a" };
     expect(await readProblems([filter])).toEqual([
       expect.stringContaining("filters[0].field must be one"),
