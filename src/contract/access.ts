@@ -20,7 +20,7 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined for a key of a remote server. */
   readonly facts: KeyFacts | undefined;
-  /** Why the embedded service rejects every call with this key. */
+  /** The reason why the embedded service rejects every call with this key, if it does. */
   readonly refusal?: string;
   /** The id that `waypost keys list` shows; undefined for a key of a remote server. */
   readonly keyId?: string;
@@ -29,9 +29,12 @@ export type KnownKey = {
   readonly projectName?: string;
   /** The origin of the project's links, such as `https://spring.links.example`. */
   readonly linkHost: string | undefined;
-  /** Other origins that serve the same links, such as the subdomain behind a custom domain. */
+  /**
+   * Other origins that serve the same links, such as the subdomain of a project with a custom
+   * domain.
+   */
   readonly otherLinkHosts?: readonly string[];
-  /** Whether a second origin is configured. The preview page's Open button links to it. */
+  /** Whether a second link origin is configured, for the Open button on the preview page. */
   readonly hasSecondHost: boolean;
   /** How many days a deletion can be undone; undefined if it cannot be undone. */
   readonly binDays?: number;
@@ -125,7 +128,10 @@ const invalidWords =
   "incorrect|bad|malformed|disabled|deactivated|deleted|inactive|not found|does not exist";
 const permissionWords = "permissions?|permitted|allowed|authorized|privileges?|access to";
 
-/** The first match wins. A message about keys means scopes; one about people means roles. */
+/**
+ * The first matching pattern wins. A message about a key's permission means a missing scope, and
+ * one about a person's permission means a missing role.
+ */
 const causes: readonly (readonly [Cause, RegExp])[] = [
   [
     "account_suspended",

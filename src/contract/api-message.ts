@@ -18,11 +18,11 @@ export type ApiRequest<Body = string> = {
   readonly via?: Via | undefined;
   /** Exempts the request from the key's rate limits. Never set for requests over a network. */
   readonly isFree?: boolean | undefined;
-  /** Lets more urgent writes go first. Never set for requests over a network. */
+  /** Lets more urgent writes run before this one. Never set for requests over a network. */
   readonly isPatient?: boolean | undefined;
   /**
-   * Checks only the key, its permissions and its rate limit, and does not count the request. Never
-   * set for requests over a network.
+   * The service only checks the key, its permissions and its rate limit. It neither runs nor counts
+   * the request. Never set for requests over a network.
    */
   readonly onlyBudget?: boolean | undefined;
 };
@@ -45,7 +45,7 @@ export type Sender = "keyed" | "keyless";
 export type ApiReply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON value, or a page's text. Null means an empty body. */
+  /** A JSON value, or the text of an HTML page. Null means an empty body. */
   readonly body: unknown;
 };
 

@@ -2,9 +2,10 @@ import * as z from "zod";
 import { asRead, type Endpoint } from "./endpoint.ts";
 
 /**
- * The endpoints for SDKs in mobile apps: dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk
- * (MIT license). They need a client key and have no tool. An SDK treats every non-2xx status as a
- * failure, so an unknown link still gets a 200.
+ * The endpoints that the SDKs in mobile apps call:
+ * dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk (MIT license). They need a client key,
+ * and assistants have no tools for them. The SDKs treat every status except 2xx as a failure, so an
+ * unknown link still gets a 200.
  */
 
 /** The SDKs reject other values. */
@@ -75,7 +76,7 @@ export const appSdk = {
     body: z.object({ fingerprint: z.record(z.string(), z.unknown()).nullish(), platform }),
     required: ["fingerprint"],
     response: attribution,
-    // A match consumes the visit, so it cannot match again.
+    // A match uses up the visit, so a second call cannot match the same visit.
     effect: "write",
     idempotent: false,
   },

@@ -3,7 +3,7 @@
  */
 
 export type Clock = {
-  /** The current time in milliseconds since 1970, as stored in rows. */
+  /** The current time in milliseconds since 1970, as stored in database rows. */
   readonly now: () => number;
   /** A clock in milliseconds that never jumps, for measuring time windows and deadlines. */
   readonly monotonic: () => number;
@@ -15,15 +15,23 @@ export type Clock = {
  */
 export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 
-/** A caller that waits for a response. Once it has left, no more work may start for it. */
+/** A caller that waits for a response. Once the caller has left, no more work may start for it. */
 export type Waiter = {
   /** A method, because V8 keeps a separate hidden class for each object with a getter. */
   readonly hasLeft: () => boolean;
-  /** The remaining time. At zero, running work may finish but no new work may start. */
+  /**
+   * The time left until the deadline. At zero, running work may finish but no new work may start.
+   */
   readonly left_ms?: () => number;
-  /** Registers a callback that stops the current work if the caller leaves. Only one at a time. */
+  /**
+   * Registers a callback that stops the current work if the caller leaves. It replaces any earlier
+   * callback.
+   */
   readonly onAbort: (end: () => void) => void;
-  /** Called before a write whose outcome the caller may never learn if it leaves. */
+  /**
+   * Called before a write starts. If the request then times out, the outcome of the write is
+   * unknown.
+   */
   readonly noteWriting?: () => void;
 };
 

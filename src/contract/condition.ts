@@ -11,7 +11,7 @@ export type WriteCondition =
   /** The target must exist, but may have changed. */
   | "present";
 
-/** Drops the fields that may change while a person decides, such as clicks. */
+/** Drops the fields that may change while an approval request is open, such as `clicks`. */
 export function pickLasting(record: JsonObject): JsonObject {
   const { clicks: _clicks, links_count: _count, updated_at: _time, ...lasting } = record;
   return lasting;

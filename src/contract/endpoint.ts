@@ -14,7 +14,10 @@ export type Endpoint = {
   readonly path: `/${string}`;
   /** False if the API's specification lacks the path, so a remote server may not have it. */
   readonly documented?: false;
-  /** Only Waypost has it. With a remote server, its tool appears after a call has succeeded. */
+  /**
+   * Only Waypost servers have the endpoint. For other servers, assistants get no tool for it until
+   * Waypost has called the endpoint successfully.
+   */
   readonly ours?: true;
   readonly tool: string;
   /** Only other parts of Waypost call the endpoint; assistants get no tool for it. */
@@ -67,9 +70,12 @@ export type Endpoint = {
   readonly required?: readonly string[];
   /** Body parameters whose absence causes a 422. Tools mark them as required. */
   readonly needed?: readonly string[];
-  /** Body parameters whose absence may cause a 422 only in Waypost. Optional in tools. */
+  /**
+   * Body parameters whose absence causes a 422 in Waypost, but perhaps not on other servers. Tools
+   * treat them as optional.
+   */
   readonly needed_here?: readonly string[];
-  /** The endpoint can return 404 even without an id in the path and a `link_scope`. */
+  /** The endpoint can return 404 although it has neither an id in its path nor a `link_scope`. */
   readonly may_miss?: true;
   /** Only PATCH is accepted; other updates also accept PUT. */
   readonly patch_only?: true;
@@ -159,10 +165,10 @@ export type Input<E extends Endpoint> = EndpointPart<E["params"]> &
   EndpointPart<E["query"]> &
   (E["selects"] extends object ? LinkSelection : unknown) &
   (E["list"] extends object ? ListInput : unknown) &
-  // The page can depend on the visitor's browser.
+  // An endpoint that returns a page can adapt the page to the visitor's browser.
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);
 
-/** Shared defaults for endpoint definitions, which can override single fields. */
+/** Default properties of endpoint definitions. A definition can override each of them. */
 export const asRead = {
   method: "GET",
   success: { status: 200 },

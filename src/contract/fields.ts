@@ -5,7 +5,7 @@ import { limits } from "./limits.ts";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The format of ids on remote servers. Anything else must be a name. */
+/** The format of ids on remote servers. Any other input must be a name. */
 export const anyIdPattern = /^[\w:.-]+$/;
 
 /** Normalizes an id for a lookup. Anything but a UUID becomes empty, which matches no row. */
@@ -18,7 +18,7 @@ export function normalizeId(id: string): string {
   return uuidPattern.test(id) ? id.toLowerCase() : id;
 }
 
-/** The id of a resource from any server. Overlong ids are rejected. */
+/** The id of a resource from any server. Blank and overlong ids are rejected. */
 export const storedId = z.string().refine(isUsableId);
 
 function isUsableId(id: string): boolean {
@@ -46,7 +46,7 @@ export const meta = z.looseObject({
   last: z.int(),
   from: z.int(),
   to: z.int(),
-  // Each is omitted if there is no such page. Remote servers may send null instead.
+  // `previous` and `next` are omitted if no such page exists. Remote servers may send null instead.
   previous: z.int().nullish(),
   next: z.int().nullish(),
 });

@@ -23,7 +23,7 @@ export function isTextual(condition: string): boolean {
   return condition === "cont" || condition === "start";
 }
 
-/** Tools also accept `empty`, which becomes `present` with the value false in the API. */
+/** Callers may also use `empty`. It becomes `present` with the opposite value. */
 export type OfferedCondition = FilterCondition | "empty";
 export const offeredConditions: readonly OfferedCondition[] = [...conditions, "empty"];
 
@@ -37,7 +37,7 @@ export type Test = {
   readonly value: TestValue;
 };
 
-/** A filter can have several tests, as in `name_or_path_cont`. A row must match all filters. */
+/** A filter can combine several tests, as in `name_or_path_cont`. A row must match every filter. */
 export type Filter = { readonly join: "and" | "or"; readonly tests: readonly Test[] };
 
 export type Sort = { readonly field: string; readonly direction: "asc" | "desc" };
@@ -51,11 +51,11 @@ export type ListQuery = {
   readonly count_to?: number | undefined;
 };
 
-/** A list query, with the filters and the search that only Waypost supports. */
+/** A list query that may also use the filters and the search that only Waypost supports. */
 export type RequestedList = ListQuery & {
-  /** The names of the applied filters in `f[…]`, which only Waypost supports. */
+  /** The names in the request's `f[…]` parameters, which only Waypost supports. */
   readonly applied: readonly string[];
-  /** The search text, to find in any field that names or describes a link. */
+  /** The text to search for in the fields that name or describe a link. */
   readonly search: string | undefined;
 };
 
@@ -81,7 +81,7 @@ export type ListInput = {
   readonly sort?: Sort | undefined;
   /** Supported only by lists with filters in `f[…]`. */
   readonly search?: string | undefined;
-  /** Stops counting after this many rows. The service accepts it only from the console. */
+  /** Stops counting after this many rows. The service ignores it unless the console sends it. */
   readonly count_to?: number | undefined;
 };
 
@@ -99,8 +99,8 @@ export const linkFilters = {
 } as const satisfies FilterFields;
 
 /**
- * Fields that only Waypost filters by, in `f[…]`. They are not in `q`, because the API ignores
- * unknown fields there. An app without a name matches by its bundle ID or package name.
+ * Fields that only Waypost can filter by, with `f[…]` parameters. Not `q[…]`, because servers
+ * ignore unknown fields in `q`. The name filters match an unnamed app's bundle ID or package name.
  */
 export const ownLinkFilters = {
   url: "text",
@@ -118,7 +118,7 @@ export function isOwnField(
   return list?.own !== undefined && Object.hasOwn(list.own, field);
 }
 
-/** Holds the search text in `f[search]`. No field has this name. */
+/** The name of the search parameter, `f[search]`. No filter field has this name. */
 export const searchName = "search";
 
 export const fieldValues: Readonly<Record<string, readonly string[]>> = {
@@ -141,5 +141,4 @@ export const androidAppFilters = {
   created_at: "time",
 } as const satisfies FilterFields;
 
-/** Projects cannot be filtered. */
 export const projectFilters = {} as const satisfies FilterFields;

@@ -13,7 +13,10 @@ export const paging = {
 export const limits = {
   body_bytes: 1024 * 1024,
   json_levels: 32,
-  /** Node's HTTP server limits headers to 16 KiB. In-process calls get the same limit. */
+  /**
+   * Node's HTTP server limits headers, including the URL, to 16 KiB. In-process calls get the same
+   * limit.
+   */
   address_characters: 16 * 1024,
   /** The maximum length of a remote server's ids. */
   id_characters: 200,
@@ -21,7 +24,9 @@ export const limits = {
   name_characters: 500,
   path_bytes: 2000,
   web_address_characters: 8192,
-  /** For the query of a shortened URL, which is indexed together with two ids. */
+  /**
+   * The query of a shortened URL is limited, because an index entry contains the query and two ids.
+   */
   shortened_query_characters: 2000,
   template_body_bytes: 65_536,
   template_css_bytes: 32_768,
@@ -30,7 +35,7 @@ export const limits = {
   approval_ms: 5 * 60_000,
   /** How long after a visit an install can match it. */
   deferred_visit_ms: 10 * 60_000,
-  /** Limited because each event inserts one row per webhook, in the transaction of the change. */
+  /** Limited because the transaction of each change inserts one row per webhook. */
   webhooks_of_project: 10,
   /** How many days a deletion can be undone. Remote servers may have another limit. */
   bin_days: 30,
@@ -59,11 +64,11 @@ export type AddressBudget = {
 /** The rate limits per client IP address, for endpoints that need no secret key. */
 export const addressBudgets = {
   keyless: { limit: 1200, window_ms: 60_000 },
-  // A mobile carrier's customers share an IP address, and apps report each opening.
+  // High, because a mobile carrier's customers share an IP address, and apps report each opening.
   app_openings: { limit: 600, window_ms: 60_000 },
   app_installs: { limit: 60, window_ms: 60_000 },
-  // Failed install matches from a shared IP address. Processes share each failure immediately,
-  // which is cheap because the limit is low.
+  // Failed install matches per IP address. Processes share each failure immediately, because the
+  // limit is low.
   shared_misses: { limit: 20, window_ms: 60 * 60_000, step: 1 },
 } as const satisfies Record<string, AddressBudget>;
 export type AddressBudgetName = keyof typeof addressBudgets;
@@ -79,5 +84,7 @@ export function readSpan(budget: BudgetName): number {
 /** The first `most` overwrites in a window need no approval; an approval allows `granted` more. */
 export const unapprovedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
 
-/** A link without clicks can move to another path without approval until it reaches this age. */
+/**
+ * A link without clicks can move to another path without approval until the link reaches this age.
+ */
 export const unapprovedMove_ms = 10 * 60_000;

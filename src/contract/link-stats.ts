@@ -21,9 +21,9 @@ const count = z.int();
 const counts = { clicks: count, opens: count, installs: count };
 
 const row = z.looseObject({
-  /** The group's key: a month, the start of an hour, day or week, or a name; for links, `/path`. */
+  /** The group's key: a month; the start of an hour, day or week; a name; or a link's `/path`. */
   key: z.string(),
-  /** Omitted if the link was deleted. */
+  /** The id of the link, if the rows are links. Omitted if the link was deleted. */
   id: z.string().optional(),
   ...counts,
   /** The clicks in the preceding period of the same length. */
@@ -31,7 +31,7 @@ const row = z.looseObject({
 });
 
 const stats = z.looseObject({
-  /** Dates, or times if the request used times. */
+  /** `from` and `to` are dates, or times if the request used times. */
   from: z.string(),
   to: z.string(),
   by: z.enum(statsBy),

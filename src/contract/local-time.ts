@@ -10,7 +10,10 @@ const day_ms = 24 * 60 * 60_000;
 
 export const utc: TimeZone = { name: "UTC", readOffset: () => 0 };
 
-/** Opens a zone that `isTimeZone` accepts. Creates the slow `Intl` formatter on first use. */
+/**
+ * Opens a zone that `isTimeZone` accepts. Creates the `Intl` formatter on first use, because that
+ * is slow.
+ */
 export function openTimeZone(name: string): TimeZone {
   let format: Intl.DateTimeFormat | undefined;
   const readOffset = (time: number) => readFormat((format ??= createFormat(name)), time);
@@ -36,9 +39,9 @@ export function nameOffset(offset_ms: number): string {
 }
 
 /**
- * Parses a date or time, or returns null. Without an offset, it is a local time. When clocks go
- * back, an ambiguous time means its first occurrence; when they go forward, a skipped time means
- * the time of the change.
+ * Parses a date or time, or returns null. Text without an offset is local time. If the clocks go
+ * back, an ambiguous time means its first occurrence. If they go forward, a skipped time is read
+ * with the offset from before the change.
  */
 export function parseLocalTime(text: string, { readOffset }: TimeZone): number | null {
   const shown = parseTime(text);
@@ -88,8 +91,8 @@ const timePattern = new RegExp(
 );
 
 /**
- * Parses a filter's date or time to milliseconds since 1970, or returns null. Without a zone, it is
- * UTC. A date means its midnight, so `lteq` with a date excludes most of that day.
+ * Parses a filter's date or time to milliseconds since 1970, or returns null. Text without a zone
+ * is UTC. A date means the midnight at its start, so `lteq` with a date excludes most of that day.
  */
 export function parseTime(text: string): number | null {
   const match = timePattern.exec(text);

@@ -25,8 +25,8 @@ const paths = z.looseObject({
 });
 
 /**
- * The endpoint for the paths that association files exclude, so they open in the browser. Only
- * Waypost has it.
+ * The endpoint that lists the paths excluded by the association files, so that those links open in
+ * the browser. Only Waypost has it.
  */
 export const browserPaths = {
   index: {

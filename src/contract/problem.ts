@@ -8,7 +8,7 @@ export type FieldProblem = { readonly field: string; readonly message: string };
 /** A validation error in a template's text. Lines and columns start at 1. */
 export type TextProblem = FieldProblem & { readonly line?: number; readonly column?: number };
 
-/** A validation error from a server, which may not name a field. */
+/** A validation error as received from a server, perhaps without a field. */
 export type StatedProblem = Omit<TextProblem, "field"> & { readonly field?: string };
 
 /** Values as they would be stored, with all of their validation errors. */
@@ -34,7 +34,7 @@ type ProblemOptions = {
   readonly problems?: readonly StatedProblem[];
   /** The validation errors one by one. The response contains only the joined message. */
   readonly faults?: readonly FieldProblem[];
-  /** The remote server that sent the message, which is then quoted. */
+  /** The remote server that sent the message. The error then quotes the message. */
   readonly server?: string | undefined;
 };
 
@@ -100,7 +100,10 @@ export function explainOutage(outage: Outage): Problem {
   return outage === "away" ? makeUnavailable(messages.store_away) : overloaded();
 }
 
-/** Whether a message guarantees that nothing was written. Other 5xx may follow a write. */
+/**
+ * Whether a 5xx message guarantees that nothing was written. Other 5xx responses may follow a
+ * write.
+ */
 export function saysNothingWritten(message: string): boolean {
   return nothingWritten.has(message);
 }
@@ -121,7 +124,7 @@ export function notBegun(): Problem {
   return makeUnavailable(messages.not_begun);
 }
 
-/** Only the 503 has a Retry-After header; the API's 429 has none. */
+/** Only 503 responses have a Retry-After header; the API's 429 responses have none. */
 function makeUnavailable(message: string): Problem {
   return new Problem(503, message, { headers: { "retry-after": "1" } });
 }
@@ -140,7 +143,9 @@ export function validationFailed(
   return new Problem(422, sentence, { key, faults: problems });
 }
 
-/** Like `validationFailed`, for errors within a template, which are also returned as a list. */
+/**
+ * Like `validationFailed`, for errors in a template. The response also contains the list of errors.
+ */
 export function templateRefused(problems: readonly TextProblem[]): Problem {
   const clauses = problems.map(({ field, line, column, message }) => {
     const place = line === undefined ? "" : `${humanize(field)} line ${line}, column ${column}: `;

@@ -23,7 +23,10 @@ const projectFields = z.object({
 });
 export type ProjectFields = z.output<typeof projectFields>;
 
-/** Settings that only the operator can see and change, with `waypost projects`. */
+/**
+ * The default values of settings that only the operator can see and change, with `waypost
+ * projects`.
+ */
 export const defaultProjectSettings = {
   plan: "pro",
   templates_enabled: true,

@@ -32,7 +32,7 @@ export type ResourceKind = {
 const { links, iosApps, androidApps, projects, pageTemplate } = contract;
 
 /**
- * Whether the id in the path is that of the returned resource. Restoring a template version, for
+ * Whether the path contains the id of the returned resource. Restoring a template version, for
  * example, takes the version's id but returns the template.
  */
 export function answersTarget(endpoint: Endpoint): boolean {

@@ -1,8 +1,8 @@
 /** Values that may arrive later, and callers that may stop waiting for them. */
 
 /**
- * A value that may be available synchronously. Results from memory skip promises, which would take
- * a large share of their time.
+ * A value that may be available synchronously. Results from memory are returned without a promise,
+ * because a promise would take a large share of the time.
  */
 export type Awaitable<Value> = Value | Promise<Value>;
 

@@ -1,12 +1,18 @@
 import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Hooks through which metrics and the log observe work. Undefined if both are off. */
+/**
+ * Hooks through which metrics and the log observe work. Undefined if metrics and the log are both
+ * off.
+ */
 
 /** Called once when the work ends. */
 export type EndWatch<Outcome> = (outcome: Outcome) => void;
 
-/** Observes an API request. The outcome is the status; an unknown path has no endpoint. */
+/**
+ * Observes an API request. The outcome is the HTTP status. The endpoint is undefined if the path is
+ * unknown.
+ */
 export type WatchRequest = (
   endpoint: Endpoint | undefined,
   request: CarriedRequest,
@@ -21,7 +27,7 @@ export type ReceivedCall = {
   readonly requestId?: string | undefined;
 };
 
-/** Observes an HTTP request to a link host or to MCP. The outcome is the status. */
+/** Observes an HTTP request to a link host or to MCP. The outcome is the HTTP status. */
 export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }) => EndWatch<number>;

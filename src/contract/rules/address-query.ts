@@ -84,8 +84,8 @@ function readName(parameter: string): string {
 const markName = "wp";
 
 /**
- * Added to the URL that the App Store button copies to the clipboard. The app can use it once, to
- * match its install to the visit.
+ * The App Store button copies the link's URL with this mark and the visit's id to the clipboard.
+ * The app can then match its install to the visit, once.
  */
 const pasteMark = `${markName}=paste-`;
 const idPattern = /^[\w-]{22}$/;
@@ -108,7 +108,7 @@ export function readPasteMark(
   return { visit, address: left === "" ? place : `${place}?${left}` };
 }
 
-/** Removes the mark, so that opening a copied URL in a browser is an ordinary visit. */
+/** Removes the mark, so that a visit to a copied URL in a browser counts as an ordinary visit. */
 export function dropPasteMark(target: string): string {
   return readPasteMark(target)?.address ?? target;
 }
@@ -123,7 +123,7 @@ export function addScanMark(address: string): string {
   return addQuery(address, scanMark);
 }
 
-/** Removes the mark from a path with a query. Other paths stay unchanged. */
+/** Removes the mark from the query of a path. A path without the mark stays unchanged. */
 export function dropScanMark(target: string): string {
   const start = target.indexOf("?");
   const query = target.slice(start + 1);

@@ -22,8 +22,8 @@ export type AndroidAppValues = {
 };
 
 /**
- * Whether a link's app field would register a new app. An id, or an identifier without other
- * fields, refers to an existing app.
+ * Whether a link's app field would register a new app. An id refers to an existing app, and so does
+ * a bundle ID or package name without other fields.
  */
 export function bringsNewApp(choice: Readonly<Record<string, unknown>>): boolean {
   return isBlank(choice["id"]) && Object.keys(choice).length > 1;
@@ -39,7 +39,10 @@ const sha256Pattern = /^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/;
 const mostFingerprints = 100;
 const fingerprintCharacters = 128;
 const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
-/** Schemes of browsers, app stores and operating systems. Some of them run code or cost money. */
+/**
+ * Schemes that an app may not use, because they belong to browsers, app stores or operating
+ * systems.
+ */
 const systemSchemes = new Set(
   (
     "about android-app app-settings blob chrome content data facetime facetime-audio file " +
@@ -90,19 +93,25 @@ export function checkAndroidApp(fields: AndroidAppFields): CheckedValues<Android
   return { values, problems };
 }
 
-/** Selects the SHA-256 fingerprints. Android ignores the others, although the API accepts them. */
+/** Android ignores other fingerprints, although the API accepts them. */
 export function selectSha256(app: AndroidAppFields): readonly string[] {
   return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
 }
 
-/** Warns of a Team ID that the API accepts but Apple never assigns. The warning has no period. */
+/**
+ * Returns a warning, without a final period, for a Team ID that the API accepts but Apple never
+ * assigns.
+ */
 export function findTeamIdWarning(app: IosAppFields): string | undefined {
   const { team_id } = checkIosApp(app).values;
   if (team_id.length !== teamIdLength || teamIdPattern.test(team_id)) return undefined;
   return "The Team ID is not ten capital letters and digits, so iOS will not open the app";
 }
 
-/** Warns of fingerprints that the API accepts but Android ignores. The warning has no period. */
+/**
+ * Returns a warning, without a final period, for fingerprints that the API accepts but Android
+ * ignores.
+ */
 export function findFingerprintWarning(app: AndroidAppFields): string | undefined {
   const { length: count } = checkAndroidApp(app).values.fingerprints;
   const { length: good } = selectSha256(app);
@@ -165,8 +174,8 @@ export function isAppScheme(scheme: string): boolean {
 }
 
 /**
- * Reduces `TEAMID1234.bundle.id`, as Apple writes an App Clip, to its bundle ID. Removes all
- * prefixes, so that saving the stored value again cannot shorten it.
+ * Reduces an App Clip's ID in Apple's format, `TEAMID1234.bundle.id`, to the bundle ID. Repeated
+ * prefixes are removed too, so that saving the stored value again does not change it.
  */
 function dropTeamIds(
   clipBundleId: string | null | undefined,

@@ -11,7 +11,7 @@ import { movesDestination, movesPath } from "./changed-destination.ts";
 export type ApprovalRule = {
   /** When the rule applies, worded to complete "asks before it …". */
   readonly when: string;
-  /** The tools whose approval requests may give this reason. */
+  /** The tools that may need approval for this reason. */
   readonly tools: readonly string[];
   /** Whether the rule applies to a write. Omitted for rules that other code checks. */
   readonly applies?: (write: PlannedWrite) => boolean;
@@ -27,7 +27,7 @@ export type PlannedWrite = {
   readonly changes: JsonObject;
   /** The apps that the call would register. */
   readonly registered: readonly unknown[];
-  /** Whether the path is too new for any visitor to know it. */
+  /** Whether the path is so new that probably no visitor knows it. */
   readonly isFresh?: boolean | undefined;
 };
 

@@ -8,7 +8,10 @@ import { readUrl } from "./web-address.ts";
 
 /** Decides which changes send an existing link's visitors to another destination. */
 
-/** The app and fallback per platform. Without either, visitors on that platform go to `url`. */
+/**
+ * The link fields for each platform's app and fallback URL. If both are empty, the platform's
+ * visitors go to `url`.
+ */
 const systems = [
   { app: "ios_app", fallback: "ios_fallback_url" },
   { app: "android_app", fallback: "android_fallback_url" },
@@ -35,7 +38,7 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
     const state = { id, hasDestination: !isBlank(web) };
     if (choice !== undefined && movesApp(state, choice)) return true;
     if (address === undefined) return false;
-    // Until now, visitors without the app went to its store page.
+    // Before this change, visitors without the app went to the app's store page.
     if (isBlank(before[fallback]) && hasApp && !isBlank(address)) return true;
     return isBlank(before[fallback]) && isBlank(address) ? false : isMoved(web, address);
   });
@@ -49,7 +52,7 @@ export function movesPath(before: JsonObject | undefined, { path }: LinkFields):
 
 type AppChange = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;
 
-/** `hasDestination`: whether visitors without an app had a destination. */
+/** `hasDestination`: whether the link had a `url` or a fallback URL for the platform. */
 function movesApp(
   { id, hasDestination }: { readonly id: unknown; readonly hasDestination: boolean },
   choice: AppChange,

@@ -25,7 +25,7 @@ export function isForeignFault(message: string): boolean {
 
 const mostHosts = 200;
 const mostShown = 5;
-/** The maximum length of a host name. Messages truncate longer ones. */
+/** Messages truncate longer host names. */
 const longestHost = 253;
 
 /** Parses `example.com,*.example.com` or `any`. A fault is worded to complete a sentence. */
@@ -58,9 +58,9 @@ export function restoreDestinations(text: string | null): Destinations | undefin
 }
 
 /**
- * Returns a URL's host if it is not allowed, or an empty string if the host is ambiguous. Parses
- * the URL as browsers do, so ports, case and encoding make no difference. For a store's custom
- * scheme, returns the store's web host.
+ * Returns a URL's host if the host is not allowed, and an empty string if it is ambiguous. Parses
+ * the URL as browsers do, so ports, case and encoding make no difference. The host of a URL with a
+ * store's scheme is the store's web host.
  */
 export function findForeignHost(address: string, destinations: Destinations): string | undefined {
   const host = readStore(address)?.host ?? readWebHost(address);
@@ -95,7 +95,7 @@ function describeForeign(host: string, destinations: Destinations): string {
   return shown === "" ? clause : `${clause}, not to ${shown}`;
 }
 
-/** Returns a function that checks one URL. Page templates use it for each of their URLs. */
+/** Returns a function that checks the host of one URL, for the URLs in page templates. */
 export function judgeBy(destinations: Destinations): (address: string) => string | undefined {
   return (address) => {
     const host = findForeignHost(address, destinations);
@@ -103,7 +103,7 @@ export function judgeBy(destinations: Destinations): (address: string) => string
   };
 }
 
-/** Lists the first few hosts for a person, and how many more there are. */
+/** Lists the first few hosts for a message, and the number of the others. */
 export function writeHosts(destinations: Destinations): string {
   const more = destinations.length - mostShown;
   const shown = destinations.slice(0, mostShown).join(", ");
@@ -123,12 +123,12 @@ function readEntry(word: string): ReadEntry {
   const isBelow = word.startsWith("*.");
   const name = (isBelow ? word.slice(2) : word).replace(/\.$/, "");
   const host = readUrl(`https://${name}/`)?.hostname ?? "";
-  // A comma would split the entry in two when it is stored.
+  // Rejects commas, among others, because stored entries are separated by commas.
   const isName = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(host);
   if (!isName) return { fault: "is not a host name" };
   if (!isAddress(host)) return { entry: isBelow ? `*.${host}` : host };
   if (isBelow) return { fault: "is an IP address and so has no subdomains" };
-  // Browsers read 127.1 and 0x7f.1 as 127.0.0.1, which is hardly what the operator meant.
+  // Browsers read 127.1 and 0x7f.1 as 127.0.0.1, so abbreviated IP addresses are rejected.
   const isWhole = host === name || host.startsWith("[");
   return isWhole ? { entry: host } : { fault: `is abbreviated; write ${host}` };
 }

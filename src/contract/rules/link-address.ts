@@ -9,14 +9,14 @@ import { readUrl } from "./web-address.ts";
 
 const placeholder = "{subdomain}";
 
-/** The default link origin, if none is configured. */
+/** The link origin that is used if none is configured. */
 export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
 }
 
 /**
- * Builds the URL of a path. A remote server's paths may have a leading slash, percent-encoding, or
- * an unpaired surrogate.
+ * Builds the URL of a path. A remote server's path may contain a leading slash, percent-encoding,
+ * or an unpaired surrogate.
  */
 export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
@@ -27,7 +27,7 @@ export function hasSubdomains(linkOrigin: string): boolean {
   return linkOrigin.includes(placeholder);
 }
 
-/** Whether this is the only host of a link origin without subdomains. */
+/** Whether the link origin has no subdomains and this host name is its host. */
 export function isSharedLinkHost(linkOrigin: string, hostname: string): boolean {
   return !hasSubdomains(linkOrigin) && readOriginHost(linkOrigin) === hostname.toLowerCase();
 }
@@ -60,7 +60,10 @@ function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
-/** Whether a URL may be one of the project's links, so that redirecting to it stays on the host. */
+/**
+ * Whether a URL may be one of the project's links. A redirect to it would then stay on the link
+ * host.
+ */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);
@@ -80,14 +83,17 @@ export function fillSubdomain(origin: string, { subdomain }: Pick<Project, "subd
   return origin.replace(placeholder, subdomain);
 }
 
-/** Whether a host name could belong to a project under both link origins. */
+/** Whether some host name could be a project's host under both link origins. */
 export function haveCommonHosts(one: string, other: string): boolean {
   const [labels, others] = [one, other].map((origin) => readOriginHost(origin).split("."));
   if (labels === undefined || others === undefined || labels.length !== others.length) return false;
   return labels.every((label, index) => isLikeLabel(label, others[index] ?? ""));
 }
 
-/** Whether a subdomain can make two labels equal. `{subdomain}` may be only part of a label. */
+/**
+ * Whether two labels of host names can become equal by replacing `{subdomain}`. The placeholder may
+ * be only part of a label.
+ */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);
   const [otherBefore = "", otherAfter] = other.split(placeholder);

@@ -7,8 +7,8 @@ import { hasControls, isStorable, isBlank } from "../text.ts";
  */
 
 /**
- * Normalizes a whole path: decoded, without trailing slashes. Visits to `spring/` open the link
- * `spring`, so both are the same path. Returns undefined for invalid percent-encoding.
+ * Decodes a whole path and drops its trailing slashes, because visits to `spring/` open the link
+ * `spring`. Returns undefined for invalid percent-encoding.
  */
 export function normalizePath(path: string): string | undefined {
   const decoded = decodePath(path);
@@ -47,8 +47,8 @@ export function decodeForSearch(path: string): string {
 
 /**
  * Returns the fault of a normalized path, worded to complete a sentence ("Path is reserved"), or
- * undefined. A valid path survives encoding into a URL and decoding, so percent signs, a second
- * leading slash and dot segments are rejected.
+ * undefined. A valid path stays the same when it is encoded into a URL and decoded again. Therefore
+ * percent signs, a second leading slash and dot segments are rejected.
  */
 export function findPathFault(path: string): string | undefined {
   if (!isStorable(path) || hasControls(path)) return "contains control characters";
@@ -80,7 +80,9 @@ export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-/** Paths that the link host itself serves, in any case: association files and its own files. */
+/**
+ * Files that the link host serves itself. Links cannot have these paths, in upper or lower case.
+ */
 const reservedFiles = new Set([
   "robots.txt",
   "favicon.ico",
@@ -97,12 +99,12 @@ export function isReservedPath(path: string): boolean {
   return reservedFiles.has(lower) || reservedFolders.includes(folder) || lower.endsWith(".qr");
 }
 
-/** The maximum number of browser paths in an association file, where each path is an entry. */
+/** The maximum number of links without an app that an association file excludes. */
 export const mostBrowserPaths = 200;
 
 /**
- * Returns the association file's pattern for a link without an app. A path with a star gets none:
- * the star cannot be escaped, so the pattern would also keep other links out of their apps.
+ * Returns the association file's pattern for the path of a link without an app. A path with a star
+ * has none. The star cannot be escaped, so the pattern would also match links that open an app.
  */
 export function readBrowserPath(path: string): string | undefined {
   if (isBlank(path) || path.includes("*")) return undefined;

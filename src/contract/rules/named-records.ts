@@ -6,9 +6,13 @@ import { readUrl } from "./web-address.ts";
 /** Finds the links, apps or projects that a person's input refers to. */
 
 export type NamedLink = {
-  /** The input, and its path if it is a URL. The first path that belongs to a link wins. */
+  /**
+   * The input itself, then its path if the input is a URL. The first that is a link's path wins.
+   */
   readonly exact: readonly string[];
-  /** The path without its query, with and without a trailing slash. */
+  /**
+   * Tried if no exact path matches: the path without its query, with and without a trailing slash.
+   */
   readonly loose: readonly string[];
   /** Set if the input is a URL. */
   readonly address?: NamedAddress;
@@ -16,15 +20,16 @@ export type NamedLink = {
 
 export type NamedAddress = {
   readonly host: string;
-  /** Undefined if the hosts of the project's links are unknown. */
+  /** Whether the URL is on a host of the project's links. Undefined if these hosts are unknown. */
   readonly isOurs: boolean | undefined;
-  /** The URL with its scheme. */
+  /** The URL, with a scheme added if the input had none. */
   readonly text: string;
   readonly path: string;
 };
 
 /**
- * Describes the same path on the project's link host, and its link. Undefined for unknown hosts.
+ * Describes the same path on the project's link host, and the link there. Returns undefined if the
+ * link host is unknown.
  */
 export function placeHere(
   { path, isOurs }: NamedAddress,
@@ -129,7 +134,10 @@ type NamingFields<Row> = {
   readonly name: (row: Row) => string;
 };
 
-/** Finds apps or projects by unique value, by name, or by either ignoring case, in this order. */
+/**
+ * Finds apps or projects by their exact unique value, else by their exact name, else by either of
+ * them in any case.
+ */
 export function pickNamed<Row>(
   rows: readonly Row[],
   given: string,

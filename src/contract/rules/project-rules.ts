@@ -17,7 +17,10 @@ export type ProjectValues = {
   readonly custom_domain: string | null;
 };
 
-/** The redirects for the root of the project's host and for unknown paths; null means none. */
+/**
+ * Where visitors to the root of the project's host and to unknown paths are redirected; null means
+ * no redirect.
+ */
 export type ProjectPages = Readonly<Record<(typeof pageFields)[number], string | null>>;
 
 const pageFields = ["home_url", "not_found_url"] as const;

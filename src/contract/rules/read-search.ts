@@ -20,7 +20,7 @@ const searchFields = {
 /** Internal field that matches any path of a link, including short paths. */
 export const addressField = "address";
 
-/** `origins` are the origins of the project's links. If undefined, any URL may be a link's. */
+/** `origins` are the origins of the project's links. If undefined, any URL may be a link's URL. */
 export function readSearch(
   text: string,
   origins: readonly string[] | undefined,
@@ -51,7 +51,7 @@ function findWord(word: string): readonly Test[] {
   );
 }
 
-/** Also finds links that redirect to this link's URL. */
+/** Finds the link that has this URL, and links that redirect to it. */
 function findAddress(word: string, paths: readonly string[]): readonly Test[] {
   return [makeTest(addressField, "path", "in", paths), makeTest("url", "text", "cont", word)];
 }

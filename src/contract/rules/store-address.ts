@@ -1,13 +1,13 @@
 import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "./web-address.ts";
 
 /**
- * URL schemes that open an app store directly. Only that platform's fallback may use one, because
- * other browsers cannot open it.
+ * A URL scheme that opens an app store directly. Only the fallback URL of the store's platform may
+ * use it, because browsers on other platforms cannot open it.
  */
 type StoreScheme = {
   readonly field: "android_fallback_url" | "ios_fallback_url";
   readonly kind: "play_store" | "app_store";
-  /** The store's web host, which represents the store in lists of allowed hosts. */
+  /** The store's web host. If it is an allowed destination, the store's scheme is allowed too. */
   readonly host: string;
   /** How the store's URLs start, as named in messages. */
   readonly name: string;
@@ -33,7 +33,7 @@ const stores: readonly StoreScheme[] = [
     host: "apps.apple.com",
     name: "itms-apps:",
     scheme: /^itms-appss?:/i,
-    // The store app opens any host, so the host must be Apple's.
+    // The App Store app opens URLs with any host, so only Apple's hosts are accepted.
     pattern: /^itms-appss?:\/\/(?:[a-z0-9-]+\.)*apple\.com(?:[/?]|$)/i,
     page: "an App Store address",
   },
@@ -53,7 +53,9 @@ export function findAddressFault(field: string, address: string): string | undef
   return `must be an http or https address (${store.name} is for ${store.field})`;
 }
 
-/** Returns the host and port of a redirect's destination; for a store scheme, its web host. */
+/**
+ * Returns the host and port of a redirect's destination; for a store scheme, the store's web host.
+ */
 export function readDestinationHost(address: string): string | undefined {
   return readPlainHost(address) ?? readStore(address)?.host ?? readUrl(address)?.host;
 }

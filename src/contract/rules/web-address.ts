@@ -2,7 +2,7 @@ import { limits } from "../limits.ts";
 import { hasControls, isStorable } from "../text.ts";
 
 /**
- * Returns the fault of a visitor's URL, worded to complete a sentence, or undefined. URLs are
+ * Returns the fault of an http or https URL, worded to complete a sentence, or undefined. URLs are
  * stored as written, so anything that a browser would silently repair is rejected.
  */
 export function findWebAddressFault(address: string): string | undefined {
@@ -23,13 +23,16 @@ export function findWebAddressFault(address: string): string | undefined {
 const longestHost = 255;
 const namedAddress = new RegExp(`^https?://[^\\\\/][^/?#]{0,${longestHost}}(?:[/?#]|$)`, "i");
 
-/** Matches URLs without a port whose host does not end in a number. Parsing keeps such a host. */
+/**
+ * Matches URLs with a host that a URL parser would return unchanged: lowercase, without a port, and
+ * not an IP address.
+ */
 const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
- * Returns the host of an obviously valid URL, otherwise undefined. Saves parsing most URLs, which
- * would take as long as looking up the link.
+ * Returns the host of an obviously valid URL, otherwise undefined. Most URLs then need no parsing,
+ * which takes as long as looking up the link.
  */
 export function readPlainHost(address: string): string | undefined {
   if (address.length > limits.web_address_characters) return undefined;
@@ -63,8 +66,8 @@ export function writeForHeader(address: string): string {
 }
 
 /**
- * Encodes a URL for strict RFC 3986 parsers, such as iOS before 17. Characters that are not allowed
- * after the host are percent-encoded.
+ * Encodes a URL for strict RFC 3986 parsers, such as iOS before 17. After the host, characters that
+ * the RFC does not allow are percent-encoded.
  */
 export function writeForStrictReader(address: string): string {
   const isAscii = /^[\x21-\x7e]*$/.test(address);

@@ -3,7 +3,9 @@ import type { Endpoint } from "../endpoint.ts";
 import type { JsonObject } from "../json.ts";
 import { unwrap } from "../fields.ts";
 
-/** Writes a record back as it was read, so that undo can restore it. */
+/**
+ * Builds the input that writes a record back as it was read, so that undo can restore the record.
+ */
 
 /** Lists the members of a record that a call can change. The service sets the others. */
 export function listWritable(endpoint: Endpoint, record: JsonObject): readonly string[] {
@@ -11,12 +13,12 @@ export function listWritable(endpoint: Endpoint, record: JsonObject): readonly s
   return Object.keys(record).filter((name) => nameField(endpoint, name) in fields);
 }
 
-/** Responses have `ios_app_id` where requests take the object `ios_app`. */
+/** Responses contain `ios_app_id` where requests contain the object `ios_app`. */
 export function nameField({ body }: Endpoint, member: string): string {
   return member in (body?.shape ?? {}) ? member : member.replace(/_id$/, "");
 }
 
-/** Lists the members that differ. Null counts as missing. */
+/** Lists the writable members whose values differ. A missing member equals null. */
 export function listEdited(
   endpoint: Endpoint,
   before: JsonObject,
@@ -30,7 +32,7 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Builds the fields of a call that restores these members. An empty string clears a field, and an
+ * Builds the input of a call that restores these members. An empty string clears a field, and an
  * unset boolean becomes false.
  */
 export function writeBack(
@@ -52,7 +54,7 @@ function describeUnset({ body }: Endpoint, field: string): false | "" {
   return schema !== undefined && unwrap(schema) instanceof z.ZodBoolean ? false : "";
 }
 
-/** Like `writeBack`, for a new record. Only members that had a value are needed. */
+/** Like `writeBack`, for creating the record again. Members without a value are left out. */
 export function writeAnew(endpoint: Endpoint, record: JsonObject): JsonObject {
   const filled = listWritable(endpoint, record).filter((name) => (record[name] ?? "") !== "");
   return writeBack(endpoint, record, filled);
