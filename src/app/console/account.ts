@@ -77,8 +77,8 @@ export function createAccount(parts: AccountContext): Account {
 }
 
 /**
- * Marks the URLs in QR codes, so that scans are counted separately. Only the embedded link host
- * removes the mark.
+ * QR codes for the embedded service's links. Their URLs contain a mark, so that scans are counted
+ * separately. A remote link host would not remove the mark.
  */
 const ownPictures: Account["qr"] = {
   drawSvg: (address) => drawSvg(addScanMark(address)),
@@ -125,7 +125,10 @@ function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
 
 const mostBlanks = 1000;
 
-/** Decodes CSV. Spreadsheets may start it with a byte order mark that names the encoding. */
+/**
+ * Decodes CSV. Spreadsheet programs may start a file with a byte order mark that names the
+ * encoding.
+ */
 function readCsv(bytes: Uint8Array): ReadFile {
   try {
     return { csv: new TextDecoder(findEncoding(bytes), { fatal: true }).decode(bytes) };
@@ -158,7 +161,7 @@ async function call<Result>(
   const result = await callTool(tool, args, {
     keyContext: separatePreviews(keyContext),
     requireApproval,
-    // A user overwrites one record at a time, so this needs no approval.
+    // In the console, a user overwrites one record at a time, so overwriting needs no approval.
     approveOverwrite: (_, { carryOut }) => carryOut(),
     person: { ...noPerson, client: consoleName },
     leaving: nobodyLeaves,
@@ -183,7 +186,10 @@ async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<Cal
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
-/** Keeps the many previews made while typing from evicting those of assistants. */
+/**
+ * Stores the console's previews separately. Typing creates many, and they would evict the previews
+ * of assistants.
+ */
 function separatePreviews(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
     const previews = await keyContext.openPreviews();

@@ -38,7 +38,7 @@ export async function tryConsoleAddress(
   }
 }
 
-/** Reads the API key, or for a gateway its access token. */
+/** Reads the API key, or the gateway's access token if this process is a gateway. */
 function readSecret(config: Config): string {
   if (config.base_url !== undefined) return openGatewayToken(config);
   const key = readApiKey(config);

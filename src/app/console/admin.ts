@@ -47,7 +47,9 @@ import { clock, random, setAlarm } from "../process/embedded.ts";
 
 /** Administration in the console, limited to the permissions of the signed-in key. */
 
-/** Keys that can create keys can also manage webhooks, which report changes in the project. */
+/**
+ * Webhooks have no permission of their own. A key that can create keys can also manage webhooks.
+ */
 const rights = {
   list_keys: managesKeys,
   change_keys: (context: AccountContext) => managesKeys(context) && mayChange(context),
@@ -111,7 +113,10 @@ export function createAdministration(
 
 type Gate = ReturnType<typeof createGate>;
 
-/** Runs an action if the key may use it. Otherwise, the error says that it is unsupported. */
+/**
+ * Returns a function that runs an action if the key may use it. Otherwise the action fails as
+ * unsupported.
+ */
 function createGate(context: AccountContext, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
     right: Right,
@@ -238,7 +243,7 @@ function actAsOwn(context: AccountContext): OwnServer {
 function managesKeys({ config, deployment, keyContext }: AccountContext): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
-  // A server that limits scopes for all keys cannot create keys here.
+  // If the operator has limited the scopes of all keys, the console cannot create keys.
   if (config.scopes !== undefined || facts.kind !== "project") return false;
   return canMakeKeys(facts);
 }
@@ -270,7 +275,9 @@ async function requireProject({ store }: Operator, id: string): Promise<StoredPr
   return project;
 }
 
-/** Returns the ID of the key that this machine uses, or undefined if the key is unknown. */
+/**
+ * Returns the ID of the key that commands on this machine use, or undefined if no known key is set.
+ */
 async function findKeptKey(
   context: AccountContext,
   { db }: Operator["store"],
@@ -291,7 +298,7 @@ async function listAllKeys({ operator: { store, person }, tenant }: OwnServer): 
   return { keys: listed, client_keys };
 }
 
-/** Throws "not found" for a webhook of another project, too. */
+/** Throws "not found" if the webhook does not exist or belongs to another project. */
 async function requireWebhook(context: AccountContext, db: Db, id: string): Promise<ListedWebhook> {
   const [webhook] = await listWebhooks(db, { project_id: readProject(context), id });
   if (webhook === undefined) throw webhookNotFound();
@@ -304,7 +311,7 @@ function addFix(webhook: Webhook): ListedWebhook {
 
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
-/** Lists the kinds whose deleted records the key may see: those whose live records it may list. */
+/** Lists the kinds of records that the key may list. In the bin, the key may see the same kinds. */
 function listVisibleKinds({ deployment, keyContext }: AccountContext): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
   return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));

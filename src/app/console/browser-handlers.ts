@@ -64,7 +64,7 @@ export function createBrowserHandlers(parts: BrowserParts) {
 /** The maximum number of keys whose contexts are cached between requests. */
 const mostKeys = 50;
 
-/** Returns undefined if the console is off. The first request loads its code. */
+/** Returns undefined if the console is off. The first request loads the console's code. */
 function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
   const { config } = parts;
   if (!config.console) return undefined;
@@ -99,8 +99,9 @@ async function openConsole(parts: ConsoleParts) {
 }
 
 /**
- * Stored random path. Cookies are bound to paths, not ports, so a secret path keeps the console's
- * cookie from other programs on this machine.
+ * Returns the console's random path, which the first call stores in a file. Browsers separate
+ * cookies by path but not by port. With a secret path, other programs on this machine cannot get
+ * the console's cookie.
  */
 function openBasePath({ console_path, public_url, data }: Config): string {
   if (console_path !== undefined) return console_path;

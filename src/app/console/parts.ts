@@ -18,7 +18,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
   readonly assistant: Pick<Assistant, "createKeyContext">;
-  /** Finds the owner of a secret, with the same check as for MCP. */
+  /** Checks a secret as MCP does, and returns the caller that it belongs to. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
   readonly readServedBy: () => ServedBy;

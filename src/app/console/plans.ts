@@ -57,7 +57,7 @@ export async function readPlan(
   };
 }
 
-/** Counts the rows that still need approval: none while a job runs. */
+/** Counts the rows that the user can still approve: none while the plan's job runs. */
 function countLeft({ counts }: Plan, job: Job | undefined): number {
   if (job === undefined) return countPlannedWrites(counts);
   const canGoOn = job.state === "interrupted" || job.state === "cancelled";

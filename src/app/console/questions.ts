@@ -40,7 +40,7 @@ export async function approve(
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Finds only questions for changes that this key made in the console. */
+/** Finds a question by ID, if a change that this key made in the console caused the question. */
 async function find(
   id: string,
   { keyContext, deployment: { state } }: QuestionContext,
@@ -51,7 +51,9 @@ async function find(
   return readStored(approval).isByHand ? approval : undefined;
 }
 
-/** A repeated action returns the same blocked question until that question expires. */
+/**
+ * Shown for a blocked question. Repeating the action returns the same question until it expires.
+ */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(

@@ -25,7 +25,10 @@ import {
 import { readDatabaseUrl } from "../data/secrets.ts";
 import { readTimeZone } from "../process/time-zone.ts";
 
-/** Describes this process's settings and their sources. Secrets are only "set" or "not set". */
+/**
+ * Describes this process's settings and their sources. Secrets are shown only as "set" or "not
+ * set".
+ */
 export async function describeSettings(context: AccountContext): Promise<ServerSettings> {
   const { config, version, addresses } = context;
   const { mcp, url } = addresses;

@@ -75,7 +75,10 @@ function requireUsable(folder: string): void {
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
-/** A folder's owner can read and replace everything in it. Windows has no user IDs. */
+/**
+ * Throws if another user owns the folder, because the owner can read and replace everything in it.
+ * Windows has no user IDs to check.
+ */
 export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
   const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || uid === undefined || owner === 0 || owner === uid) return;
@@ -99,7 +102,10 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Lists the files that prevent a copy. Ignores the compile cache and `lost+found`. */
+/**
+ * Lists the files that prevent copying data to a folder. Ignores the compile cache and
+ * `lost+found`.
+ */
 export function listData(folder: string): readonly string[] {
   const emptyNames = /^(?:compiled-.*|lost\+found)$/;
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
@@ -122,7 +128,10 @@ export function hasDatabase(folder: string): boolean {
   return existsSync(join(folder, databaseFile));
 }
 
-/** Throws if the store was emptied. A new store would accept the old key, hiding the lost links. */
+/**
+ * Throws if the store's file was emptied. Otherwise a new store would accept the old key, and no
+ * one would notice that all links are lost.
+ */
 export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
   if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
@@ -182,8 +191,8 @@ function copyWhole(text: string, path: string): void {
 }
 
 /**
- * Whether other users can open the folder. Throws if it also holds other files, because then its
- * mode must not change.
+ * Whether other users can open the folder. Throws if such a folder contains files but none of
+ * Waypost's, because other programs may depend on the folder's mode.
  */
 function isOpenToOthers(folder: string): boolean {
   const isOpen = process.platform !== "win32" && (statSync(folder).mode & 0o077) !== 0;

@@ -23,9 +23,9 @@ const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 const lockFile = "lock.db";
 
 /**
- * Fills an empty data folder with all files of a copy, or none. `fill` writes to a subfolder, and
- * no process starts while it exists. The data folder itself may be a volume's root, so it cannot be
- * renamed into place.
+ * Fills an empty data folder with all files of a copy, or with none. `fill` writes to a subfolder,
+ * and no process starts in the data folder while the subfolder exists. The data folder may be a
+ * volume's root, so another folder cannot be renamed to it.
  */
 export async function fillDataFolder(
   folder: string,
@@ -62,7 +62,9 @@ export async function fillDataFolder(
   await flushFolder(folder);
 }
 
-/** On a full disk, SQLite may leave rows in its write-ahead log, which is not moved. */
+/**
+ * Throws if rows are left in a database's write-ahead log, as on a full disk. The log is not moved.
+ */
 function requireMerged(incomplete: string): void {
   const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));
   const sizes = logs.map((log) => statSync(log, { throwIfNoEntry: false })?.size ?? 0);
@@ -71,7 +73,7 @@ function requireMerged(incomplete: string): void {
   throw Object.assign(new Error("a database's log could not be merged"), full);
 }
 
-/** Removes a copy's files, even if the copy was interrupted. */
+/** Removes the files of an interrupted or failed copy. */
 function removeCopy(folder: string, incomplete: string): void {
   for (const name of copiedFiles) rmSync(join(folder, name), { force: true });
   for (const name of readdirSync(incomplete)) {

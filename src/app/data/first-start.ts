@@ -38,7 +38,7 @@ export async function prepareFirstStart(starting: FirstStartOptions): Promise<bo
     return true;
   };
   const isFirst = await store.write(make);
-  // If another process created the project, the new key file is useless.
+  // If another process created the project, the key in the new file is not valid.
   if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);
   return isFirst;
 }
@@ -47,7 +47,7 @@ export type OwnerKey = {
   readonly file: string;
   /** `wrong`: the key was revoked, belongs to another store or is unreadable. */
   readonly state: "opens" | "wrong" | "none";
-  /** The machine and path of the valid key, if another data folder has it. */
+  /** The machine and path of the valid key, if another data folder contains it. */
   readonly elsewhere: string | undefined;
 };
 

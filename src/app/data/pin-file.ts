@@ -5,8 +5,8 @@ import { UsageFault, type Config } from "../../config.ts";
 import { isSameSecret } from "../../text/secrets.ts";
 
 /**
- * The PIN for the approval page. The operator writes it to a file, and the first start replaces it
- * with its hash, so that reading the file later does not reveal the PIN.
+ * The PIN for the approval page. The operator writes the PIN to a file. The first start replaces
+ * the PIN with its hash, so that the file no longer reveals the PIN.
  */
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
@@ -67,7 +67,10 @@ async function replaceByHash(path: string, text: string): Promise<string> {
   return stored;
 }
 
-/** Keyboards may append a space, or write an accented letter as two characters. */
+/**
+ * Normalizes the PIN, because keyboards may append a space or write an accented letter as two
+ * characters.
+ */
 function hash(pin: string, salt: Buffer): Promise<Buffer> {
   return derive(pin.trim().normalize("NFC"), salt, hashBytes, cost);
 }

@@ -13,7 +13,7 @@ export type DataPlace = Pick<Config, "data"> & {
   readonly secrets?: Pick<Config["secrets"], "database_url" | "database_url_file">;
 };
 
-/** Reads the API key. The embedded service's key is never sent to a remote server. */
+/** Reads the API key. The key in the data folder is never sent to a remote server. */
 export function readApiKey(config: Config): string | undefined {
   const { data, base_url } = config;
   const own = () => (base_url === undefined ? readIfThere(findOwnerKeyFile(data)) : undefined);

@@ -48,8 +48,8 @@ export function hasLocalLinks(config: Config): boolean {
 }
 
 /**
- * Lists this process's own host names, without link hosts. Pages and MCP reject other names,
- * because any website can point its name at this machine (DNS rebinding).
+ * Lists this process's own host names, without link hosts. Pages and MCP reject requests with other
+ * host names, because any website can point its name at this machine (DNS rebinding).
  */
 export function listHostnames({ host }: Config, { url }: Addresses): readonly string[] {
   const { hostname } = new URL(url);

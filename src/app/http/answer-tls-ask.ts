@@ -6,8 +6,8 @@ import { isRead } from "../../network/read-request.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
- * Tells a proxy with on-demand TLS, such as Caddy, whether to request a certificate for a host
- * name. Otherwise anyone could make the proxy request certificates for any name.
+ * Answers a proxy with on-demand TLS, such as Caddy, that asks whether to request a certificate for
+ * a host name. Without the check, anyone could make the proxy request certificates for any name.
  */
 
 export const tlsAskPath = "/tls/ask";
@@ -48,7 +48,9 @@ export function createTlsAsk({ publicUrl, host, report }: TlsAskOptions): Answer
 
 const isHostname = /^[a-z0-9.-]{1,253}$/;
 
-/** Accepts only the proxy itself: a private IP address, and no headers of a forwarded request. */
+/**
+ * Whether the proxy itself sent the request: from a private IP address, without forwarding headers.
+ */
 function isFromProxy(request: IncomingMessage): boolean {
   const address = normalizeAddress(request.socket.remoteAddress ?? "");
   return address !== undefined && isPrivate(address) && !isForwardedMessage(request);

@@ -21,7 +21,10 @@ type FollowOptions = {
 
 /** Operators replace the file about once a week, and checking it is cheap. */
 const lookEvery_ms = 60_000;
-/** How many networks to search for a country. Valid files have one among the first networks. */
+/**
+ * The maximum number of networks to search for a country. A valid file has a country for one of its
+ * first networks.
+ */
 const mostNetworks = 2000;
 
 /** Looks up countries in a file, and reloads it within a minute after it is replaced. */
@@ -29,7 +32,7 @@ export async function followCountryFile(
   path: string,
   { clock, warn }: FollowOptions,
 ): Promise<CountryFile["find"]> {
-  // Reads the file's version first, so that a replacement during loading is detected later.
+  // Reads the file's version first, so that the next check detects a replacement during loading.
   let mark = await readMark(path);
   let file = await openCountryFile(path);
   let looksAt = clock.monotonic() + lookEvery_ms;
@@ -71,7 +74,8 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
     }
   };
   const find = (address: string) => lookUp(address).country;
-  // Vendors name their file types differently, so this searches for a network with a country.
+  // Vendors name their file types differently, so a file is accepted if it has a country for a
+  // network.
   let at = 0;
   for (let count = 0; count < mostNetworks && at < 2 ** 32; count += 1) {
     const { country, prefix } = lookUp(writeAddress(at));
@@ -107,7 +111,7 @@ function refuse(path: string, fault: string, cause?: unknown): UsageFault {
 /**
  * Finds the country code in a record: inside `country` for MaxMind and DB-IP, in `country` or
  * `country_code` for IPinfo and others. Ignores the country of registration, because the network
- * may be used elsewhere.
+ * may be used in another country.
  */
 function readRecord(record: unknown): string | undefined {
   if (!isJsonObject(record)) return undefined;

@@ -16,7 +16,8 @@ type CountryOptions = {
 
 /**
  * Finds a visitor's country by the proxy's header, or else by the operator's file. Returns
- * undefined if neither is set. The header wins, because the proxy connects to the visitor directly.
+ * undefined if neither is configured. The header wins, because the visitor connects to the proxy
+ * directly.
  */
 export async function openFindCountry(options: CountryOptions): Promise<FindCountry | undefined> {
   const { geoip_file, trusted_proxies } = options.config;
@@ -28,16 +29,16 @@ export async function openFindCountry(options: CountryOptions): Promise<FindCoun
   return (request) => {
     const said = findSaid?.(request);
     if (said !== undefined) return said;
-    // Skipped behind an untrusted proxy, because the lookup would find the proxy's country.
+    // Behind an untrusted proxy, the lookup is skipped, because it would find the proxy's country.
     const address = findOwnAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
   };
 }
 
 /**
- * Reads the country from the header. If trusted proxies are set, only they may send it, because
- * anyone else could claim any country. This is enough for a stdio process: its only visitors are on
- * this machine.
+ * Reads the country from the header. If trusted proxies are configured, only they may send the
+ * header, because anyone else could claim any country. A stdio process needs no trusted proxies,
+ * because its only visitors are on this machine.
  */
 export function createReadSaid({
   country_header: header,

@@ -81,7 +81,7 @@ export type RequestHandlers = {
   readonly watchMcp?: WatchHttp | undefined;
   /** The pages for users, by path prefix, such as `/approve/`. */
   readonly pages: Readonly<Record<string, HttpFetch>>;
-  /** The console, which answers all other page requests by browsers; undefined if it is off. */
+  /** The console; undefined if it is off. It answers browsers' requests for all other pages. */
   readonly console?: HttpFetch | undefined;
   /** Undefined if a remote server serves the links. */
   readonly links: LinkHost | undefined;
@@ -92,9 +92,9 @@ export type RequestHandlers = {
   readonly readUnready: ReadUnready;
   /** Undefined if no token for metrics is set. */
   readonly answerScrape?: AnswerScrape | undefined;
-  /** Undefined if no proxy is in front of the process. */
+  /** Undefined in a stdio process, because no proxy is in front of it. */
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
-  /** The proxies whose headers with client IP addresses are trusted. */
+  /** The proxies that are trusted to report client IP addresses in headers. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Inspects the first request of each connection, to detect untrusted proxies. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
@@ -135,7 +135,10 @@ export async function listenAt(
   return (server.address() as AddressInfo).port;
 }
 
-/** Resolves when the listener's connections have ended. Idle connections stay open. */
+/**
+ * Stops listening but keeps idle connections. Resolves when all of the listener's connections have
+ * ended.
+ */
 export function closeListener(server: NetServer): Promise<unknown> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
@@ -167,7 +170,7 @@ export async function closeHttpServer(
     askedAt = performance.now();
     response.shouldKeepAlive = false;
   });
-  // `server.close()` would also end idle connections while a request is on its way.
+  // `server.close()` would close idle connections at once, although a request may be on its way.
   const closed = Promise.all([server, ...server.twins].map(closeListener));
   // Repeated, because Node closes only those connections that are idle at the time.
   const closing = setInterval(() => {
@@ -268,7 +271,7 @@ function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string):
   return accept.includes("text/html") || path.startsWith(assetPath);
 }
 
-/** Adds a valid request ID to the request, for tool calls, and to the response. */
+/** Sets a valid request ID in the response, and in the request, where tool calls read it. */
 function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const given = headers[requestIdHeader]?.toString();
   const requestId = readRequestId(given);

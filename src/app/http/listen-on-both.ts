@@ -4,7 +4,10 @@ import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
 const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
 
-/** Browsers open `localhost` at either loopback address, so the server listens on both. */
+/**
+ * The loopback addresses that each listening address already covers. Browsers open `localhost` at
+ * either one, so the server must listen on both.
+ */
 const covered: Readonly<Record<string, readonly string[]>> = {
   "127.0.0.1": ["127.0.0.1"],
   "0.0.0.0": ["127.0.0.1"],

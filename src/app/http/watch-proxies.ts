@@ -5,7 +5,10 @@ import { createTrust, type TrustedProxies } from "../../network/client-address.t
 
 /** Detects whether requests come through an untrusted proxy. Stores no IP addresses. */
 export type ProxyWatch = {
-  /** Checks the first request of a connection. A proxy forwards the others in the same way. */
+  /**
+   * Checks the first request of a connection. A proxy forwards the connection's other requests in
+   * the same way.
+   */
   readonly look: (request: Pick<IncomingMessage, "headers" | "socket">) => void;
   /** Whether a request came through an untrusted proxy within the last day. */
   readonly hasMet: () => boolean;

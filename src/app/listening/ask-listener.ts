@@ -18,8 +18,8 @@ import type { ServedBy } from "../http/watch-proxies.ts";
 import { clock, random } from "../process/embedded.ts";
 
 /**
- * Processes of a data folder ask over HTTP which of them listens on a port. They sign the requests
- * with the folder's secret, which is never sent.
+ * Processes of a data folder ask each other over HTTP which of them listens on a port. They sign
+ * the requests with the folder's secret, so that the secret itself is never sent.
  */
 
 const purposes = ["ask", "leave"] as const;
@@ -34,7 +34,9 @@ export type Listening = {
   readonly url: string;
   /** The origin of links, with `{subdomain}`; null if a remote server serves the links. */
   readonly links: string | null;
-  /** Whether the configured port was taken, so that the next start may use another one. */
+  /**
+   * Whether another program had the configured port, so that the port may change at the next start.
+   */
   readonly isTemporary: boolean;
 };
 
@@ -46,7 +48,9 @@ const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
 /** The maximum age of a request, so that another program on the port cannot replay it later. */
 const validFor_ms = 10_000;
-/** Waypost responds and releases a port within this time. Other programs may not. */
+/**
+ * A Waypost process responds and releases a port within this time. Other programs may take longer.
+ */
 const within_ms = 3000;
 
 async function askListener(
@@ -131,7 +135,7 @@ function sign(secret: string, ...signed: readonly [Purpose | "answer", ...unknow
   return createHmac("sha256", secret).update(JSON.stringify(signed)).digest("base64url");
 }
 
-/** Creates the folder's secret if no process has listened before. */
+/** Returns the folder's secret. The first process that listens creates the secret. */
 export function openSecret(folder: string): string {
   return findSecret(folder) ?? keepToken(findListenerKeyFile(folder), createToken(random));
 }
@@ -139,7 +143,8 @@ export function openSecret(folder: string): string {
 function findSecret(folder: string): string | undefined {
   const path = findListenerKeyFile(folder);
   const secret = readIfThere(path);
-  // With a guessable secret, any program on this machine could impersonate Waypost.
+  // The secret is checked, because with a guessable one any program on this machine could
+  // impersonate Waypost.
   return secret === undefined ? undefined : checkToken(path, secret);
 }
 
@@ -180,7 +185,8 @@ function findHost(error: unknown, host: string): string {
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { base_url, data, port } = config;
   const place = { ...config, hasLocalLinks: hasLocalLinks(config) };
-  // A gateway serves no links of the folder, so it leaves the port to a process that does.
+  // A gateway serves none of the folder's links, so it never asks a process that does to release
+  // its port.
   const take = () =>
     base_url === undefined ? takePort(server, place, "leave", data) : listenOnBoth(server, place);
   const taken = await take().catch((error: unknown) => error);

@@ -23,15 +23,15 @@ type ListenerState = {
   isClosed: boolean;
   makeHandlers?: (listening: Listening) => RequestHandlers;
   held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
-  /** Where the folder's other process listens, if there is one. */
+  /** Where another process of the folder listens, if one does. */
   other?: Listening | undefined;
-  /** Why no listening process was found. */
+  /** Why neither this process nor another one listens. */
   fault?: string | undefined;
   settling?: Promise<void> | undefined;
   timer?: NodeJS.Timeout;
 };
 
-/** A process that released its port to `serve` waits this long before it tries again. */
+/** How long a process without the port waits before it tries again to get the port. */
 const tryEvery_ms = 2000;
 
 /**

@@ -51,14 +51,14 @@ import { checkPin, openOwnPin } from "../data/pin-file.ts";
 import { openPublicFiles } from "./public-files.ts";
 import { readTimeZone } from "./time-zone.ts";
 
-/** The key of a call, what is known about it, and whether the call comes from the console. */
+/** The key of a call, what is known about the key, and whether the console sent the call. */
 export type Caller = {
   readonly key: string | undefined;
   readonly known: KnownKey;
   readonly via?: Via | undefined;
 };
 
-/** What stdio and HTTP share: tools, approvals, and the tools that each key can see. */
+/** The parts that MCP over stdio and MCP over HTTP share, such as tools and approvals. */
 export type Assistant = {
   readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
@@ -79,7 +79,7 @@ export type Assistant = {
     readonly jobs: ReturnType<Bulk["measure"]>;
     readonly decisions: Decisions;
   };
-  /** Stops working on jobs and waiting for approvals. Another process can resume both. */
+  /** Stops running jobs and waiting for approvals, so that another process can take them over. */
   readonly stop: () => void;
   /** Waits, for a limited time, until jobs have finished writing their current rows. */
   readonly close: (most_ms?: number) => Promise<void>;
@@ -132,7 +132,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await bulk.loadUnfinished().catch((error: unknown) => {
         // An unusable state must fail the start, because later changes would go unrecorded.
         if (isUnusable(error)) throw error;
-        // The server works without old jobs, so it only logs the error.
+        // Other errors are only logged, because the server works without old jobs.
         report(error);
       });
     },
@@ -152,7 +152,10 @@ export function createAssistant(options: AssistantOptions): Assistant {
   };
 }
 
-/** Returns a function that creates a key's tools and client. `life` ends all calls. */
+/**
+ * Returns a function that creates a key's context, including its client. Aborting `life` ends all
+ * calls.
+ */
 function prepareContexts(
   options: AssistantOptions,
   life: AbortSignal,
@@ -231,7 +234,10 @@ function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDeci
     awaitDecision(id, { ...wait, signal: AbortSignal.any([wait.signal, stopping]) });
 }
 
-/** If the store cannot be read, permissions stay unknown here and the call itself fails later. */
+/**
+ * Returns a function that looks up what is known about the key. If the store cannot be read, the
+ * function returns undefined, and the call itself fails later.
+ */
 function createLookUp(
   { followKey, own }: Deployment,
   key: string | undefined,
@@ -316,9 +322,9 @@ function describeRefused(own: Deployment["own"] | undefined, key: string): Known
 }
 
 /**
- * Finds the owner of a job that an earlier process started, and so the key to resume it with. For a
- * remote server, this is the configured key. The embedded service lends its own process a token by
- * the key's ID, and each call checks the key's current permissions.
+ * Finds the owner of a job that an earlier process started. The owner includes the key with which
+ * to resume the job. For a remote server, it is the configured key. For the embedded service, it is
+ * a temporary token for the key's ID, and each call checks the key's current permissions.
  */
 function createFindOwner(
   { config, deployment, toolbox }: AssistantOptions,
@@ -334,7 +340,7 @@ function createFindOwner(
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
     const { access, call } = createContext({ key, known }, noListeners);
-    // The ID of the request that applied the plan was not saved.
+    // The ID of the request that applied the plan was not saved, so a new one is generated.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, requestId };
     // If the key no longer exists, the job itself reports it.

@@ -35,7 +35,9 @@ export type Deployment = {
   readonly send: Send;
   /** Looks up a key without a request. Returns undefined for a remote server. */
   readonly followKey: Service["followKey"];
-  /** Waypost's own state, which is closed with the deployment. */
+  /**
+   * Waypost's own state, such as plans and approvals. It is closed together with the deployment.
+   */
   readonly state: LazyState;
   /** The embedded store and its API; undefined for a remote server. */
   readonly own:
@@ -49,10 +51,13 @@ export type Deployment = {
   readonly close: () => Promise<void>;
 };
 
-/** With `mustExist`, a missing embedded store is an error, and nothing is written to it. */
+/** With `mustExist`, a missing embedded store is an error, and an existing one is not changed. */
 export type DeploymentOptions = EmbeddedOptions & {
   readonly config: Config;
-  /** Returns the origin of the embedded service's links. Defaults to the configured port. */
+  /**
+   * Returns the origin of the embedded service's links. By default, it contains the configured
+   * port.
+   */
   readonly readLinkOrigin?: () => string;
   readonly report: (error: unknown) => string;
   /** Whether a read-only database is acceptable, for commands that only list. */
@@ -97,7 +102,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const stopWatching = isWatching
     ? await watchDatabase(config, store, { warn, report }).catch(closeAndThrow)
     : () => {};
-  // Clicks and visits wait until the store responds again.
+  // If the store does not respond, clicks and visits are kept in memory until it does.
   const writing = { store, setAlarm, report: warnOfOutages(report, warn) };
   const clicks = createClicks({ ...writing, clock });
   const deferredVisits = createDeferredVisits(writing);
@@ -140,7 +145,9 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-/** Compares the clocks regularly. Throws if the database is read-only. */
+/**
+ * Compares this machine's clock with the database's regularly. Throws if the database is read-only.
+ */
 async function watchDatabase(
   config: Config,
   { db }: Pick<Embedded["store"], "db">,
@@ -153,7 +160,7 @@ async function watchDatabase(
   return watchClock(db as unknown as Kysely<unknown>, options);
 }
 
-/** Warns if several projects share one link host, where only one project's links open. */
+/** Warns if several projects share one link host, because only the oldest project's links open. */
 async function warnOfSharedOrigin(
   { link_origin }: Config,
   db: Db,
@@ -195,7 +202,9 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   };
 }
 
-/** Keys are in the store. If it does not respond, the error asks callers to retry. */
+/**
+ * Keys are stored in the store. If the store does not respond, the error asks the caller to retry.
+ */
 function refuseForNow(error: unknown): never {
   throw explainStoreFault(error) ?? error;
 }

@@ -5,8 +5,8 @@ import { getServers, promises } from "node:dns";
 export type DomainRecord = { readonly name: string; readonly value: string };
 
 /**
- * Builds a project's record, which no other project can use. DNS is public, so the record holds no
- * secret. It stays valid after a restore from a backup.
+ * Builds the record for a project and its domain. No other project can use the record. DNS is
+ * public, so the record contains no secret. The record stays valid after a restore from a backup.
  */
 export function writeDomainRecord(projectId: string, domain: string): DomainRecord {
   const digest = createHash("sha256")

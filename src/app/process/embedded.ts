@@ -44,7 +44,7 @@ export const random: Random = { bytes: randomBytes };
 export type EmbeddedOptions = {
   /** A missing store is an error, and an existing one is not changed. */
   readonly mustExist?: boolean | undefined;
-  /** Checks the integrity of the whole file first, which may take long. */
+  /** Checks the integrity of the whole file before opening it. The check may take long. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -63,7 +63,7 @@ export async function openEmbedded(
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
   try {
-    // The state's tables record which data folder has the owner's key.
+    // The first start records in the state's tables which data folder contains the owner's key.
     if (stateTables !== undefined && !mustExist) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
     const isFirstStart = !mustExist && (await prepareFirstStart(starting));
@@ -95,7 +95,8 @@ export function refuseOtherVersions({ data }: DataPlace): void {
   const files = [storeDatabase, stateDatabase].map(({ file, ...known }) => {
     return { path: join(data, file), ...known };
   });
-  // Without a write-ahead log, opening a file later rejects other versions and changes nothing.
+  // Without a write-ahead log, the check is not needed: opening the file rejects other versions and
+  // changes nothing.
   if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
   for (const { path, applicationId, migrations } of files) {
     if (!existsSync(path) || isEmptied(path)) continue;

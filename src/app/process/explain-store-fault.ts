@@ -2,7 +2,7 @@ import { messages } from "../../contract/messages.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
 import { readOutage } from "../../sql/faults.ts";
 
-/** Returns the message for an unresponsive store; undefined for any other error. */
+/** Returns the error to report for an unresponsive store; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
   // The service has already turned the fault into this error.
   if (error instanceof Problem && isOutage(error)) return error;

@@ -27,7 +27,9 @@ export async function saveExportFile(
   return path;
 }
 
-/** Removes only files that this module created, because users may keep others in the folder. */
+/**
+ * Removes expired exports. Keeps all other files, because users may store their own in the folder.
+ */
 export async function removeEndedFiles(data: string, now: number): Promise<void> {
   const folder = findFolder(data);
   const names = await readdir(folder).catch(() => []);

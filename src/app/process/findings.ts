@@ -29,7 +29,10 @@ export type Finding = {
 
 export type Note = (finding: Finding) => void;
 
-/** Runs a check. If the operator can fix the error, notes it and returns undefined. */
+/**
+ * Runs a check. If it throws an error that the operator can fix, notes the error and returns
+ * undefined.
+ */
 export async function attempt<Result>(
   about: string,
   note: Note,
@@ -111,7 +114,7 @@ type InspectionInput = {
 /** Warns of a proxy in front of Waypost that is missing from the settings. */
 export async function noteProxies(looked: InspectionInput, note: Note): Promise<void> {
   const { listener } = looked;
-  // A stdio process serves only this machine, so it needs no proxy.
+  // A stdio process serves only this machine, so no proxy is in front of it.
   if (listener?.kind === "stdio") return;
   const cause = listener?.hasMetProxy === true ? met : await findUnnamed(looked);
   if (cause !== undefined) note({ about: "proxies", warning: `${cause} ${hiddenAddresses}` });
@@ -170,7 +173,7 @@ const patience_ms = 5 * 60_000;
 /** The maximum number of listed webhooks. `waypost webhooks list` shows the rest. */
 const mostFindings = 20;
 
-/** Reports webhooks of all projects that receive nothing. Without webhooks, notes nothing. */
+/** Notes problems with the webhooks of all projects. Notes nothing if no webhooks exist. */
 async function noteWebhooks(
   { db }: Pick<Store, "db">,
   config: Config,

@@ -4,7 +4,10 @@ import { findHttpTokenFile, keepToken, prepareDataFolder } from "../data/data-fo
 import { readGivenSecret, readIfThere } from "../data/secrets.ts";
 import { random } from "./embedded.ts";
 
-/** Reads the token that a gateway's callers send: the operator's, or else the data folder's. */
+/**
+ * Returns the token that a gateway's callers must send: the operator's, or else one that is
+ * generated and stored in the data folder.
+ */
 export function openGatewayToken(config: Config): string {
   prepareDataFolder(config.data);
   const path = findHttpTokenFile(config.data);

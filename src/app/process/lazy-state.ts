@@ -12,8 +12,8 @@ import { removeEndedFiles } from "./export-files.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
 /**
- * The state, which is opened on first use: most sessions need none and leave no file. It is in the
- * data folder or in the store's database.
+ * The state, in the data folder or in the store's database. It is opened on first use, because most
+ * sessions need no state and should leave no file.
  */
 export type LazyState = {
   /** Whether the state's file or database exists. */
@@ -33,7 +33,7 @@ type LazyOptions = {
   /** The state's tables, if the store's database has them. `close` does not close that database. */
   readonly tables?: Sql<StateTables> | undefined;
   readonly mustExist?: boolean | undefined;
-  /** Checks the integrity of the whole file first, which may take long. */
+  /** Checks the integrity of the whole file before opening it. The check may take long. */
   readonly checksAll?: boolean | undefined;
 };
 
@@ -52,7 +52,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     opened = state;
     if (mustExist) return state;
     const remove = () => {
-      // The next run retries, for example after the disk was full.
+      // If removing fails, for example because the disk is full, the next run retries.
       removeEnded(state, data).catch(() => undefined);
     };
     remove();

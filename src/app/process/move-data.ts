@@ -24,7 +24,7 @@ import { refuseOtherVersions } from "./embedded.ts";
 import { fillDataFolder } from "../data/fill-data-folder.ts";
 import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 
-/** `waypost migrate` moves all rows to another place, while no process writes to either. */
+/** `waypost migrate` moves all rows to another place, while no process writes to either place. */
 
 /** A database that no other process can write to. */
 export type Source = { readonly known: KnownDatabase; readonly db: Kysely<unknown> };
@@ -71,7 +71,7 @@ async function lockPostgres<Result>(
   if (other !== undefined) throw refuseProcess(other);
   const lockAndWork = async (db: Kysely<unknown>) => {
     await stopWrites(db, present, target);
-    // A transaction that starts after the lock sees all earlier writes.
+    // The rows are read in a transaction that starts after the lock, so it sees all earlier writes.
     const read = (db: Kysely<unknown>) => work(present.map((known) => ({ known, db })));
     return store.readLong(read, { signal: staying, line: "migrate" });
   };
@@ -106,7 +106,7 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
 
 type CopySource = {
   readonly sources: readonly Source[];
-  /** The source of the data. Its data folder has the keys. */
+  /** Where the data comes from. Its data folder contains the key files. */
   readonly from: DataPlace;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;

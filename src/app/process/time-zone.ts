@@ -12,15 +12,15 @@ export function readTimeZone(config: Pick<Config, "time_zone" | "machine_zone">)
 const machineLink = "/etc/localtime";
 /** The format of most zone names. Intl resolves others, such as EST5EDT. */
 const usualName = /^(?!Etc\/)[A-Z]\w+(?:\/[A-Z][\w+-]*)+$/;
-/** In most zones with daylight saving time, one of these dates has it. */
+/** In most zones with daylight saving time, one of these dates is in daylight saving time. */
 const halfYears = [Date.UTC(2026, 0), Date.UTC(2026, 6)] as const;
 
 /**
- * Finds the machine's zone, if possible without Intl, which takes longer than the rest of the
- * start. Reads the name from the same place as Node does, and the offsets from Date.
+ * Finds the machine's zone, if possible without Intl, because Intl takes longer than the rest of
+ * the start. Reads the name from the same place as Node does, and the offsets from Date.
  */
 function findMachineZone(setting: string | undefined): TimeZone {
-  // As in other programs, a leading colon is ignored.
+  // Ignores a leading colon in TZ, as other programs do.
   const given = setting?.replace(/^:/, "") ?? machineLink;
   const isPath = given.startsWith("/");
   const found = isPath ? readLink(given) : given;

@@ -10,7 +10,10 @@ type ClockWatchOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** Shorter than the timeout of idle connections. Each query also shows that this process runs. */
+/**
+ * Each query shows `waypost migrate` that this process runs. That command ignores idle connections,
+ * so the interval is shorter than its limit for them.
+ */
 const lookEvery_ms = 10_000;
 
 /** Compares the clocks at intervals until the returned function is called. */
@@ -52,7 +55,10 @@ export async function findClockFault(db: Kysely<unknown>): Promise<string | unde
   );
 }
 
-/** Returns the minimum difference, given the query's duration; positive if this clock is ahead. */
+/**
+ * Returns the least possible difference, because the query takes time; positive if this clock is
+ * ahead.
+ */
 async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
   const { rows } = await selectTime.execute(db);

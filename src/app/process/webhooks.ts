@@ -23,7 +23,7 @@ export function openDeliverer(store: Store, { config, state, report }: Deliverin
 
 /**
  * Moves notices about jobs and approvals to the queue of webhook events. If the process is killed
- * between the two writes, the notice is queued again with the same ID.
+ * before it removes a queued notice, the notice is queued again with the same ID.
  */
 export function createForwarder(
   store: Pick<Store, "write">,
