@@ -19,7 +19,10 @@ type Settings = Readonly<z.output<typeof settingsSchema>>;
 type Secrets = Pick<Settings, SecretName | "database_url">;
 
 export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
-  /** Whether the data folder is not the default, so suggested commands must name it. */
+  /**
+   * Whether the data folder differs from the default. If so, suggested commands must name the
+   * folder.
+   */
   readonly isDataNamed: boolean;
   /** The value of the environment variable `TZ`, if set. */
   readonly machine_zone?: string | undefined;
@@ -81,7 +84,7 @@ function splitSecrets(values: Omit<Settings, "allow_http">) {
   };
 }
 
-/** The database URL may contain a password. */
+/** Includes the database URL, because it may contain a password. */
 const secretNames: ReadonlySet<string> = new Set([
   "database_url",
   ...Object.entries<Setting>(settings).flatMap(([name, { secret }]) => (secret ? [name] : [])),
@@ -89,7 +92,10 @@ const secretNames: ReadonlySet<string> = new Set([
 
 type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
 
-/** With `{subdomain}`, each project has its own host. Without it, only one project is served. */
+/**
+ * Throws if the link origin is invalid. With `{subdomain}`, each project has its own host. Without
+ * it, only one project is served.
+ */
 function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSettings): void {
   if (link_origin === undefined) return;
   const flag = nameSetting(settings.link_origin);
@@ -113,7 +119,10 @@ function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSet
   );
 }
 
-/** Phones open an app only for a link on another host, so the two origins must differ. */
+/**
+ * Phones open an app only for a link to another host than that of the current page, so the two
+ * origins must differ.
+ */
 function refuseSecondOrigin(
   second: string | undefined,
   first: string,
@@ -132,7 +141,9 @@ function refuseSecondOrigin(
   );
 }
 
-/** Only the embedded service uses the database. */
+/**
+ * Throws if a database and a remote server are set, because a remote server has its own database.
+ */
 function refuseDatabase(secrets: Secrets, base_url: string | undefined): void {
   const given = secrets.database_url ?? secrets.database_url_file;
   if (base_url === undefined || given === undefined) return;

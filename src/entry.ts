@@ -19,7 +19,8 @@ if (isTooOld || !hasBuiltins) {
   );
   process.exitCode = 2;
 } else {
-  // Faster than an import, and the build can keep the other file separate.
+  // Loading with `require` is faster than an import, and the build can keep the other file
+  // separate.
   const { createRequire } = process.getBuiltinModule("node:module");
   createRequire(import.meta.url)("./start.cjs").startProgram(process.argv, process.env);
 }

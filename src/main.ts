@@ -19,7 +19,10 @@ void runCommand(process.argv.slice(2), {
   keepCompiled,
 }).then((code) => (process.exitCode = code));
 
-/** Resolves at the first SIGTERM or SIGINT, for a clean shutdown. A second one exits at once. */
+/**
+ * Resolves at the first SIGTERM or SIGINT, for a clean shutdown. A second signal ends the process
+ * at once.
+ */
 function waitForStop(): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {

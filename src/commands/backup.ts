@@ -57,7 +57,10 @@ async function run(
   say("Keep the file private: its keys and secrets give full access to Waypost.");
 }
 
-/** The database copies are stored next to the backup until it is complete. */
+/**
+ * Writes the backup. Until it is complete, copies of the databases are in a temporary folder next
+ * to it.
+ */
 async function write(
   data: string,
   file: string,

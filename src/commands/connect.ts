@@ -149,8 +149,8 @@ function readServers(
 }
 
 /**
- * Keeps what the user added to the old entry: the real API key and other settings. Secrets are kept
- * only if the server is the same, so they never reach another server.
+ * Copies the variables that the user added to the old entry, such as the real API key. Secrets are
+ * copied only if the entry still names the same server, so that no other server receives them.
  */
 function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
   if (!isJsonObject(old) || !isJsonObject(old["env"])) return entry;
@@ -202,7 +202,7 @@ const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is
 /** Matches a placeholder for the API key, or a reference to its variable. */
 const keyReference = /^(?:<your key>|\$\{?(?:env:)?WAYPOST_API_KEY\}?)$/;
 
-/** Tells the user how to set the API key and the other variables. */
+/** Prints how to set the API key and the other variables. */
 function sayRest(
   { config, flags }: ConnectInvocation,
   { title }: McpClient,
@@ -235,7 +235,7 @@ type ServerEntry = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: JsonObject;
-  /** The names of the variables that Codex passes on from its own environment. */
+  /** The names of the variables that Codex passes on to Waypost from its own environment. */
   readonly env_vars?: readonly string[];
 };
 
@@ -253,8 +253,8 @@ function createEntry(
   isWorkspace: boolean,
 ): ServerEntry {
   const { given, base_url } = config;
-  // The entry supports only some flags. Without others, such as --mode read-only, the server would
-  // allow more than intended.
+  // The entry can contain only some flags. If others were left out, such as --mode read-only, the
+  // server would allow more than intended.
   const unsupported = settingList.find(
     ({ flag = "", variable }) => given.flags.has(flag) && !entryVariables.has(variable),
   );

@@ -61,7 +61,7 @@ async function run(invocation: Invocation<typeof doctorFlags>): Promise<boolean>
   await attempt("tools", note, () => chooseTools(config));
   await attempt("pin", note, () => (pin === undefined ? undefined : checkPinFile(pin)));
   await attempt("token", note, () => readGivenSecret(config, "http_token"));
-  // Each of these faults prevents start-up, so further checks are skipped.
+  // Any fault so far prevents start-up, so the other checks are skipped.
   if (faults.length > 0) return false;
   await noteCountries(config, note);
   const deployment = await openExisting(checks);
@@ -118,8 +118,8 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
 }
 
 /**
- * Describes the first start. A new database has no keys, so it cannot accept a key from the
- * settings.
+ * Describes what the first start will create. A new database has no keys, so it would reject a key
+ * from the settings.
  */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;
@@ -165,7 +165,10 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
-/** Sends one read request. Returns false if further checks would be pointless. */
+/**
+ * Sends a read request with the key. Returns false if further checks would be pointless, because
+ * the server does not respond or rejects the key.
+ */
 async function noteAnswer(deployment: Deployment, key: string | undefined, note: Note) {
   const { origin, own } = deployment;
   const probe = openProbe(deployment, key).call(contract.links.index, { limit: 1 });
@@ -229,7 +232,10 @@ async function tryState({ data }: Config, { state }: Deployment, note: Note): Pr
   }
 }
 
-/** If the key is on another machine, this one probably only runs `serve`, which needs no key. */
+/**
+ * If another machine has the owner's key, a missing key is not a fault: this machine probably runs
+ * only `serve`, which needs no key.
+ */
 function noteOwnerKey(key: OwnerKey, { config, host, note }: Checks): void {
   const about = "key";
   const where = explainOwnerKey(key, nameMakeKey(config, nameCommand(host.program)));

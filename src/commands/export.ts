@@ -43,7 +43,7 @@ async function run(invocation: ExportInvocation): Promise<void> {
   }
   if (file !== undefined) await refuseExisting(file, flags.force === true);
   const exported = await withBulk(invocation, async ({ owner: { call }, signal }) => {
-    // Fails before anything is written if the server rejects the key.
+    // If the server rejects the key, this request fails before anything is written.
     await call(contract.links.index, { limit: 1 }, signal);
     const counts = createExportCount();
     const failed = new AbortController();

@@ -2,7 +2,7 @@ import { UsageFault } from "../config.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
 
-/** Checks the health of a server, for containers. */
+/** Checks whether a server is ready, for the health check of a container. */
 export const health: Command = {
   usages: {
     health: ["check that `serve` is ready at `--host` and `--port`; exit code 0 or 1", run],

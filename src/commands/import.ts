@@ -49,7 +49,7 @@ async function run(invocation: Invocation<typeof importFlags>, file: string): Pr
   return withBulk(invocation, work, { mayCreate: true });
 }
 
-/** JSON can only be parsed as a whole, which takes several times its size in memory. */
+/** The maximum size of a JSON file. Parsing it takes several times its size in memory. */
 const mostJsonBytes = 256 * 1024 * 1024;
 
 async function openRows(

@@ -51,7 +51,8 @@ async function create({ config, flags }: KeyInvocation): Promise<void> {
   const { client = false, master = false, json = false, project } = flags;
   const role = readChoice("--role", flags.role ?? "owner", roles);
   const listed = readList(flags.scopes ?? "");
-  // In the database, an empty list means full access. An empty variable must not grant that.
+  // In the database, an empty list means full access. An empty `--scopes`, for example from an
+  // unset shell variable, must not grant full access.
   if (flags.scopes !== undefined && listed.length === 0) {
     throw new UsageFault("--scopes is empty; list scopes, or omit --scopes to allow all");
   }
@@ -73,7 +74,7 @@ async function create({ config, flags }: KeyInvocation): Promise<void> {
   print(key.token);
   const reach = master ? "master key" : describeKeyAccess(role, granted);
   const made = client ? `client key ${key.id} for the SDK in an app` : `key ${key.id} (${reach})`;
-  // A client key is not a secret, but Waypost stores only its hash.
+  // A client key is not a secret, but Waypost stores only its hash and cannot show it again.
   say(`Created ${made}. Copy it now: it will not be shown again.`);
 }
 

@@ -65,8 +65,8 @@ async function update(invocation: ProjectInvocation, name: string): Promise<void
     requireDomain(invocation, custom_domain);
     if (!verifies) return updateProject(operator, project, written);
     await requireRecord(project.id, custom_domain ?? "");
-    // The domain is saved with the other fields, because another process may have changed it since
-    // its DNS record was checked.
+    // The verified domain is saved too, because another process may have changed the project's
+    // domain since the DNS record was checked.
     const fields = { ...written.fields, custom_domain };
     return updateProject(operator, project, { ...written, fields });
   };

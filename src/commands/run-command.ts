@@ -29,7 +29,10 @@ import { isUnreachable } from "../sql/postgres-faults.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** Every command, in the order of the help. The build loads rarely used code lazily. */
+/**
+ * Every command, in the order of the help text. Although all are imported here, the build loads
+ * rarely used code lazily.
+ */
 export const commands: Readonly<Record<string, Command>> = {
   stdio,
   serve,
@@ -81,7 +84,7 @@ export async function runCommand(words: readonly string[], host: Host): Promise<
 async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
   const [first, topic] = words;
   const isHelp = first === "help" || words.includes("--help") || words.includes("-h");
-  // Help is shown even if a setting is invalid, so it does not use `runUsage`.
+  // Help must work even if a setting is invalid, so `runUsage` is not called for it.
   if (first === "help" && topic !== undefined && !Object.hasOwn(commands, topic)) {
     return showTopic(topic);
   }

@@ -172,8 +172,8 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
 }
 
 /**
- * Lets other processes that use the folder find this one. Returns undefined if the folder is not
- * readable or not writable. Links are served even then.
+ * Returns the handler through which other processes of the data folder find this one. Returns
+ * undefined if the folder is not readable or not writable. Links are served even then.
  */
 function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;
@@ -199,8 +199,8 @@ function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "o
 }
 
 /**
- * Callers of the embedded service send an API key. Callers of a gateway send the gateway's token,
- * and the gateway makes the calls with the operator's key, which no caller sees.
+ * Callers of the embedded service send an API key. Callers of a gateway send the gateway's token.
+ * The gateway then uses the operator's key, which callers never see.
  */
 async function createIdentify(config: Config, deployment: Deployment) {
   if (deployment.own !== undefined) return identifyOwn(deployment);
@@ -244,7 +244,7 @@ function describeOwn(
     const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
     return { files, lines: [`${line} Ctrl-C stops Waypost.`, ...place] };
   }
-  // Passes the header through a pipe, because other processes can see command arguments.
+  // The command pipes the header to curl, because other processes can see a command's arguments.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(file)})"`;
   const link = JSON.stringify({ path: "first", url: "https://example.com" });
   const body = `-H 'Content-Type: application/json' -d '${link}'`;

@@ -23,7 +23,7 @@ import type { Command, Invocation } from "./terminal/command.ts";
 import { claimStdout } from "./terminal/output.ts";
 
 const hostnames = ["127.0.0.1", "localhost", "[::1]"];
-/** Delays the listener, because the client is still reading the list of tools. */
+/** Delays the listener, because the client reads the list of tools first. */
 const listenAfter_ms = 100;
 /**
  * Compiled code is cached after this delay, because writing the cache takes as long as several
@@ -51,7 +51,8 @@ function openParts({ config, host }: Invocation<object>) {
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
-  // The user's shell has different variables and a different working directory than the client.
+  // The user runs these commands in a shell, which has other variables and another working folder
+  // than the client.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
@@ -95,7 +96,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
         return undefined;
       }),
   });
-  // The user is at this machine and sees a rejection on the page, so it is not logged.
+  // The user is at this machine and sees a rejected answer on the page, so it is not logged.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
   const approvals = await assistant.openPages({ hostnames, ...answered });
   setHandlers(deployment, { ...parts, ...answered, assistant, approvals });

@@ -84,7 +84,7 @@ function sayWhereHttpIsSent(url: string): void {
   );
 }
 
-/** Warns if no server delivers webhooks. Stdio processes do not. */
+/** Warns if no `serve` process is found, because only `serve` delivers webhook events. */
 async function sayWhoDelivers(config: Config): Promise<void> {
   if ((await findStatement(config))?.kind === "serve") return;
   const place = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";

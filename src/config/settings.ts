@@ -72,7 +72,7 @@ function readAs<Value>(read: (text: string) => Value | undefined, message: strin
   });
 }
 
-/** Rejects a user name and password in the URL, which would be sent and shown everywhere. */
+/** Rejects a URL with a user name or password, because messages and pages show the whole URL. */
 const plainText = z.string().refine((text) => !hasLogin(text), {
   error: "must not contain a user name or password",
   abort: true,
@@ -95,7 +95,7 @@ const secretText = z
   .transform((text) => text.trim() || undefined)
   .optional();
 
-/** Excludes paths that other parts of Waypost use. */
+/** Excludes the paths of other parts of Waypost. */
 const consolePath = /^(?!\/(?:api|approve|mcp|preview|sign-in)(?:\/|$))(?:\/[\w~-][\w.~-]*)*\/?$/;
 
 const consolePathRule =

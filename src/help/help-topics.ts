@@ -25,14 +25,14 @@ export function readApiDescription(): Promise<string> {
   return readFile(new URL("../openapi.json", docsFolder), "utf8");
 }
 
-/** Reads the text for assistants that visit the server's root (llms.txt). */
+/** Reads llms.txt, the text for assistants that visit the server. */
 export function readLlmsText(): Promise<string> {
   return readFile(new URL("llms.txt", docsFolder), "utf8");
 }
 
 /**
- * Finds a topic by name, by a part of it (`tools` for `reference/tools`), or by a word that only
- * one name or title contains. Returns undefined if no topic matches.
+ * Finds a topic by its name, with or without `reference/`, or by a word in the name or title of
+ * only one topic. Returns undefined if no topic matches.
  */
 export async function readHelpTopic(
   name: string,

@@ -4,7 +4,7 @@ import { colours } from "./tokens.ts";
 
 const flag = "M4 4.5h6l2 2-2 2H4zM7.2 8.5v4";
 
-/** Hidden from screen readers, because the name is next to it. */
+/** The logo is hidden from screen readers, because the product's name is next to it. */
 export const mark =
   '<svg class="mark" viewBox="0 0 16 16" aria-hidden="true">' +
   `<rect width="16" height="16" rx="4"/><path d="${flag}"/></svg>`;

@@ -87,7 +87,7 @@ export const tokens = `
 }
 `;
 
-/** CSS variables for pages in a frame that sets light or dark mode. */
+/** CSS variables for pages whose `data-theme` attribute selects light or dark mode. */
 export const themedTokens = `
 :root[data-theme="light"] { color-scheme: light; ${writeColours(0)} }
 :root[data-theme="dark"] { color-scheme: dark; ${writeColours(1)} }

@@ -16,13 +16,13 @@ export type WorkCounts = {
   readonly countMessage: (status: number) => void;
 };
 
-/** This process's metrics for Prometheus. Labels never contain text from outside. */
+/** This process's metrics for Prometheus. Labels never contain text from callers or visitors. */
 export type Metrics = WorkCounts & {
   readonly contentType: string;
   readonly write: (sources: MetricSources) => Promise<string>;
 };
 
-/** The upper bounds cover everything from a cached read to a timeout. */
+/** The upper bounds of histogram buckets, from a cached read to a timeout. */
 const callBuckets_s = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 45,
 ];

@@ -18,11 +18,16 @@ import { Script } from "node:vm";
  * as the rest of a start.
  */
 
-/** The build wraps `main.ts` in this function. Its parameters replace module variables. */
+/**
+ * The build wraps `main.ts` in a function of this type. `programUrl` replaces `import.meta.url`.
+ */
 type Program = (require: NodeJS.Require, programUrl: string, keepCompiled: () => void) => void;
 
 const digestBytes = 32;
-/** Each build and each Node version has its own file, and several may share a folder. */
+/**
+ * The maximum number of cached files. Each build and each Node version has its own, and several
+ * versions may share a folder.
+ */
 const mostKept = 6;
 const prefix = "compiled-";
 
@@ -64,12 +69,15 @@ function readKept(folder: string, path: string): Buffer | undefined {
   }
 }
 
-/** Windows has no owner ids, and protects the users' folders by itself. */
+/** Windows has no numeric user IDs, and by default protects each user's folders. */
 function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
 }
 
-/** Writes the file atomically. Failing to write only makes starts slower. */
+/**
+ * Writes the file atomically. Errors are ignored, because without the file only the start is
+ * slower.
+ */
 function storeCompiled(folder: string, path: string, data: Buffer): void {
   const draft = `${path}.${process.pid}`;
   try {

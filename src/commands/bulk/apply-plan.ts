@@ -29,7 +29,7 @@ import { createProgress, describeSeconds, sumUp } from "../terminal/progress-bar
 import type { BulkSession } from "./bulk-session.ts";
 
 type ReportOptions = {
-  /** Whether messages count lines of a file or rows of a list. */
+  /** Whether messages refer to the lines of a file or to the rows of a list. */
   readonly unit: Unit;
   readonly json?: boolean | undefined;
 };
@@ -95,8 +95,8 @@ async function sayPlan(plan: Plan, bulk: Bulk, unit: Unit): Promise<void> {
   // A plan stores only the first problems of a file.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   if (more > 0) say(`and ${more} more invalid rows`);
-  // If a plan has problems, its planned writes are not listed, because only the skipped rows help
-  // the user fix it.
+  // If a plan has problems, only its skipped rows are listed. Its planned writes would not help the
+  // user to fix the file.
   const listed: readonly PlanAction[] = problems.length === 0 ? writeActions : [];
   for (const action of [...listed, "conflict"] as const) await sayRows(plan, action, bulk, unit);
 }
@@ -149,7 +149,9 @@ function writeValue(value: unknown): string {
   return typeof value === "string" ? quote(value) : showLine(JSON.stringify(value));
 }
 
-/** Applies a plan or resumes its job, and shows the progress until it ends or is stopped. */
+/**
+ * Applies a plan or resumes its job. Shows the progress until the job ends or the user stops it.
+ */
 export async function followJob(
   { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,
@@ -216,7 +218,7 @@ export function presentOwn(job: Job): JsonObject {
 
 /**
  * Returns the command that resumes the job, or undefined if nothing is left or a process is running
- * it.
+ * the job.
  */
 export function nameNext({ id, state }: Job): string | undefined {
   const isStopped = state === "interrupted" || state === "cancelled";

@@ -26,7 +26,7 @@ export type BulkSession = {
   readonly signal: AbortSignal;
 };
 
-/** Runs `work`. Without `mayCreate`, a missing data folder is an error. */
+/** Runs `work` with the configured key. Without `mayCreate`, a missing data folder is an error. */
 export async function withBulk<Result>(
   { config, host }: Pick<Invocation<object>, "config" | "host">,
   work: (session: BulkSession) => Promise<Result>,
@@ -58,7 +58,8 @@ export async function withBulk<Result>(
           const refusal = known.facts && findRefusal(endpoint, known.facts);
           if (refusal !== undefined) throw unauthorized(refusal.message);
         },
-        // WAYPOST_DESTINATIONS limits only assistants. Commands are run by the operator who set it.
+        // WAYPOST_DESTINATIONS limits only assistants, so commands check only the project's own
+        // limits.
         checkDestinations: (fields, before) => findForeign(fields, known.destinations, before),
         known,
         takesAnyId: deployment.own === undefined,

@@ -18,8 +18,8 @@ type SelectionFlags = {
 };
 
 /**
- * Parses which links to select. Rejects invalid filters, because the API would silently ignore
- * them.
+ * Parses the flags that select links. Rejects invalid filters, because the API would silently
+ * ignore them.
  */
 export function readSelection({ filter: texts = [], search }: SelectionFlags) {
   if (texts.length > paging.max_filters) {

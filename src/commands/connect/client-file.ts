@@ -17,7 +17,7 @@ export async function readClientFile(file: string): Promise<ClientFile> {
   return { path, text: await readText(path) };
 }
 
-/** Returns the path of the backup. A new file has no backup. */
+/** Replaces the file, and returns the path of its backup. For a new file, returns undefined. */
 export async function replaceClientFile(
   { path, text }: ClientFile,
   changed: string,

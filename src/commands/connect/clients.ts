@@ -12,7 +12,7 @@ export type McpClient = {
   readonly workspaceFile?: string;
   /**
    * The part of an entry that makes the client read the key from its environment. A project's file
-   * is often in git, so it must not contain the key.
+   * is often in git, so the file must not contain the key.
    */
   readonly workspaceKey?: KeyMembers;
 };

@@ -13,7 +13,7 @@ import { parse as parseToml, stringify } from "smol-toml";
 type FileFormat = {
   readonly name: string;
   readonly parse: (text: string) => { readonly value: unknown } | { readonly brokenLine: number };
-  /** Returns the text with the entry added, replaced or, if undefined, removed. */
+  /** Returns the text with the entry added or replaced, or removed if `entry` is undefined. */
   readonly edit: (text: string, key: string, entry: unknown) => string;
 };
 
@@ -23,7 +23,7 @@ function readLineBreak(text: string): "\r\n" | "\n" {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
-/** JSON with comments and trailing commas, as editors accept it. */
+/** JSON that may contain comments and trailing commas, as editors allow in settings files. */
 const json: FileFormat = {
   name: "JSON",
   parse: (text) => {

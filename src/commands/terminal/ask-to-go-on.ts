@@ -4,7 +4,7 @@ import { UsageFault } from "../../config.ts";
 import type { Host } from "./command.ts";
 import { openScreen } from "./output.ts";
 
-/** Thrown when the user stops a command, which is not a fault. */
+/** Thrown when the user stops a command, so that the stop is not reported as an error. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }

@@ -10,7 +10,7 @@ export function nameCommand(program: string): string {
   return isOnPath ? "waypost" : `node ${quoteWord(program)}`;
 }
 
-/** Writes a command with the flags and variables that select the same data. */
+/** Writes a command with the flags and variables that select the data of this configuration. */
 export function writeCommand(config: NamedConfig, command: string, words: string): string {
   const { secrets, data, isDataNamed } = config;
   const { database_url: url, database_url_file: file } = secrets;

@@ -14,8 +14,8 @@ export type Command<Flags extends FlagHelp = FlagHelp> = {
 };
 
 /**
- * `--name VALUE`, `--name` or `OPERAND`, with its help text. A flag with a value `NAME=VALUE` may
- * be repeated. The terminal shows the texts without backticks.
+ * Maps `--name VALUE`, `--name` or `OPERAND` to its help text. A flag with a value `NAME=VALUE` may
+ * be repeated. The terminal shows the help texts without backticks.
  */
 export type FlagHelp = Readonly<Record<string, string>>;
 
@@ -144,7 +144,7 @@ function parse(words: readonly string[], options: ParseOptions) {
   }
 }
 
-/** Shortens the error of parseArgs, which ends with advice for programmers. */
+/** Shortens an error message of parseArgs, because it ends with advice for programmers. */
 function explainFlag(found: string, options: ParseOptions): string {
   const [sentence = ""] = found.split(/\. |\.?\n/);
   const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];
