@@ -105,7 +105,10 @@ export type Cause =
   | "plan_required"
   | "unauthorized";
 
-/** Matches the message against patterns, because the API does not specify the wording. */
+/**
+ * Finds the cause of a 401 in its message, with patterns, because the API does not specify the
+ * wording.
+ */
 export function readCause(message: string): Cause {
   const words = readAnswer(message);
   const [cause] = causes.find(([, pattern]) => pattern.test(words)) ?? ["unauthorized"];

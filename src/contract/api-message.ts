@@ -49,5 +49,5 @@ export type ApiReply = {
   readonly body: unknown;
 };
 
-/** Responds to an API request. Implemented by the embedded service and by remote clients. */
+/** The function with which the embedded service responds to an API request. */
 export type AnswerApi = (request: CarriedRequest) => Awaitable<ApiReply>;

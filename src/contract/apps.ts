@@ -68,7 +68,7 @@ export const androidApps = describeApps({
   approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
-/** Keeps literal types, which `AppDescription` itself would widen. */
+/** A mapped type keeps the literal types, which `AppDescription` itself would widen. */
 type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
 
 type AppDescription = {

@@ -17,7 +17,10 @@ export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 
 /** A caller that waits for a response. Once the caller has left, no more work may start for it. */
 export type Waiter = {
-  /** A method, because V8 keeps a separate hidden class for each object with a getter. */
+  /**
+   * A method instead of a getter, because V8 keeps a separate hidden class for each object with a
+   * getter.
+   */
   readonly hasLeft: () => boolean;
   /**
    * The time left until the deadline. At zero, running work may finish but no new work may start.

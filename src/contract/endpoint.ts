@@ -25,7 +25,7 @@ export type Endpoint = {
   readonly title: string;
   readonly summary: string;
 
-  /** Browsers may call it from any origin (CORS). */
+  /** Browsers may call the endpoint from any origin (CORS). */
   readonly cross_origin?: true;
 
   /** The required kind of key: a project's key, a master key, an app's client key, or none. */

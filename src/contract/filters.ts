@@ -81,7 +81,10 @@ export type ListInput = {
   readonly sort?: Sort | undefined;
   /** Supported only by lists with filters in `f[…]`. */
   readonly search?: string | undefined;
-  /** Stops counting after this many rows. The service ignores it unless the console sends it. */
+  /**
+   * Stops counting after this many rows. The service ignores this limit unless the console sends
+   * it.
+   */
   readonly count_to?: number | undefined;
 };
 

@@ -198,7 +198,7 @@ export const shortLinks = {
     title: "Resolve a shortened address",
     summary: "Find the link at a short or full address. Needs no key.",
     auth: "none",
-    // Web pages of any origin may call it, because it needs no key.
+    // Web pages of any origin may call the endpoint, because it needs no key.
     cross_origin: true,
     body: z.object({ url: text("Short or full address.") }),
     optional_wrapper: "short_link",

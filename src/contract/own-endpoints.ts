@@ -20,7 +20,7 @@ export const apiDescription = {
 
 const paths = z.looseObject({
   paths: z.array(z.string()),
-  /** False if the project has more of these paths than fit into the association files. */
+  /** False if the project has more paths than fit into the association files. */
   are_all: z.boolean(),
 });
 

@@ -143,8 +143,8 @@ export const pageTemplate = {
     link_scope: "links.show",
     budget: "page_template_writes",
     body: previewFields,
-    // Only for the console's live preview. Assistants save the link instead, and can undo the
-    // change.
+    // Only the console's live preview shows unsaved fields. Assistants save the link instead, and
+    // can undo the change.
     not_in_tool: ["link_fields"],
     optional_wrapper: "page_template",
     body_optional: true,

@@ -32,5 +32,5 @@ export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }) => EndWatch<number>;
 
-/** Logs an unexpected error and returns a reference to it, to send to the caller. */
+/** Logs an unexpected error, and returns a reference to the log line for the response. */
 export type Report = (error: unknown, requestId?: string, traceparent?: unknown) => string;

@@ -18,9 +18,9 @@ const systems = [
 ] as const;
 
 /**
- * Whether a change redirects visitors to another host or app, or removes their destination.
- * Removing counts, because a second call could then set another destination. Setting a first
- * destination does not count. An unknown old value counts as changed.
+ * Whether a change redirects visitors to another host or app, or removes their destination. Setting
+ * a first destination does not count. Removing one counts, because otherwise two calls could
+ * replace it. An unknown old value counts as changed.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
   const { url } = fields;

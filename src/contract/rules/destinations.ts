@@ -58,9 +58,9 @@ export function restoreDestinations(text: string | null): Destinations | undefin
 }
 
 /**
- * Returns a URL's host if the host is not allowed, and an empty string if it is ambiguous. Parses
- * the URL as browsers do, so ports, case and encoding make no difference. The host of a URL with a
- * store's scheme is the store's web host.
+ * Returns undefined if the URL's host is allowed, an empty string if the host is ambiguous, and
+ * otherwise the host. Parses the URL as browsers do, so ports, case and encoding make no
+ * difference. The host of a URL with a store's scheme is the store's web host.
  */
 export function findForeignHost(address: string, destinations: Destinations): string | undefined {
   const host = readStore(address)?.host ?? readWebHost(address);

@@ -91,8 +91,8 @@ export function haveCommonHosts(one: string, other: string): boolean {
 }
 
 /**
- * Whether two labels of host names can become equal by replacing `{subdomain}`. The placeholder may
- * be only part of a label.
+ * Whether replacing `{subdomain}` can make two labels of host names equal. The placeholder may be
+ * only part of a label.
  */
 function isLikeLabel(one: string, other: string): boolean {
   const [before = "", after] = one.split(placeholder);

@@ -15,7 +15,7 @@ export function normalizePath(path: string): string | undefined {
   return decoded === undefined ? undefined : dropEndSlashes(decoded);
 }
 
-/** A loop, because a regular expression is slow on many slashes. */
+/** Uses a loop, because a regular expression is slow on many slashes. */
 export function dropEndSlashes(path: string): string {
   let { length } = path;
   while (path[length - 1] === "/") length -= 1;

@@ -6,7 +6,10 @@ import { humanize, isBlank, isStorable } from "../text.ts";
 import { findPathFault, normalizePath } from "./link-path.ts";
 import { findAddressFault } from "./store-address.ts";
 
-/** The validation rules for link fields, used by the service and when planning writes. */
+/**
+ * The validation rules for link fields. The service checks each write, and plans are checked in
+ * advance.
+ */
 
 export const addressFields = [
   "url",

@@ -70,7 +70,10 @@ export function isReachedBy(link: LinkPaths, path: string): boolean {
   return readPathOf(link) === path || readShortPathOf(link) === path;
 }
 
-/** A remote server's paths may have a leading slash or percent-encoding. */
+/**
+ * Decodes the link's path, because a remote server's paths may have a leading slash or
+ * percent-encoding.
+ */
 export function readPathOf({ path }: LinkPaths): string {
   return typeof path === "string" ? decodeForSearch(path) : "";
 }

@@ -31,8 +31,8 @@ const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
- * Returns the host of an obviously valid URL, otherwise undefined. Most URLs then need no parsing,
- * which takes as long as looking up the link.
+ * Returns the host of an obviously valid URL, otherwise undefined. This way, most URLs need no
+ * parsing. Parsing takes as long as looking up the link.
  */
 export function readPlainHost(address: string): string | undefined {
   if (address.length > limits.web_address_characters) return undefined;
@@ -86,8 +86,8 @@ export function hasLogin(address: string): boolean {
 }
 
 /**
- * Avoids `URL.canParse`. Once V8 has optimized it, Node 20 and 22 reject host names such as
- * müller.example.
+ * Returns undefined for an invalid URL. Does not call `URL.canParse`: once V8 has optimized that
+ * function, Node 20 and 22 reject host names such as müller.example.
  */
 export function readUrl(text: string): URL | undefined {
   try {
