@@ -114,8 +114,8 @@ export function createAdministration(
 type Gate = ReturnType<typeof createGate>;
 
 /**
- * Returns a function that runs an action if the key may use it. Otherwise the action fails as
- * unsupported.
+ * Returns a function that runs an action if the key may use it. Otherwise, the action fails as if
+ * the server did not support it.
  */
 function createGate(context: AccountContext, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
@@ -243,7 +243,7 @@ function actAsOwn(context: AccountContext): OwnServer {
 function managesKeys({ config, deployment, keyContext }: AccountContext): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
-  // If the operator has limited the scopes of all keys, the console cannot create keys.
+  // If WAYPOST_SCOPES limits what keys may do, the console cannot create keys.
   if (config.scopes !== undefined || facts.kind !== "project") return false;
   return canMakeKeys(facts);
 }

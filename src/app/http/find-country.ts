@@ -15,7 +15,7 @@ type CountryOptions = {
 };
 
 /**
- * Finds a visitor's country by the proxy's header, or else by the operator's file. Returns
+ * Finds a visitor's country in the proxy's header, or else in the operator's file. Returns
  * undefined if neither is configured. The header wins, because the visitor connects to the proxy
  * directly.
  */

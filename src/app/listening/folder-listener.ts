@@ -35,8 +35,8 @@ type ListenerState = {
 const tryEvery_ms = 2000;
 
 /**
- * Serves links and pages in a stdio process. The first of the folder's processes to get the port
- * does this. The others retry every few seconds.
+ * Serves links and pages in a stdio process, if it is the first of the folder's processes to get
+ * the port. The other processes retry every few seconds.
  */
 export function createFolderListener(
   options: Pick<ListenerState, "config" | "serveCommand" | "report">,

@@ -137,7 +137,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
       });
     },
     resumeRecent: () => {
-      // Without the state's file there are no jobs, and the search must not create the file.
+      // Without the state's file there are no jobs, and searching for jobs must not create the
+      // file.
       if (state.exists()) bulk.resumeRecent(createFindOwner(options, bulk, createContext));
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),

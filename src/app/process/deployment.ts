@@ -33,7 +33,7 @@ import { watchClock } from "./watch-clock.ts";
 export type Deployment = {
   readonly origin: string;
   readonly send: Send;
-  /** Looks up a key without a request. Returns undefined for a remote server. */
+  /** Looks up a key without an API request. Returns undefined for a remote server. */
   readonly followKey: Service["followKey"];
   /**
    * Waypost's own state, such as plans and approvals. It is closed together with the deployment.
@@ -202,9 +202,7 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
   };
 }
 
-/**
- * Keys are stored in the store. If the store does not respond, the error asks the caller to retry.
- */
+/** The store contains the keys. If it does not respond, the error asks the caller to retry. */
 function refuseForNow(error: unknown): never {
   throw explainStoreFault(error) ?? error;
 }

@@ -44,7 +44,7 @@ export const random: Random = { bytes: randomBytes };
 export type EmbeddedOptions = {
   /** A missing store is an error, and an existing one is not changed. */
   readonly mustExist?: boolean | undefined;
-  /** Checks the integrity of the whole file before opening it. The check may take long. */
+  /** Checks the integrity of the whole file when opening it. The check may take long. */
   readonly checksAll?: boolean | undefined;
 };
 

@@ -33,7 +33,7 @@ type LazyOptions = {
   /** The state's tables, if the store's database has them. `close` does not close that database. */
   readonly tables?: Sql<StateTables> | undefined;
   readonly mustExist?: boolean | undefined;
-  /** Checks the integrity of the whole file before opening it. The check may take long. */
+  /** Checks the integrity of the whole file when opening it. The check may take long. */
   readonly checksAll?: boolean | undefined;
 };
 

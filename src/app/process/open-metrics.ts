@@ -36,7 +36,7 @@ type MeasuredParts = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** How long to wait for the store, so that it does not delay the other metrics. */
+/** How long to wait for the store, so that a slow store does not delay the other metrics. */
 const countWithin_ms = 500;
 
 async function readSources({

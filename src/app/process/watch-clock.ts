@@ -11,8 +11,8 @@ type ClockWatchOptions = {
 };
 
 /**
- * Each query shows `waypost migrate` that this process runs. That command ignores idle connections,
- * so the interval is shorter than its limit for them.
+ * Each query shows `waypost migrate` that this process runs. The interval is shorter than the time
+ * after which an unused connection is ignored or closed.
  */
 const lookEvery_ms = 10_000;
 
