@@ -120,8 +120,7 @@ function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSet
 }
 
 /**
- * Phones open an app only for a link to another host than that of the current page, so the two
- * origins must differ.
+ * On a web page, phones open an app only for links to other hosts, so the two origins must differ.
  */
 function refuseSecondOrigin(
   second: string | undefined,

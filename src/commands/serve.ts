@@ -166,7 +166,7 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   // A client that listens for notifications never ends its request on its own.
   mcp.endListening();
   await closeHttpServer(server, { otherWork: deliverer?.close(), most_ms: finish_ms });
-  // MCP is closed last, because open connections could send calls until now.
+  // Open connections could send calls until the server closed, so MCP is closed afterwards.
   await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }

@@ -141,7 +141,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
 type Answering = StdioParts &
   Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
-/** Serves links and pages. Only `serve` offers the API and MCP over HTTP. */
+/** Makes this process serve links and pages. Only `serve` offers the API and MCP over HTTP. */
 function setHandlers(deployment: Deployment, parts: Answering): void {
   const { own } = deployment;
   if (own === undefined) return;

@@ -14,7 +14,7 @@ export const docsFolder = new URL(
 /** `name` is the file's path without extension, such as `getting-started` or `reference/tools`. */
 export type HelpTopic = { readonly name: string; readonly title: string };
 
-/** Empty if the program was copied without its pages. */
+/** Returns an empty list if the program was copied without its pages. */
 export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   const file = new URL("topics.json", docsFolder);
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];

@@ -25,8 +25,8 @@ type Program = (require: NodeJS.Require, programUrl: string, keepCompiled: () =>
 
 const digestBytes = 32;
 /**
- * The maximum number of cached files. Each build and each Node version has its own, and several
- * versions may share a folder.
+ * The maximum number of cached files. Each build and each Node version has its own file, and
+ * several versions may share a folder.
  */
 const mostKept = 6;
 const prefix = "compiled-";

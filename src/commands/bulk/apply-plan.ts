@@ -92,7 +92,7 @@ async function sayPlan(plan: Plan, bulk: Bulk, unit: Unit): Promise<void> {
     say(`not imported: ${quote(field)} (${values}, such as ${quote(example)})`);
   }
   for (const problem of problems) say(describeProblem(problem, unit));
-  // A plan stores only the first problems of a file.
+  // A plan stores only the first problems of a file, so the other invalid rows are only counted.
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
   if (more > 0) say(`and ${more} more invalid rows`);
   // If a plan has problems, only its skipped rows are listed. Its planned writes would not help the

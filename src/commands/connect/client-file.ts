@@ -41,7 +41,7 @@ export async function replaceClientFile(
   }
 }
 
-/** Resolves a symbolic link, so that writing does not replace it with a file. */
+/** Resolves a symbolic link, so that writing does not replace the link with a file. */
 async function followLink(file: string): Promise<string> {
   const path = await realpath(file).catch(() => undefined);
   if (path !== undefined) return path;
