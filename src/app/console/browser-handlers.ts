@@ -99,9 +99,9 @@ async function openConsole(parts: ConsoleParts) {
 }
 
 /**
- * Returns the console's random path, which the first call stores in a file. Browsers separate
- * cookies by path but not by port. With a secret path, other programs on this machine cannot get
- * the console's cookie.
+ * Returns the console's base path. For use on this machine, the path is random and kept in a file.
+ * Browsers separate cookies by path but not by port, so other programs on this machine cannot get
+ * the console's cookie without the path.
  */
 function openBasePath({ console_path, public_url, data }: Config): string {
   if (console_path !== undefined) return console_path;

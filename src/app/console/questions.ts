@@ -16,7 +16,10 @@ import type { AccountContext } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
-/** Approval questions: those for changes in the console, and a list of those from assistants. */
+/**
+ * Approval questions in the console: those for the user's own changes, and a list of those from
+ * assistants.
+ */
 
 type QuestionContext = Pick<
   AccountContext,

@@ -100,7 +100,9 @@ export function noteServedPlace(data: string, place: Pick<Config, "host" | "port
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
 
-/** May be outdated: only a signed response proves that a process of the folder listens there. */
+/**
+ * Returns where `serve` last listened. Only a signed response proves that it still listens there.
+ */
 function readServedPlace(data: string): Pick<Config, "host" | "port"> | undefined {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));

@@ -80,7 +80,7 @@ function readName(parameter: string): string {
   }
 }
 
-/** The parameter that Waypost adds to a URL to recognize it later. */
+/** The parameter that Waypost adds to a URL to recognize the URL later. */
 const markName = "wp";
 
 /**

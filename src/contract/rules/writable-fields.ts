@@ -7,7 +7,7 @@ import { unwrap } from "../fields.ts";
  * Builds the input that writes a record back as it was read, so that undo can restore the record.
  */
 
-/** Lists the members of a record that a call can change. The service sets the others. */
+/** Lists the members of a record that a call can change. The service sets the other members. */
 export function listWritable(endpoint: Endpoint, record: JsonObject): readonly string[] {
   const fields = endpoint.body?.shape ?? {};
   return Object.keys(record).filter((name) => nameField(endpoint, name) in fields);
