@@ -8,7 +8,7 @@ import { asRead, type Endpoint } from "./endpoint.ts";
  * unknown link still gets a 200.
  */
 
-/** The SDKs reject other values. */
+/** The SDKs accept only these values. */
 const confidences = ["high", "medium", "low"] as const;
 export type Confidence = (typeof confidences)[number];
 

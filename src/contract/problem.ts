@@ -93,7 +93,7 @@ export function alreadyExists(): Problem {
 /** Why the database does not respond (see `sql/faults.ts`). */
 export type Outage = "busy" | "locked" | "away" | "unknown";
 
-/** The error for an outage, the same for all callers. */
+/** Returns the error that every part of Waypost reports for an outage. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
   if (outage === "locked") return makeUnavailable(messages.store_locked);

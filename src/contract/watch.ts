@@ -18,7 +18,7 @@ export type WatchRequest = (
   request: CarriedRequest,
 ) => EndWatch<number>;
 
-/** Observes a tool call. The name is undefined if no such tool exists. */
+/** Observes a tool call. `tool` is undefined if no such tool exists. */
 export type WatchCall = (tool: string | undefined, call?: ReceivedCall) => EndWatch<string>;
 
 export type ReceivedCall = {

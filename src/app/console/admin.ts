@@ -311,7 +311,10 @@ function addFix(webhook: Webhook): ListedWebhook {
 
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
-/** Lists the kinds of records that the key may list. In the bin, the key may see the same kinds. */
+/**
+ * Lists the kinds of records that the key may see in the bin: those that it may also list
+ * elsewhere.
+ */
 function listVisibleKinds({ deployment, keyContext }: AccountContext): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];
   return binKinds.filter((kind) => keyContext.mayAsk(binEndpoints[kind].index));

@@ -45,7 +45,10 @@ async function placeNew(draft: string, file: string): Promise<void> {
   }
 }
 
-/** Flushes the folder, so that a new file's name survives a crash. Skipped if unsupported. */
+/**
+ * Flushes the folder, so that a new file's name survives a crash. Does nothing if the system does
+ * not support this.
+ */
 export async function flushFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => undefined);

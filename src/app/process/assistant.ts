@@ -344,7 +344,7 @@ function createFindOwner(
     // The ID of the request that applied the plan was not saved, so a new one is generated.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, requestId };
-    // If the key no longer exists, the job itself reports it.
+    // If the key no longer exists, the resumed job reports that.
     if (own !== undefined && known.facts === undefined) return owner;
     const summary = await summarizePlan(bulk, plan, owner, { job });
     return toolbox.mayApply(summary, access) ? owner : undefined;

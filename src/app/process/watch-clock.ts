@@ -11,8 +11,7 @@ type ClockWatchOptions = {
 };
 
 /**
- * Each query shows `waypost migrate` that this process runs. The interval is shorter than the time
- * after which an unused connection is ignored or closed.
+ * `waypost migrate` finds running processes by their recent queries, so this query must run often.
  */
 const lookEvery_ms = 10_000;
 

@@ -22,7 +22,9 @@ export function dropQuery(address: string): string {
   return start < 0 ? address : address.slice(0, start);
 }
 
-/** Appends the parameters of another query, except those whose names already occur. */
+/**
+ * Appends the parameters of another query, except those with names that `query` already contains.
+ */
 export function joinQueries(query: string, others: string): string {
   if (others === "") return query;
   const known = new Set(listParameters(query).map(readName));

@@ -123,7 +123,7 @@ function readEntry(word: string): ReadEntry {
   const isBelow = word.startsWith("*.");
   const name = (isBelow ? word.slice(2) : word).replace(/\.$/, "");
   const host = readUrl(`https://${name}/`)?.hostname ?? "";
-  // Rejects commas, among others, because stored entries are separated by commas.
+  // Stored entries are separated by commas, so an entry must not contain any.
   const isName = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(host);
   if (!isName) return { fault: "is not a host name" };
   if (!isAddress(host)) return { entry: isBelow ? `*.${host}` : host };

@@ -28,8 +28,8 @@ export type NamedAddress = {
 };
 
 /**
- * Describes the same path on the project's link host, and the link there. Returns undefined if the
- * link host is unknown.
+ * Describes where the URL's path would be on the project's link host, and the link there. Returns
+ * undefined if the link host is unknown.
  */
 export function placeHere(
   { path, isOurs }: NamedAddress,

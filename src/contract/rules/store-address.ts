@@ -9,11 +9,11 @@ type StoreScheme = {
   readonly kind: "play_store" | "app_store";
   /** The store's web host. If it is an allowed destination, the store's scheme is allowed too. */
   readonly host: string;
-  /** How the store's URLs start, as named in messages. */
+  /** The scheme's name in messages, such as `market:`. */
   readonly name: string;
   readonly scheme: RegExp;
   readonly pattern: RegExp;
-  /** What the store's URLs are called, for messages. */
+  /** The name for the store's URLs in messages, such as "an App Store address". */
   readonly page: string;
 };
 
