@@ -19,10 +19,10 @@ import {
   type Tenant,
 } from "./tables.ts";
 
-/** The background task for an app with too many links for one transaction. */
+/** The task for the remaining links, if an app has too many for one transaction. */
 type MoreWork = { readonly task?: TaskTable };
 
-/** A store of iOS apps or of Android apps, which differ only in their columns. */
+/** Stores the iOS apps or the Android apps. The two stores differ only in their columns. */
 export type AppStore<App, Values> = ReturnType<typeof createAppStore<App, Values, never>>;
 
 type AppColumns<App, Values, Row> = {
@@ -49,7 +49,7 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Tabl
     kind: "android_app",
     identifier: "package_name",
     toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
-      // Only this store writes the column, as a JSON list of strings.
+      // The cast is safe, because only this store writes the column.
       const list = JSON.parse(fingerprints) as string[];
       return { id, name, package_name, fingerprints: list, custom_scheme };
     },
@@ -109,7 +109,7 @@ function createAppStore<App, Values, Row>({
     /** Moves an app to the bin and detaches its links. Returns undefined for an unknown app. */
     remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
-    /** Restores an app and attaches its former links. Returns undefined if it is not in the bin. */
+    /** Restores an app and attaches its former links. Undefined if the app is not in the bin. */
     restore: async (
       tenant: Tenant,
       id: string,
@@ -146,7 +146,7 @@ async function removeApp(
 
 const batches = { attach: attachBatch, detach: detachBatch };
 
-/** Attaches or detaches an app. With many links, a background task does the rest. */
+/** Attaches or detaches an app. Beyond one batch of links, a background task does the rest. */
 async function changeLinks(
   tenant: Tenant,
   kind: AppKindName,
@@ -154,7 +154,8 @@ async function changeLinks(
   act: "attach" | "detach",
 ): Promise<MoreWork> {
   const ofApp = { project_id: tenant.projectId, subject: id };
-  // Cancel an unfinished task that does the opposite. The links it has not reached need no change.
+  // Cancel the opposite task if it has not finished. The links that it has not changed are already
+  // in the right state.
   const opposite = act === "attach" ? "detach" : "attach";
   await dropTask(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
   if (await batches[act](tenant, kind, id)) return {};
@@ -170,7 +171,7 @@ function insertInto(kind: AppKindName, row: AppCells): RawBuilder<unknown> {
   `;
 }
 
-/** Lists the columns that can be filtered and sorted, which have a case-folded copy. */
+/** Lists the columns with a case-folded copy. They can be filtered and sorted. */
 function listSearched(kind: AppKindName) {
   const columns: TableColumns = tables[`${kind}s`];
   return Object.entries(columns).filter(([column]) => `${column}_lc` in columns);
@@ -204,18 +205,18 @@ export async function hasAppWithScheme(
   return false;
 }
 
-/** The paths that phones must open in the browser, because those links have no app. */
+/** The paths of links without an app. Phones must open these paths in the browser. */
 export type BrowserPaths = {
   readonly paths: readonly string[];
   readonly areAll: boolean;
 };
 
 /**
- * Lists the paths and short paths of links without an app, oldest link first, then their additional
- * short paths. New links never displace old ones from the list.
+ * Lists the paths and short paths of links without an app, oldest link first. The additional short
+ * paths of these links follow. New links never displace old ones from the list.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
-  // A covering index serves this query.
+  // The index `links_of_no_app` contains exactly these links, in this order.
   const links = await db
     .selectFrom("links")
     .select(["id", "path", "shortened_path"])

@@ -6,19 +6,19 @@ import type { TaskTable, Db, Tables, Tenant } from "./tables.ts";
 
 /**
  * Background tasks split long work into short transactions, so that other writes do not wait long.
- * A transaction queues a task, which then runs in batches. If the process dies, another process
- * continues the task. Two processes may even run the same task, because each batch only handles
- * what is left.
+ * A transaction queues a task, and the task then runs in batches. If the process exits, another
+ * process continues the task. Two processes can even run the same task at once, because each batch
+ * handles only what is left.
  */
 
 type BatchWriter = Pick<Sql<Tables>, "write">;
 
-/** Runs a batch of each kind of task. Returns true if nothing is left to do. */
+/** For each kind of task, a function that runs one batch and returns true if nothing is left. */
 export type TaskWork = Readonly<
   Record<TaskTable["kind"], (tenant: Tenant, subject: string) => Promise<boolean>>
 >;
 
-/** The pause between two batches, in which other writes and requests can run. */
+/** The pause between two batches, for other writes and requests. */
 const pause_ms = 2;
 
 export async function queueTask(db: Db, task: TaskTable): Promise<void> {
@@ -33,14 +33,14 @@ export async function dropTask(db: Db, task: TaskTable): Promise<void> {
     .execute();
 }
 
-/** Runs all queued tasks. If a task fails, the others still run, and a later call retries it. */
+/** Runs all queued tasks. If one fails, the others still run, and a later call retries it. */
 export async function runTasks(
   store: Sql<Tables>,
   work: TaskWork,
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  // Outages are ignored, because they would be reported on every run.
+  // Outages are not reported here, because every run would report them again.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) onError(error);
   };
@@ -56,7 +56,7 @@ export function runTask(
 ): Promise<void> {
   const { kind, project_id: projectId, subject } = task;
   const runBatch = async (db: Db) => {
-    // A task that is no longer queued was cancelled: restoring an app cancels detaching its links.
+    // The task may be cancelled: restoring an app cancels the task that detaches it from its links.
     const isLast = !(await isQueued(db, task)) || (await work[kind]({ db, projectId }, subject));
     if (isLast) await dropTask(db, task);
     return isLast;
@@ -111,15 +111,15 @@ export function repeatEvery(
 
 /** Writes changes that were collected in memory. Only one write runs at a time. */
 type Flusher = {
-  /** Writes after the given time. Resolves when the write has ended, even if it failed. */
+  /** Writes after `delay_ms`. Resolves when the write has ended, even if it failed. */
   readonly schedule: () => Promise<void>;
-  /** Writes as soon as the current write has ended. */
+  /** Writes at once, or as soon as the current write has ended. */
   readonly flush: () => Promise<void>;
-  /** Writes the remaining changes, and ignores later calls of `schedule`. */
+  /** Writes the remaining changes. Later calls of `schedule` write nothing. */
   readonly close: () => Promise<void>;
 };
 
-/** Creates a flusher. `write` must handle its own errors. */
+/** `write` must handle its own errors. */
 export function createFlusher(
   write: () => Promise<void>,
   setAlarm: SetAlarm,

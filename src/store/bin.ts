@@ -10,7 +10,7 @@ import type { BinKind, Tables, Tenant } from "./tables.ts";
 export type Deleted<Row> = {
   readonly id: string;
   readonly row: Row;
-  /** Clicks from before the deletion that were only stored after it. */
+  /** Clicks that happened before the deletion but were stored after it. */
   readonly clicks: number;
 };
 
@@ -20,14 +20,14 @@ export type Restored<Resource> =
 
 export type BinEntry = Omit<Tables["bin"], "project_id" | "record" | "clicks"> & {
   readonly row: Readonly<Record<string, unknown>>;
-  /** When the entry is deleted permanently. */
+  /** When the entry expires and is deleted permanently. */
   readonly until: number;
 };
 
 const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
 
-/** Adds a row to the bin. The caller deletes it from its own table in the same transaction. */
+/** Copies a row to the bin. The caller deletes the original row in the same transaction. */
 export async function putInBin(
   { db }: Tenant,
   kind: BinKind,
@@ -122,7 +122,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Deletes a batch of entries binned by this time. Returns true if this was the last batch. */
+/** Deletes a batch of entries with `deleted_at` up to `upTo`. Returns true after the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
@@ -139,7 +139,7 @@ async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   return rows.length < batchRows;
 }
 
-/** Permanently deletes all links and apps that were moved to the bin by this time. */
+/** Permanently deletes the links and apps that were moved to the bin at `upTo` or earlier. */
 export async function emptyBin(
   store: Pick<Sql<Tables>, "write">,
   projectId: string,

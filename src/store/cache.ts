@@ -16,9 +16,9 @@ type CacheEntry<Value> = {
 };
 
 /**
- * Creates a cache of limited size. A full cache drops its oldest values, except that values read
- * since they were added are moved to the end. Reading only sets a flag, because moving a value
- * would take longer than finding it.
+ * Creates a cache of limited size. When it is full, the oldest value is dropped, or moved to the
+ * end if it was read after it was added or last moved. Reading only sets a flag, because moving a
+ * value at each read would take longer than finding it.
  */
 export function createCache<Value>(
   limit: number,
@@ -26,7 +26,7 @@ export function createCache<Value>(
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
   const entries = new Map<string, CacheEntry<Value>>();
-  // One iterator for all calls, because a new one would have to skip every deleted entry again.
+  // One iterator serves all calls, because a new iterator would skip every deleted entry again.
   const line = entries.entries();
   let weight = 0;
 
@@ -69,7 +69,7 @@ type FreshCacheOptions<Value> = {
   readonly store: ChangeSource;
   readonly clock: Pick<Clock, "monotonic">;
   readonly most: number;
-  /** Reads the current value. `before` is the outdated value, if any. Undefined is not cached. */
+  /** `before` is the outdated value from the cache, if any. A result of undefined is not cached. */
   readonly read: (key: string, before: Value | undefined) => Awaitable<Value | undefined>;
 };
 
@@ -79,7 +79,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
   const values = createCache<{ readonly epoch: number; readonly value: Value }>(most);
   const reads = new Map<string, Promise<Value | undefined>>();
 
-  /** Shares a pending read between requests, unless there was a write since it started. */
+  /** Requests share a pending read of the same value, unless there was a write since it began. */
   function readShared(key: string, epoch: number): Awaitable<Value | undefined> {
     const place = `${epoch} ${key}`;
     const begun = reads.get(place);
@@ -90,7 +90,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
     if (!(answer instanceof Promise)) return answer;
     reads.set(place, answer);
-    // A failed read is not shared with later requests.
+    // Once the read has ended, even with an error, later requests do not share it.
     const end = () => void reads.delete(place);
     answer.then(end, end);
     return answer;
@@ -107,8 +107,8 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
 const trusted_ms = 20;
 
 /**
- * Detects writes. This process's own writes are detected at once. Other processes' writes are
- * detected by reading the database's version, once for all requests within a short time.
+ * Detects writes to the database. This process's own writes are detected at once. For writes by
+ * other processes, the version of the database is read, but only once within a short time.
  */
 export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;

@@ -7,10 +7,10 @@ import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
 /**
  * Stores link visits, so that an app that is installed afterwards can open the same link. Phones
  * and IP addresses are stored only as keyed hashes, and expired rows are deleted. A visit that
- * matched an install stays for at least a minute, so that the same install can retry.
+ * matched an install is kept for at least a minute, so that the app can retry its request.
  */
 
-/** Returns the latest plausible expiry. Later ones were written before a clock was set back. */
+/** Returns the latest plausible expiry. A later expiry is from before a clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -20,15 +20,15 @@ type VisitExpression = ExpressionBuilder<Tables, "deferred_visits">;
 const isOpen = (now: number) => (row: VisitExpression) =>
   row.between("ends_at", now + 1, findLatestEnd(now));
 
-/** A visit as reported by the request for the page or, with more details, by the page's script. */
+/** A visit. If `isWhole` is true, it contains the details that only the page's script reports. */
 export type RecordedVisit = {
   readonly visit: Omit<DeferredVisitTable, "used_by" | "told">;
   readonly isWhole: boolean;
 };
 
 /**
- * Writes visits. `noted` must contain no duplicates. The report from a visit's page script replaces
- * the one from its request, even if it is written first. Used visits are not changed.
+ * Writes visits. `noted` must contain no duplicates. A record with the script's details replaces a
+ * record without them, but not the other way round. Used visits are not changed.
  */
 export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {
   for (const isWhole of [false, true]) {
@@ -53,10 +53,10 @@ export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Prom
   }
 }
 
-/** Beyond this number of visits from one IP address, phones are too hard to distinguish. */
+/** If one IP address has more visits than this, its phones are too hard to distinguish. */
 const mostHere = 100;
 
-/** Finds the unused visits from an install's IP address, or none if there are too many. */
+/** Finds the unused visits from an install's IP address. Returns none if there are too many. */
 export async function findVisits(
   tenant: Tenant,
   { address, now }: { readonly address: string; readonly now: number },
@@ -69,7 +69,7 @@ export async function findVisits(
   return found.length > mostHere ? [] : found;
 }
 
-/** Finds an unused visit by the id that the app got from the page. */
+/** Finds an unused visit by the id that the app sent. */
 export function findWaiting(
   tenant: Tenant,
   id: string,
@@ -83,7 +83,7 @@ function selectWaiting({ db, projectId }: Tenant, now: number) {
   return visits.where("told", "is", null).where(isOpen(now));
 }
 
-/** Finds the link and the response that the same install got before, in case it retries. */
+/** Finds the link and response that the same install got earlier, so that a retry gets them too. */
 export async function findEarlierAnswer(
   { db, projectId }: Tenant,
   usedBy: string,
@@ -113,10 +113,10 @@ type TakeOptions = {
 const repeatWindow_ms = 60_000;
 
 /**
- * Marks a visit as used. Identical visits of the same link are marked too, because they are
- * probably from the same phone, unless the app sent the visit's id. Only one of several concurrent
- * callers gets true, even across processes. Returns false if the install has already used another
- * visit, because two concurrent requests could otherwise use up someone else's visit.
+ * Marks a visit as used. If several callers try at once, even in different processes, only one gets
+ * true. Returns false if the install has already used a visit, because its concurrent requests
+ * could otherwise use up another person's visit. Unless the app sent the visit's id, identical
+ * visits of the same link are marked too, because they are probably from the same phone.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,

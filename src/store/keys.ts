@@ -174,7 +174,7 @@ export function readOtherCounts(
   return others.where("process", "<>", process).where("ends_at", ">", now).execute();
 }
 
-/** Deletes the counts of ended windows, and rows from before a clock was set back. */
+/** Deletes counts whose window has ended, or ends after `latest` because a clock was set back. */
 export async function dropEndedCounts(
   { write }: Pick<Sql<Tables>, "write">,
   now: number,

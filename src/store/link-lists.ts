@@ -28,7 +28,6 @@ import { matchContains, wholeIndex } from "./trigram-index.ts";
 
 /** Lists and counts links, and defines how each field is filtered and sorted. */
 
-/** The cache of counts, and the function that runs slow queries. */
 type Lists = {
   readonly counts: Cache<number>;
   readonly readLong: Sql<Tables>["readLong"];
@@ -79,8 +78,8 @@ async function readLinks(
   const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
   const isWhole = filters.length === 0;
   const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
-  // A page of a long list is read in index order, and each row is filtered. The trigram index would
-  // first collect all matches.
+  // If many links match, the page is read in sort order and each row is filtered, without the
+  // trigram index. That index would collect all matches first.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
   const { items, meta } = await readPage<VisibleLink>(tenant.db, source, query, count);
@@ -103,7 +102,7 @@ async function countFiltered(
   return count;
 }
 
-/** Describes the project's links as a list source, with or without its trigram index. */
+/** Describes a project's links for list queries, with or without use of the trigram index. */
 function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: boolean): ListSource {
   const { db, projectId } = tenant;
   const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
@@ -151,7 +150,7 @@ function describeAppText(projectId: string, app: AppKindName, field: string): Ap
   };
 }
 
-/** Describes the app's name. Apps without a name are matched by their identifier. */
+/** Describes the column of the app's name. Apps without a name are matched by their identifier. */
 function describeAppName(projectId: string, app: AppKindName, identifier: string): AppColumn {
   const text = { column: "name", folded: "name_lc", isNullable: true };
   const named = describeAppText(projectId, app, identifier);
@@ -181,7 +180,7 @@ export function chooseLinks(ids: readonly string[]): LinkScope {
 /** Up to this many links, looking up each link's counters is faster than a scan. */
 const mostLookedUp = 100;
 
-/** Selects and counts the matching links. With an id, only that link can match. */
+/** Selects and counts the matching links. If `id` is set, only that link can match. */
 export async function matchLinks(
   tenant: Tenant,
   filters: readonly Filter[],
@@ -196,7 +195,7 @@ export async function matchLinks(
   const counted = await sql<{ readonly count: number }>`
     select count(*) as count from (${matching}) as matching
   `.execute(tenant.db);
-  // The concatenation prevents an index lookup per link, which would be slower.
+  // The concatenation prevents an index lookup for each link, which would be slower.
   const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
   return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
 }

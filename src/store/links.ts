@@ -40,8 +40,8 @@ export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link 
 }
 
 /**
- * Claims a path for a link. Returns false if the path is taken. There is no check before the
- * insert, so of two concurrent callers, only one succeeds.
+ * Claims a path for a link. Returns false if the path is taken. The insert itself detects a taken
+ * path, so only one of two concurrent callers succeeds.
  */
 export async function claimAddress(
   { db, projectId }: Tenant,
@@ -165,7 +165,7 @@ function selectAddresses(
   `;
 }
 
-/** Returns the path of each link: null for a link without one, and no entry for a deleted link. */
+/** Maps link ids to paths. The path is null for a link without one. Deleted links are omitted. */
 export async function readPaths(
   { db, projectId }: Tenant,
   ids: readonly string[],
@@ -180,7 +180,7 @@ export async function readPaths(
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
-/** The link at the requested path, and the query that the path adds. */
+/** A link, found by the requested path. */
 export type VisitedAt = {
   readonly link: Link;
   /** The query that an additional short path adds to the visit; usually empty. */
@@ -248,7 +248,7 @@ export async function restoreLink(
   return { restored };
 }
 
-/** Claims all paths of a link. If any is taken, claims none and returns the taken fields. */
+/** Claims all paths of a deleted link, or none if any is taken. Returns the taken fields. */
 async function claimAddresses(
   tenant: Tenant,
   link: DeletedLink["row"],
@@ -269,7 +269,7 @@ async function claimAddresses(
   return [...(isTaken ? ["path"] : []), ...(isShortTaken ? ["shortened_path"] : [])];
 }
 
-/** Finds the app that the link had. If that app is deleted, it becomes the link's former app. */
+/** Finds a restored link's app. If the app is deleted, returns it as the link's former app. */
 async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: DeletedLink["row"]) {
   const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
   const app = await db
@@ -342,7 +342,7 @@ async function changeLinks(
   if (rows.length === 0) return true;
   await tallyWrite(tenant, 0);
   const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
-  // Background tasks have no injected clock.
+  // Uses the system time, because background tasks are not passed a clock.
   await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }
@@ -381,11 +381,11 @@ export function toLink(row: VisibleLink): Link {
   for (const column of visibleColumns) {
     link[column] = flags.has(column) ? row[column] === 1 : row[column];
   }
-  // Columns and fields have the same names and types, except for flags.
+  // The cast is safe: except for flags, columns and fields have the same names and types.
   return link as Link;
 }
 
-/** An additional short path of a link, with another query or prefix. */
+/** A short path in addition to the link's own, for a different query or prefix. */
 type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
 
 /** Finds the link's oldest short path with this query and prefix. */

@@ -24,13 +24,13 @@ export type ListSource = {
   readonly columns: ListColumns;
   /** The condition for the rows of the project. */
   readonly ownRows: RawBuilder<SqlBool>;
-  /** True if a filter has an index that is faster than the one for `ownRows`. */
+  /** True if an index for a filter finds rows faster than the index for `ownRows`. */
   readonly hasQuickFilter?: boolean;
 };
 
 /**
- * Up to this many matching rows are collected with a filter's index and then sorted. Beyond it,
- * reading rows in index order is faster, because the next match is always close.
+ * Up to this many matching rows are collected and then sorted. If more rows match, it is faster to
+ * read the rows in the order of an index, because the next match is always close.
  */
 const mostCollected = 10_000;
 
@@ -48,7 +48,7 @@ export async function countRows(db: Db, source: ListSource, query: ListQuery): P
   return rows[0]?.total ?? 0;
 }
 
-/** Reads one page. `count` is the number of matching rows, which the caller has counted. */
+/** Reads one page. `count` is the number of matching rows, as counted by the caller. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
@@ -107,15 +107,15 @@ function writeColumns({ shown }: ListSource): RawBuilder<unknown> {
 
 export type TextColumn = {
   readonly column: string;
-  /** The column with the case-folded text, which is indexed. */
+  /** The indexed column with the case-folded text. */
   readonly folded: string;
   readonly isNullable: boolean;
-  /** Returns a condition that uses the trigram index, or undefined if it cannot be used. */
+  /** Returns a condition that uses the trigram index, or undefined if that index cannot be used. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
   /** True if the column has no index for sorting. */
   readonly isUnsorted?: true;
 };
-/** A field of the row's app, which is in another table. */
+/** A column in the table of the link's app. */
 export type AppColumn = {
   readonly app: { readonly table: string; readonly projectId: string };
   readonly key: string;
@@ -123,7 +123,7 @@ export type AppColumn = {
   /** The app's column to use when `text` is null. */
   readonly otherwise?: TextColumn;
 };
-/** All paths of a project's links, which are in another table. */
+/** The paths of a project's links, in the table `addresses`. */
 type AddressColumn = { readonly addressesOf: string };
 /** A column of numbers or times. `text` is its text form, for the conditions `cont` and `start`. */
 type PlainColumn = { readonly column: string; readonly text: RawBuilder<string> };
@@ -144,8 +144,8 @@ function filtersToSql(filters: readonly Filter[], columns: ListColumns): Express
 }
 
 /**
- * Sorts by the given keys, then by time and id in the direction of the last key. So every order is
- * unambiguous and can use an index.
+ * Sorts by the given keys, then by creation time and id in the direction of the last key. So every
+ * order is unambiguous and can use an index.
  */
 function sortsToSql(sorts: readonly Sort[], columns: ListColumns): RawBuilder<unknown> {
   const keys = findSortKeys(sorts, columns);
@@ -181,7 +181,7 @@ function sortKey(
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // Other columns omit `nulls`, because SQLite would not use their index with it.
+  // Columns without nulls omit `nulls`, because SQLite would not use their index with it.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
@@ -198,7 +198,7 @@ export function isQuickFilter({ join, tests }: Filter, columns: ListColumns): bo
   return join === "or" ? tests.every(isQuick) : tests.some(isQuick);
 }
 
-/** Returns a condition for the trigram index, or undefined if it cannot be used. */
+/** Returns a condition for the trigram index, or undefined if the test cannot use that index. */
 function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
   const isServed = condition === "cont" || column.isUnsorted === true;
   if (!isServed || column.contains === undefined) return undefined;
@@ -209,7 +209,7 @@ function findInside({ condition, value }: Test, column: TextColumn): Expression 
   return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
 }
 
-/** Conditions whose matches contain the given text. */
+/** If a field meets one of these conditions, it contains the filter's text. */
 const textual: ReadonlySet<string> = new Set(["cont", "start", "eq", "in"]);
 
 function testToSql(test: Test, columns: ListColumns): Expression {
@@ -232,7 +232,7 @@ function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Ex
 
 function appTestToSql(test: Test, column: AppColumn): Expression {
   const key = sql.ref(column.key);
-  // Every app has an identifier, so only links without an app have null here.
+  // Every app has an identifier, so the field is null only for links without an app.
   if (test.condition === "null" || test.condition === "present") {
     return plainTestToSql(test, key);
   }
@@ -240,7 +240,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
-  // An identifier matches one app. With `=`, the index on (app, created_at) also sorts the rows.
+  // An identifier matches at most one app. With `=`, an index finds and sorts the links.
   return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
@@ -256,7 +256,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // Repeats the project id for the index on ids, because `ownRows` may be in `withoutIndex`.
+  // `withoutIndex` may hide the project id in `ownRows` from the index on ids, so it is repeated.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
@@ -283,7 +283,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // A text and its case-folded form are null together, and only the case-folded form is indexed.
+  // A string and its case-folded form are null together. Only the case-folded form is indexed.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }

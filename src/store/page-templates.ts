@@ -9,7 +9,7 @@ import type { Tables, Tenant } from "./tables.ts";
 
 /** Stores a project's page template: the draft and its published versions. */
 
-/** The API specification includes the publisher of a version. Here it is always the owner. */
+/** The API returns who published a version. This server always returns the owner. */
 const publisher = "owner";
 
 export type TemplateTexts = { readonly body: string; readonly css: string };
@@ -88,7 +88,7 @@ async function readVersion(
   return row && { ...showVersion(row, liveId), body: row.body, css: row.css };
 }
 
-/** Saves the draft. Creates the template with this id if the project has none. */
+/** Saves the draft. If the project has no template, creates one with this id. */
 export async function saveDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
@@ -121,7 +121,7 @@ export async function publishDraft(
     .values({ project_id: projectId, id, number, body, css, published_at: now })
     .execute();
   await setLive(tenant, id, now);
-  // Versions are numbered without gaps, and the live version is always the newest.
+  // Version numbers have no gaps. The newest version is live, so the live version is never deleted.
   const old = db.deleteFrom("page_template_versions").where("project_id", "=", projectId);
   await old.where("number", "<=", number - limits.kept_template_versions).execute();
 }

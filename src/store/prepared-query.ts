@@ -30,8 +30,8 @@ export function prepareRows<Row>(
 }
 
 /**
- * Prepares a statement for batches of rows, of sizes such as 200, 20 and 1. `row` is the SQL of one
- * row. The values of all rows are passed as one flat list.
+ * Prepares one statement per batch size, such as 200, 20 and 1 rows. `row` is the SQL of one row.
+ * The values of all rows are passed as one flat list.
  */
 export function prepareBatches<Row>(
   sizes: readonly number[],

@@ -53,7 +53,7 @@ export async function countProjects(db: Db): Promise<number> {
   return (await count.executeTakeFirstOrThrow()).count;
 }
 
-/** Limited, because `waypost doctor` makes DNS lookups for each of these domains. */
+/** The maximum number of listed domains. `waypost doctor` makes DNS lookups for each of them. */
 const mostDomains = 50;
 
 export async function listCustomDomains(db: Db) {
@@ -103,12 +103,12 @@ export async function updateProject(
   await db.updateTable("projects").set(row).where("id", "=", id).execute();
 }
 
-/** Deletes a project. Its keys and hosts stop working at once. A background task does the rest. */
+/** Deletes a project. Its keys and hosts stop working at once. A task deletes its data later. */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  // Without a row in `tallies`, running writes fail with ProjectGone. Queued tasks of the project
-  // are no longer needed.
+  // Once the row in `tallies` is deleted, writes that are already running fail with ProjectGone.
+  // The project's queued tasks are no longer needed.
   for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", id).execute();
   }
@@ -121,7 +121,7 @@ const purgedRows = 1000;
 /** Deletes a batch of a deleted project's rows. Returns true if this was the last batch. */
 export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   for (const { name, columns, key } of tableList) {
-    // The caller removes this task itself, after its last batch.
+    // The caller deletes this task from `chores` after the last batch.
     if (!("project_id" in columns) || name === "chores") continue;
     const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
     const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
@@ -136,7 +136,7 @@ export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   return true;
 }
 
-/** Returns the subdomain of the oldest project, which owns the links if all share one host. */
+/** Returns the oldest project's subdomain. Links without a subdomain belong to this project. */
 export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   const projects = db
     .selectFrom("projects")
@@ -146,7 +146,7 @@ export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
   return (await projects.limit(1).executeTakeFirst())?.subdomain;
 }
 
-/** A project with a number that increases with every write to its links, apps or templates. */
+/** A project. `generation` increases with every write to its links, apps or templates. */
 export type SiteProject = ProjectRecord & { readonly generation: number };
 
 const selectNamed = prepareRows((db) =>
@@ -204,7 +204,7 @@ function toColumns(fields: ProjectChanges): Partial<ProjectTable> {
 /** With this many links, `cont` filters are slow enough to need an index. */
 export const indexFrom = 20_000;
 
-/** The project was deleted after the request was authorized, so it must not be written to. */
+/** Thrown by writes if the project was deleted after the request was authorized. */
 export class ProjectGone extends Error {
   override readonly name = "ProjectGone";
 }
@@ -229,7 +229,7 @@ const selectTally = prepareQuery((db) =>
     .where("project_id", "=", ""),
 );
 
-/** Counts a write in the same transaction, which invalidates cached counts in all processes. */
+/** Counts a write, in its transaction. This invalidates cached counts in all processes. */
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);
   if (tally === undefined) throw new ProjectGone("the project was deleted");

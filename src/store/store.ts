@@ -18,13 +18,13 @@ export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql
 /** The database of links, apps, projects, keys and visits, with its background tasks. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly counts: Cache<number>;
-  /** Whether the database has this version's tables. Throws if it cannot be read. */
+  /** Whether the database has the tables of this version of Waypost. Throws if it is unreadable. */
   readonly isCurrent: () => Promise<boolean>;
   /** Runs background tasks and deletes expired data, until the store is closed. */
   readonly watchTasks: (clock: Clock, onError: (error: unknown) => void) => void;
   /** Runs the queued background tasks, and waits for them. */
   readonly finishTasks: () => Promise<void>;
-  /** Waits for a background task. After the given time, the task continues in the background. */
+  /** Runs a background task. If it takes longer than `most_ms`, it continues in the background. */
   readonly finishTask: (task: TaskTable, most_ms: number) => Promise<void>;
 };
 
@@ -43,7 +43,7 @@ const dropEvery_ms = 60_000;
 type DropExpired = (sql: Sql<Tables>, now: number, signal: AbortSignal) => Promise<void>;
 const dropOld: readonly DropExpired[] = [dropExpired, dropEndedVisits, tidyOutboxes];
 
-/** Opens the store. With `mustExist`, a database without tables is an error (NotMigrated). */
+/** Opens the store. If `mustExist` is true, a database without tables is an error (NotMigrated). */
 export async function openStore(
   sql: Sql<Tables>,
   setAlarm: SetAlarm,
@@ -72,7 +72,7 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // The change itself succeeded. After an outage, its task is still queued and runs later.
+      // The change itself succeeded. After an outage, the task is still queued and runs later.
       await runTask(sql, work, task, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
@@ -89,7 +89,7 @@ function createWatchedWork(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): () => Promise<void> {
-  // Nothing is lost in an outage: the next run deletes the expired data.
+  // An outage is not reported, because the next run deletes the expired data.
   const note = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };

@@ -12,10 +12,11 @@ import type { Engine } from "../sql/sql.ts";
 import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
 
 /**
- * Defines all tables of the store, creates them, and defines what is copied to another database.
- * Primary keys are not numbered and start with the project, so that tables can be sharded by
- * project. Flags are 0 or 1, times are milliseconds since 1970, and lists are JSON. Columns named
- * `…_lc` contain case-folded text, for the conditions `cont` and `start` and for sorting.
+ * Defines and creates the tables of the store, and lists what is copied to another database. Keys
+ * of project data start with the project's id and contain no sequence numbers, so that tables can
+ * be sharded by project. Flags are 0 or 1, times are milliseconds since 1970, and lists are JSON.
+ * Columns named `…_lc` contain case-folded text, for the conditions `cont` and `start` and for
+ * sorting.
  */
 
 type TableColumn<Value> = {
@@ -62,7 +63,7 @@ const ofProject = all(text, "project_id", "id");
 const times = all(number, "created_at", "updated_at");
 
 export const tables = {
-  /** The largest tables are first, because a deleted project's rows are deleted in this order. */
+  /** A deleted project's rows are deleted in the order of these tables, largest tables first. */
   links: {
     ...ofProject,
     ...searched(text, "path"),
@@ -72,13 +73,13 @@ export const tables = {
     ...all(orNull(text), "provider_token", "campaign_token"),
     ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
     ...all(orNull(text), "ios_app_id", "android_app_id"),
-    // The link's deleted apps, which may be restored.
+    // Apps of this link that were deleted. If an app is restored, it is attached to the link again.
     ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
     clicks: number,
     created_via: text,
     ...times,
   },
-  /** All paths and short paths, which must be unique within a project, with their links. */
+  /** All paths and short paths with their links. Each path is unique within a project. */
   addresses: all(text, "project_id", "address", "link_id"),
   /** Additional short paths of links. */
   short_paths: {
@@ -140,16 +141,16 @@ export const tables = {
     ...all(orNull(text), "home_url", "not_found_url"),
     ...times,
   },
-  /** Numbers that change with every write. They are separate from the project's settings. */
+  /** Numbers that change with most writes, so they are not stored with the project's settings. */
   tallies: {
     project_id: text,
     links: number,
-    /** Increases with every write to links, apps or templates. Cache keys of counts include it. */
+    /** Increases with every write to links, apps or templates. Part of the cache keys of counts. */
     generation: number,
-    /** The last link id in the project's trigram index; null if the project has no index. */
+    /** The trigram index's last link id; `~` for a complete index, null without an index. */
     indexed_to: orNull(text),
     /**
-     * Increases when clicks are stored. Cache keys of counts with a filter by clicks include it.
+     * Increases when clicks are stored. Part of the cache keys of counts with a filter by clicks.
      */
     clicked: number,
     /** The number of webhooks. If it is 0, writes need no query for webhooks. */
@@ -202,7 +203,7 @@ export const tables = {
     /** The hashes of single properties, as JSON. */
     marks: text,
     ends_at: number,
-    /** The hash of the install that used this visit; null if unused or unknown. */
+    /** The hash of the install that used this visit; null for no install or an unknown one. */
     used_by: orNull(text),
     /** The response to the matched install, as JSON; null while the visit is unused. */
     told: orNull(text),
@@ -216,10 +217,7 @@ export const tables = {
     /** The names of the subscribed events, as a JSON list. */
     events: text,
     created_at: number,
-    /**
-     * Nothing is sent before this time, because a process has claimed the webhook, or because too
-     * many attempts have failed.
-     */
+    /** Nothing is sent before this time. A claim sets it, and so do too many failed attempts. */
     next_at: number,
     /** The number of consecutive failed attempts, and the time of the first one. */
     failures: integer,
@@ -285,7 +283,7 @@ type RowOf<Named> = {
 export type Tables = {
   readonly [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]>;
 } & {
-  /** The row's number in SQLite, which the trigram index uses. It is never returned by the API. */
+  /** The row's number in SQLite, for the trigram index. The API never returns it. */
   readonly links: { readonly rowkey?: number };
   readonly visit_counts: Readonly<Record<HourColumn, number | null>>;
 };
@@ -339,7 +337,7 @@ export function toFlag(value: boolean | undefined): StoredFlag | undefined {
 
 export type Db = Kysely<Tables>;
 
-/** A database and a project. Every function for project data takes one, so none can omit it. */
+/** Functions for project data take a `Tenant`, so that none can omit the project. */
 export type Tenant = { readonly db: Db; readonly projectId: string };
 
 const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
@@ -347,7 +345,7 @@ const uniqueKeys: Readonly<Record<string, readonly string[]>> = {
   ios_apps: ["project_id, bundle_id"],
   android_apps: ["project_id, package_name"],
   projects: ["subdomain", "custom_domain"],
-  // Not per project, because a token is looked up before its project is known.
+  // Unique across projects, because a token is looked up before its project is known.
   api_keys: ["token_hash"],
   client_keys: ["token_hash"],
   page_template_versions: ["project_id, number"],
@@ -361,8 +359,8 @@ const indexes: readonly string[] = [
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
-  // This must be the last full index on links. If no index fits a filter, SQLite scans its newest
-  // index. The rows of this index are in the order of the file, which is four times as fast.
+  // This must be the last index on all links. If no index fits a filter, SQLite scans the newest
+  // index. In this index, rows are in the same order as in the file, so the scan is much faster.
   "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
@@ -451,7 +449,7 @@ async function tryStatement(db: Kysely<unknown>, statement: string): Promise<boo
   }
 }
 
-/** Tables that are not copied: those whose rows soon expire, and the key for their hashes. */
+/** Tables that are not copied: two whose rows soon expire, and the key for hashes in those rows. */
 const left: readonly string[] = ["request_counts", "deferred_visits", "store_secrets"];
 /** Columns that are not copied, because the new database fills them itself. */
 const leaves: Readonly<Record<string, readonly string[]>> = {
@@ -461,7 +459,7 @@ const leaves: Readonly<Record<string, readonly string[]>> = {
 
 export const storeDatabase: KnownDatabase = {
   file: "waypost.db",
-  // "WAYP" in the header of the SQLite file.
+  // The letters "WAYP", in the header of the SQLite file.
   applicationId: 0x57415950,
   migrations: storeMigrations,
   tables: tableList

@@ -9,8 +9,8 @@ import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } fr
  * Indexes links by trigrams for `cont` filters. In SQLite, every large project has its own FTS5
  * table, so a search reads no text of other projects. In PostgreSQL, one index serves all projects,
  * if pg_trgm is installed. A background task fills an FTS5 table in batches, in the order of link
- * ids, and stores how far it got in `tallies.indexed_to`. Writes update the index for links up to
- * that id. Links with later ids are left to the task.
+ * ids, and stores the last indexed id in `tallies.indexed_to`. Writes update the index for links up
+ * to that id. Links with later ids are left to the task.
  */
 
 /** The value of `indexed_to` for a complete index. It sorts after every UUID. */
@@ -19,13 +19,13 @@ export const wholeIndex = "~";
 /** A batch ends after this time, because other writes wait for it. */
 const batch_ms = 1;
 const stepRows = 25;
-/** FTS5 merges whole pages. With the default of 4 kB, a merge takes too long. */
+/** FTS5 merges whole pages. With its default page size of 4 kB, a merge takes too long. */
 const page_bytes = 1000;
 
 const columnNames = sql.join(indexedColumns.map((column) => sql.ref(column)));
 const foldedNames = sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)));
 
-/** Returns a condition for links that contain the text; undefined without a usable index. */
+/** Returns a condition for links that contain the text, or undefined if no index can be used. */
 export function matchContains(
   { db, projectId }: Tenant,
   column: IndexedColumn,
@@ -42,7 +42,7 @@ export function matchContains(
 export async function createIndex({ db, projectId }: Tenant): Promise<void> {
   if (readEngine(db) === "postgres") return;
   const table = nameIndex(projectId);
-  // The texts are already case-folded, and the index keeps no copy of them.
+  // The texts are already case-folded. With `content=''`, the index keeps no copy of them.
   await sql`
     create virtual table if not exists ${table} using fts5 (
       ${columnNames}, content='', contentless_delete=1, tokenize='trigram case_sensitive 1'

@@ -35,7 +35,7 @@ export async function countVisits(
     const tenant = { db, projectId };
     const own = visits.filter((visit) => visit.projectId === projectId);
     const tally = await findTally(tenant);
-    // The project is being deleted, and counters added now might never be deleted.
+    // The project is being deleted. Counters added now might never be deleted.
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);
@@ -45,7 +45,7 @@ export async function countVisits(
   if (clicked.length > 0) await addClicks(db, clicked);
 }
 
-/** Lists, for each day, the links with visits that have a referring host. */
+/** Lists the links that had visits with a referring host, by day. */
 function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readonly string[]> {
   const byDay = new Map<number, Set<string>>();
   for (const { linkId, kinds } of visits) {
@@ -57,7 +57,7 @@ function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readon
   return new Map([...byDay].map(([day, linkIds]) => [day, [...linkIds]]));
 }
 
-/** The maximum number of links per event, which the documentation promises. */
+/** The maximum number of links per `link.clicked` event, as documented. */
 const clickedAtOnce = 500;
 
 function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
@@ -163,8 +163,8 @@ type ClickCount = {
 };
 
 /**
- * Adds clicks to their links, or to the bin entries of deleted links. Cached counts of lists that
- * filter by clicks become outdated.
+ * Adds clicks to their links, or to the bin entries of deleted links. Also invalidates the cached
+ * counts of lists that filter by clicks.
  */
 async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
   const links = new Set((await addToLinks(db, clicks.flatMap(toCells))).map(({ id }) => id));
@@ -219,7 +219,7 @@ const mostRemoved = 5000;
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
   for (let isMore = true; isMore;) {
-    // The project's hosts include those of its links, so if the project has few, so does each link.
+    // The project's hosts include each link's hosts. If the project has few, each link has few.
     const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
     if (hosts.length === 0) return;
     const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
@@ -316,9 +316,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/**
- * Sums visits by a property's value. The most common value is not stored: it gets the remainder.
- */
+/** Sums visits by a property's value. The usual value is not counted: it gets the remainder. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,
@@ -395,7 +393,7 @@ function selectCounters(
   return sql`(${sql.join(parts, sql` union all `)}) as counters`;
 }
 
-/** Lists the months that are completely in the period, by their first day. */
+/** Lists the first days of the months whose days are all in the period. */
 function listWholeMonths(days: readonly number[]): readonly number[] {
   const mostDays = 31;
   return [...new Set(days.map(findMonth))].filter(

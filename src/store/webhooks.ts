@@ -21,7 +21,7 @@ export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "fail
   readonly dead: number;
 };
 
-/** Adds a webhook. Returns false if the project already has the maximum. */
+/** Adds a webhook. Returns false if the project already has the maximum number of webhooks. */
 export async function insertWebhook(
   tenant: Tenant,
   webhook: Pick<Webhook, "id" | "url" | "events"> & Pick<WebhookTable, "secret">,
@@ -56,7 +56,7 @@ export async function listWebhooks(db: Db, which: Partial<WebhookKey> = {}) {
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  // Only this store writes the column, as a JSON list of events.
+  // The cast is safe, because only this store writes the column.
   return rows.map((row): Webhook => {
     return { ...row, events: JSON.parse(row.events) as readonly WebhookEvent[] };
   });
@@ -145,9 +145,9 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
 const claim_ms = 30_000;
 
 /**
- * Claims a webhook and returns its oldest due events. For a while, no other process sends to it.
- * Returns undefined if the webhook is deleted, paused or already claimed, or its project is
- * suspended.
+ * Claims a webhook and returns its oldest due events. Until the claim ends, no other process sends
+ * to the webhook. Returns undefined if the webhook is deleted, paused or already claimed, or if its
+ * project is suspended.
  */
 export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
   const change = { next_at: now + claim_ms };
@@ -223,7 +223,7 @@ export async function sendAgain(
   return Number(numUpdatedRows);
 }
 
-/** The maximum size of a project's outbox, because anyone with a client key can cause events. */
+/** The maximum size of a project's outbox. Anyone with a client key can cause events. */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 
