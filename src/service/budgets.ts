@@ -15,18 +15,19 @@ import type { Store } from "../store/store.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * Enforces rate limits, per key and per client IP address. A window starts with its first request.
- * Processes that share a database share each limit without a write per request. Each process counts
- * its own requests, reports them after a fixed number, and then reads the other processes' reports.
- * So only unreported requests can exceed a limit. Rejected requests do not count.
+ * Enforces rate limits, per key and per client IP address. A limit's window starts with the first
+ * request. Processes that share a database share each limit without a write per request. Each
+ * process counts its own requests, reports them after a certain number, and then reads the other
+ * processes' reports. So only requests that are not yet reported can exceed a limit. Rejected
+ * requests do not count.
  */
 export type Budgets = {
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
   /** Throws if the key has reached the limit. Does not count a request. */
   readonly requireLeft: (keyId: string, budget: BudgetName) => void;
-  /** Counts a request without a secret key against the limit of its client IP address. */
+  /** Counts a request without a secret key against the limit for its IP address. */
   readonly spendByAddress: (address: string, budget: AddressBudgetName) => Awaitable<void>;
-  /** Takes back one counted request. Other processes see this after the next report. */
+  /** Subtracts one request from the count. Other processes get the change with the next report. */
   readonly refund: (address: string, budget: AddressBudgetName) => void;
 };
 
@@ -38,8 +39,8 @@ type BudgetWindow = {
   readonly ends: number;
   readonly window_ms: number;
   /**
-   * The number of counted requests, including refunded ones. It never decreases, because
-   * `waitForReport` compares it with `reported`.
+   * The number of counted requests, including refunded ones. This number must never decrease,
+   * because `waitForReport` compares it with `reported`.
    */
   counted: number;
   returned: number;
@@ -78,8 +79,8 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   }
 
   /**
-   * Waits until more than `count` requests are reported. A report only covers requests from before
-   * it started, so this may take several reports.
+   * Waits until more than `count` requests are reported. A report covers only requests that were
+   * counted before it started, so this may take several reports.
    */
   async function waitForReport(
     window: BudgetWindow,
@@ -95,7 +96,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   return {
     spend: (keyId, budget) => {
       const { limit, window_ms } = keyBudgets[budget];
-      // No maximum number of windows, because only keys in the database are counted.
+      // The number of windows needs no maximum, because only existing keys have windows.
       const whole = { limit, window_ms, step: limit / 20, most: Infinity };
       return spendFrom(windows.open(budget, `${keyId} ${budget}`, whole), whole);
     },
@@ -135,7 +136,7 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // Keep the other processes' reports, because their windows may end later.
+      // Keep the other processes' reports, because the windows in them may end later.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
       const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };
@@ -193,7 +194,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
       await exchange(windows);
       return true;
     } catch {
-      // Not reported here, because requests already report database errors.
+      // The error is not reported here, because requests already report database errors.
       failedAt = clock.monotonic();
       return false;
     }
@@ -244,7 +245,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** Returns the latest plausible end. Later ones were written before a clock was set back. */
+/** Returns a window's latest plausible end. A later end is from before a clock was set back. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

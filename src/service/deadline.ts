@@ -17,7 +17,7 @@ type DeadlineOptions = {
 const deadline_ms = 10_000;
 /**
  * Extra time for a write that has started, because several queued writes may start just before the
- * deadline. Waypost's own client waits longer than both times together.
+ * deadline. Waypost's own client waits longer than the deadline and this time together.
  */
 const endOfWrite_ms = 4_000;
 

@@ -36,20 +36,20 @@ function isPath(path: string | undefined): path is string {
   return path !== undefined && findPathFault(path) === undefined;
 }
 
-/** A URL as the client sent it, with its host and path as a browser would parse them. */
+/** `text` is the URL as the client sent it. Host and path are as a browser would parse them. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
 type AddressedLink = {
   readonly link: Link;
-  /** The query of the URL, joined with the query that a short path adds. */
+  /** The query of the URL, joined with the query that the URL's short path adds. */
   readonly query: string;
   /** Whether this is the link's long URL, a short URL, or the URL in its QR code. */
   readonly source: "address" | "short" | "qr";
 };
 
 /**
- * Finds the project's link for a URL that opened an app. The URL has one of the project's link
- * hosts, or the custom scheme of one of its apps.
+ * Finds the link for a URL that opened an app. The URL must contain one of the project's link
+ * hosts, or the custom scheme of one of the project's apps.
  */
 export async function findAddressedLink(
   services: Services,
@@ -76,7 +76,7 @@ export async function findAddressedLink(
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
-/** Finds the project with this verified custom domain or subdomain. */
+/** Finds the project that has this host as its verified custom domain or its subdomain. */
 export async function findHostedProject(
   db: Db,
   { readLinkOrigin, secondOrigin }: Services,
@@ -104,7 +104,7 @@ export async function waitForClicksAt(
   if (visited !== undefined) await waitForClicks(call, visited.link.id);
 }
 
-/** Waits for pending clicks of the link. If there were any, reads the link again. */
+/** Waits until pending clicks of the link are stored. If there were any, reads the link again. */
 export async function readWithClicks(
   { store, waitForClicks: wait }: Services,
   projectId: string,

@@ -26,8 +26,8 @@ export type Services = {
   /** A second origin for the same links. Only the Open button of preview pages uses it. */
   readonly secondOrigin?: string | undefined;
   /**
-   * Waits until the pending clicks of a link, or of all links of a project, are stored. Undefined
-   * in a process without a link host, which has no pending clicks.
+   * Waits until the pending clicks of a link, or of all links of a project, are stored. A process
+   * without a link host has no pending clicks, so this function is undefined there.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
   /** Counts opens and installs reported by apps. Undefined in a process without a link host. */
@@ -39,14 +39,13 @@ export type Services = {
 
 type ProjectCaller = KeyWithProject & { readonly project: NonNullable<KeyWithProject["project"]> };
 
-/** The caller's type, by the kind of key that an endpoint requires; null if it requires none. */
+/** The caller's type, by the kind of key that the endpoint requires. Null if it requires no key. */
 type CallerOf<Auth> = Auth extends "project"
   ? ProjectCaller
   : Auth extends "client"
     ? ClientKeyWithProject
     : null;
 
-/** The properties shared by calls to all endpoints. */
 type CommonCall = {
   readonly services: Services;
   /** The sender's IP address, which may be a proxy's (see `findOwnAddress`). */
@@ -55,7 +54,7 @@ type CommonCall = {
   /** Counts the call against another rate limit for the client's IP address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
   readonly precondition: Precondition;
-  /** True for background writes, which let other writes go first. */
+  /** True for background writes. They let other writes go first. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
   /** Adds a warning to the `Warning` header of a successful response. */
@@ -64,7 +63,7 @@ type CommonCall = {
   readonly signal: Waiter;
 };
 
-/** A call that passed all checks and whose query and body are parsed. */
+/** A call that has passed all checks. Its query and body are parsed. */
 type HandlerCall<E extends Endpoint> = CommonCall & {
   readonly caller: CallerOf<E["auth"]>;
   readonly params: Params<E>;
@@ -86,7 +85,7 @@ type HandlerReply<E extends Endpoint> = {
 
 type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler without its exact types, which are lost when looping over all endpoints. */
+/** A handler without its exact types. A loop over all endpoints cannot keep them. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
 ) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;
@@ -112,7 +111,7 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/** Waits until pending clicks of a link or of all links are stored. */
+/** Waits until pending clicks of one link, or of all links of the project, are stored. */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,
@@ -131,8 +130,7 @@ export function writeTenant<Result>(
 
 /**
  * The conditions of a write: `If-None-Match: *`, or `If-Match` with the ETag of the version that
- * the caller has read. They are checked in the writing transaction, so nothing can change in
- * between.
+ * the caller has read. The transaction of the write checks them, so nothing can change in between.
  */
 export type Precondition = {
   /** The accepted ETags; undefined accepts any version. */
@@ -149,8 +147,8 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * Throws unless the target meets the conditions. `states` lists the target as callers with
- * different permissions see it, and is empty for a missing target.
+ * Throws unless the target of the write meets the conditions. `states` contains the target as
+ * callers with different permissions see it. `states` is empty if the target does not exist.
  */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,

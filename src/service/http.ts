@@ -75,7 +75,7 @@ function readAddress({ url = "", headers: { host = "" } }: IncomingMessage): str
 const plainTarget = /^\/[!#$%&(-;=?-[\]_a-z~]*$/;
 const dots = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** Joins repeated headers as `Headers` does, so that the key check sees every key sent. */
+/** Joins repeated headers as `Headers` does, so that the key check sees every key that was sent. */
 function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < raw.length; at += 2) {
@@ -121,8 +121,8 @@ export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
 }
 
 /**
- * Reads and discards the rest of a request body, because some clients send it all before they read
- * the response. Node's own timeout would be much longer.
+ * Reads and discards the rest of a request body, because some clients send the whole body before
+ * they read the response. Node's own timeout would be much longer.
  */
 function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
   if (incoming.complete) return;

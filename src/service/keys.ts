@@ -38,7 +38,7 @@ export type KeyCache = {
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
-/** The maximum number of cached tokens. Hashing a token takes as long as all other checks. */
+/** The maximum number of cached tokens. Hashing a token takes as long as all other checks do. */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
@@ -166,8 +166,8 @@ export type IssuedKey = {
 type NewKeyRequest = Omit<IssuedKey, "id" | "token"> & Partial<Pick<IssuedKey, "id" | "token">>;
 
 /**
- * Creates a key and stores the hash of its token. The token and the id are generated if omitted. An
- * id that already exists throws Duplicate.
+ * Creates a key and stores the hash of its token. The token and the id are generated if omitted.
+ * Throws Duplicate if the id already exists.
  */
 export async function issueKey(
   db: Db,
@@ -183,7 +183,7 @@ export async function issueKey(
 
 export type IssuedClientKey = Pick<IssuedKey, "id" | "token"> & { readonly project_id: string };
 
-/** Creates a client key. A second key with the same id throws Duplicate. */
+/** Creates a client key. Throws Duplicate if the id already exists. */
 export async function issueClientKey(
   db: Db,
   sources: IdSources,
@@ -230,7 +230,7 @@ export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUs
       try {
         await store.write((db) => noteKeyUses(db, uses), { isPatient: true });
       } catch {
-        // Not reported, because requests already report database errors.
+        // The error is not reported here, because requests already report database errors.
         for (const id of uses.keys()) noted.delete(id);
       }
     },

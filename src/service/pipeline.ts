@@ -59,7 +59,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
     if (address !== undefined) await services.budgets.spendByAddress(address, budget);
   };
   const addressBudget = findAddressBudget(endpoint);
-  // Counted before the key check, so that attempts to guess a key count too.
+  // Counts the request before the key check, so that attempts to guess a key count too.
   if (addressBudget !== undefined) await spend(addressBudget);
   const caller = await authenticate(request, parameters, endpoint.auth, keys);
   if (isApiKey(caller)) {
@@ -101,7 +101,7 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   return respondWith(result.status ?? endpoint.success.status, result.body, more);
 }
 
-/** Answers `OPTIONS` with the allowed methods, and rejects any other method. */
+/** Answers a method without an endpoint: lists the allowed methods for `OPTIONS`, or throws. */
 function answerOther(method: string, matches: readonly PathMatch[]): ApiReply {
   const known = new Set(matches.flatMap(({ routes }) => [...routes.keys()]));
   if (known.size === 0) throw notFound(messages.route_unknown);
@@ -121,7 +121,7 @@ async function spendOfKey(
 }
 
 const noBody: ReadBody = { body: {}, ignored: [], faults: [] };
-/** Shared by requests without a query, because it is never changed. */
+/** Shared by all requests without a query, and never changed. */
 const noParameters = new URLSearchParams();
 
 function readParameters(url: string): URLSearchParams {
@@ -130,9 +130,8 @@ function readParameters(url: string): URLSearchParams {
 }
 
 /**
- * Rejects a body with fields of the wrong type, and reports all its problems in one message. To
- * find the problems of the other fields, the handler runs without the invalid ones, and its writes
- * are discarded.
+ * Reports all problems of a body with fields of the wrong type. To find the problems of the other
+ * fields, the handler runs without the invalid fields, and the handler's writes are discarded.
  */
 async function refuseFaulty(
   faults: readonly FieldProblem[],
@@ -181,7 +180,7 @@ export type Route = {
   readonly handler: UntypedHandler;
 };
 
-/** The endpoints of a matching path pattern, by method, with the id in the URL. */
+/** A path pattern that matches a URL: its endpoints by method, and the id in the URL. */
 export type PathMatch = {
   readonly routes: ReadonlyMap<string, Route>;
   readonly id: string | undefined;
@@ -218,7 +217,7 @@ export function findRoute(matches: readonly PathMatch[], method: string): FoundR
 
 type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
-/** Lists the path itself, and the patterns with an id as the last or second-to-last segment. */
+/** Lists the path itself, and patterns in which the last or second-to-last segment is an id. */
 function listPatterns(path: string): readonly Pattern[] {
   // A path that contains the placeholder itself would match a pattern literally.
   if (path.includes(idParameter)) return [];
@@ -232,7 +231,7 @@ function listPatterns(path: string): readonly Pattern[] {
   return patterns;
 }
 
-/** Returns the path without a trailing slash or `.json`, which clients may add. */
+/** Returns the path without a trailing slash or `.json`. Clients may add either. */
 function readPath(url: string): string {
   const path = decode(cutPath(url));
   return dropEnding(path.endsWith("/") ? path.slice(0, -1) : path);
@@ -242,7 +241,7 @@ function dropEnding(path: string): string {
   return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
 }
 
-/** Returns the path of a URL, with or without scheme and host. */
+/** Returns the path of a URL. The URL may have no scheme and host. */
 function cutPath(url: string): string {
   const [, path = ""] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? [];
   return path;
@@ -317,8 +316,8 @@ export function toProblem(error: unknown, report: (error: unknown) => string): P
 }
 
 /**
- * Describes a conflict between two concurrent writes of the same value. The constraint's last
- * column is the one that conflicts.
+ * Describes a conflict between two concurrent writes of the same value. The last column of the
+ * constraint contains that value.
  */
 function describeDuplicate({ columns }: Duplicate): Problem {
   const column = columns.at(-1)?.split(".").at(-1) ?? "value";

@@ -24,7 +24,7 @@ import { readFlag } from "./read-query.ts";
 export type ReadBody = {
   readonly body: unknown;
   readonly ignored: readonly string[];
-  /** The fields of the wrong type, which `body` does not contain. */
+  /** The problems of fields with the wrong type. `body` does not contain these fields. */
   readonly faults: readonly FieldProblem[];
 };
 
@@ -106,7 +106,7 @@ type SentFields = {
   readonly outside: readonly string[];
 };
 
-/** Returns the fields. Some clients send `{"link": {…}}` even where no wrapper is required. */
+/** Returns the fields without their wrapper. Some clients add an unnecessary `{"link": {…}}`. */
 function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint): SentFields {
   const name = wrapper ?? optional_wrapper ?? "";
   const fields = Object.hasOwn(json, name) ? json[name] : undefined;
@@ -118,8 +118,8 @@ function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint)
 }
 
 /**
- * Converts ids such as `ios_app_id` to objects such as `ios_app`. Responses contain the ids but
- * requests need the objects, and clients send back the links that they have read.
+ * Converts ids such as `ios_app_id` to objects such as `ios_app`. Clients send back the links that
+ * they have read. These links contain ids, but requests must contain objects.
  */
 function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   const { body, validation_key } = endpoint;
@@ -146,7 +146,7 @@ function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
 
-/** Returns the app id; an empty string for no app, and undefined if there are other fields. */
+/** Returns the app's id, an empty string for no app, or undefined if there are other fields. */
 function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
   if (!isJsonObject(choice)) return undefined;
@@ -169,7 +169,7 @@ type UnknownField = {
 
 /**
  * Lists the fields to ignore. Clients often send back a whole record, so unknown fields are
- * accepted next to known ones. Throws if all fields are unknown, because the request would do
+ * accepted together with known ones. Throws if all fields are unknown, because the request would do
  * nothing.
  */
 function listIgnored(sent: SentFields, endpoint: Endpoint): readonly string[] {

@@ -45,7 +45,7 @@ export function readQuery(
   return { list: read?.list ?? null, named: schema ? readNamed(query, known) : null, ignored };
 }
 
-/** Parses named parameters, which only Waypost's own endpoints have. Repeating one is an error. */
+/** Parses named parameters. Only Waypost's own endpoints have them, and each may be sent once. */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
     const [value, ...more] = query.getAll(name);
@@ -65,7 +65,7 @@ type KnownParameters = {
 
 /**
  * Rejects unknown parameters at Waypost's own endpoints, because ignoring them would mislead
- * callers. At the endpoints of the API specification, they must be ignored.
+ * callers. At the endpoints of the API specification, unknown parameters must be ignored.
  */
 function refuseUnknown(
   query: URLSearchParams,
@@ -196,7 +196,7 @@ const joints = /_and_|_or_/;
 
 /**
  * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. Accepts a
- * name such as `name_tag_eq`, because `name_tag` may be a field that other servers have.
+ * name such as `name_tag_eq`, because `name_tag` may be a field of another server.
  */
 function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFields): void {
   const last = name.split(joints).at(-1) ?? "";

@@ -65,7 +65,7 @@ const handlers: Handlers = {
 
 const matchPath = createRouter(listRoutes());
 
-/** Creates the API, which is a function from a request to its response. */
+/** Creates the API. Its `answer` function returns the response to a request. */
 export function createService(options: ServiceOptions): Service {
   const { store, clock, watchRequest } = options;
   const services: Services = {
@@ -145,8 +145,8 @@ const anyOrigin = { "access-control-allow-origin": "*" } as const;
 const preflightMaxAge_s = 3600;
 
 /**
- * Finds an endpoint of this path that allows cross-origin requests. Even the error for a wrong
- * method must then be readable across origins.
+ * Finds an endpoint at this path that allows cross-origin requests. If there is one, pages of other
+ * origins can read even the error for a wrong method.
  */
 function findOpen(matches: readonly PathMatch[]): Endpoint | undefined {
   const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);

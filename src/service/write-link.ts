@@ -58,7 +58,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // Creating the object with all properties is much faster than extending a small one.
+  // The object starts with all properties, because adding them one by one would be much slower.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -157,7 +157,7 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-/** Reports URLs on hosts that are not allowed, except in fields with another problem. */
+/** Lists the fields with URLs on hosts that are not allowed. Omits fields with another problem. */
 function listForeign(
   { caller }: WriteCall,
   values: Partial<LinkValues>,
@@ -186,7 +186,7 @@ function requireProFields({ caller }: WriteCall, asked: readonly string[]): void
 
 type AppIds = { ios_app_id: string | null; android_app_id: string | null };
 
-/** Finds or registers the apps to attach. An id of null detaches the app. */
+/** Finds or registers the link's apps. A returned id of null detaches the app. */
 async function chooseApps(
   tenant: Tenant,
   call: WriteCall,
@@ -222,8 +222,8 @@ async function chooseApp<
   fields: Fields,
 ): Promise<string | null> {
   const identifier = fields[kind.identifier];
-  // With neither an id nor an identifier, the app is detached. If both are sent, the link's rules
-  // report a problem.
+  // If neither an id nor an identifier is sent, the app is detached. If both are sent, the link's
+  // rules report a problem.
   if (isBlank(fields.id) === isBlank(identifier)) return null;
   if (isBlank(identifier)) {
     const app = await kind.apps.find(tenant, readId(fields.id ?? ""));
@@ -250,8 +250,8 @@ async function chooseApp<
 type ProjectLimits = Pick<ProjectSettings, "plan" | "max_links">;
 
 /**
- * Restores a deleted link. Returns undefined if the link is not in the bin. Destinations are not
- * checked, because the link was valid before. Only the assistant's undo checks them.
+ * Restores a deleted link. Returns undefined if the link is not in the bin. The link's destinations
+ * are not checked, because they were allowed before. Only the assistant's undo checks them.
  */
 export async function restoreDeletedLink(
   tenant: Tenant,

@@ -36,13 +36,13 @@ import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import { findAddressedLink, readWithClicks } from "../find-link.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 
-/** Handles calls from app SDKs, which request the link that opened or installed the app. */
+/** Handles calls from app SDKs. An SDK requests the link that opened or installed its app. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     if (isInstall) await spend("app_installs");
-    // No link has a longer URL, and parsing a huge one would take too long.
+    // No link has a longer URL, and parsing a huge URL would take too long.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
     // Only deferred deep linking needs the Pro plan. Links open installed apps on every plan.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
@@ -52,21 +52,21 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // A copied URL without an unused visit is handled like any other URL.
+      // If no unused visit belongs to the copied URL, it is handled like any other URL.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
-    // Opens are too frequent to wait for pending clicks.
+    // App opens are too frequent to wait for pending clicks.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // The event's confidence is `reported`, because the install is known only from the app. The
+      // The event's confidence is `reported`, because only the app reports this install. The
       // response says `high`, because SDKs reject unknown values.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
-    // Counted last, because the app retries after an error.
+    // Count the open or install last, because the app retries after an error.
     countApp(services, {
       projectId: project.id,
       linkId: link.id,
@@ -158,7 +158,7 @@ function writeUrl(address: string | null): string | null {
   return address === null ? null : writeForStrictReader(address);
 }
 
-/** The device properties that an app sends at its first start, and its IP address. */
+/** The device properties that an app sends at its first start, and the device's IP address. */
 type Install = {
   readonly fingerprint: Readonly<Record<string, unknown>>;
   readonly address: string | undefined;
@@ -189,7 +189,7 @@ type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };
 
-/** Finds the link that led to an install, and uses up its visit. */
+/** Finds the link that led to an install, and uses up the matching visit. */
 async function matchInstall(
   services: Services,
   tenant: Tenant,
@@ -244,7 +244,7 @@ async function limitMisses<Found>(
   }
 }
 
-/** Matches by the visit id in the URL that the page's button copied to the clipboard. */
+/** Matches an install by the visit id in the URL that the page's button copied to the clipboard. */
 async function matchPasted(
   services: Services,
   tenant: Tenant,
@@ -257,7 +257,7 @@ async function matchPasted(
   return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
-/** Uses up a visit. If two installs match it, only the first one gets it. */
+/** Uses up a visit. If two installs match the visit, only the first install gets it. */
 async function useVisit(
   services: Services,
   tenant: Tenant,
@@ -281,7 +281,7 @@ async function useVisit(
   return isTaken ? { link, ...match, isAgain: false } : undefined;
 }
 
-/** Finds the earlier response to the same install, so that a retry does not count as a new one. */
+/** Finds the earlier response to the same install, so that a retry is not counted again. */
 async function findEarlierMatch(
   services: Services,
   tenant: Tenant,
@@ -308,8 +308,9 @@ async function findCounted(
 }
 
 /**
- * Returns the query parameters for the app: those that all matching visits of the link have. Behind
- * a shared IP address, returns none, because they can identify people.
+ * Returns the query parameters to send to the app: those that all matching visits of the link have
+ * in common. If the IP address is shared, returns none, because query parameters can identify
+ * people.
  */
 function readChosen({ visit: { row }, others, confidence, score }: ChosenVisit<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);

@@ -16,7 +16,7 @@ import { createIdAndTime } from "../ids.ts";
 import { requireScope } from "../keys.ts";
 import { restoreDeletedApp } from "../write-link.ts";
 
-/** Handles calls for iOS and Android apps, which share one implementation. */
+/** Handles calls for iOS and Android apps, with one implementation for both. */
 export const iosAppHandlers: GroupHandlers<typeof iosApps> = handleApps(
   iosAppKind,
   (ios_apps, meta) => ({ ios_apps, meta }),
@@ -124,7 +124,7 @@ async function restoreApp<App>(
   const { app, task } = await writeTenant(call, async (tenant) => {
     const restored = await restoreDeletedApp(tenant, apps, id, now);
     if (restored !== undefined) return restored;
-    // An earlier call may have restored the app, but its response was lost.
+    // An earlier call may have restored the app without the caller receiving the response.
     const there = await apps.find(tenant, id);
     if (there === undefined) throw notFound(message);
     requireScope(call.caller, showScope);

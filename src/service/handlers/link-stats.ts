@@ -110,7 +110,7 @@ function writeWhen({ from, to }: { readonly from: string; readonly to: string })
 
 type LinkStatsRow = LinkStats["rows"][number];
 
-/** The statistics of one row, for a single link, host or other value, or for several combined. */
+/** A row of the statistics: a single link, host or other value, or several of them combined. */
 type StatsGroup = {
   readonly key: string;
   /** The link's id; undefined if the row is not a single link. */
@@ -154,7 +154,7 @@ function writeRow(key: string, sum: Sum, previous: Sum | undefined): LinkStatsRo
   return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
 }
 
-/** Lists the keys of this period, then those that only the previous period has. */
+/** Lists the keys of this period, then the keys that occur only in the previous period. */
 function listKeys(
   { by }: StatsRowOptions,
   found: VisitSums,
@@ -190,7 +190,7 @@ function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
 
-/** Keys of rows that combine several sources, so they are never reported as the best one. */
+/** Keys of rows that combine several sources. Such a row is never reported as the best one. */
 const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
 
 /** Finds the row with the most clicks. Returns undefined if there is only one row. */
@@ -204,7 +204,7 @@ function sumKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
-/** Returns the totals without the rows for these keys. */
+/** Returns the totals minus the sums of these keys. */
 function findRest(listed: readonly string[], found: VisitSums): Sum {
   return subtract(found.all, sumKeys(listed, found));
 }
@@ -271,9 +271,9 @@ type StatsParameters = Readonly<
 
 const usualRows = 10;
 const mostRows = 100;
-/** The maximum number of rows for time intervals. */
+/** The maximum number of rows of statistics by time. */
 const mostSteps = 400;
-/** The longest periods that default to days and to weeks. Longer ones default to months. */
+/** Up to these lengths, periods default to days or to weeks. Longer periods default to months. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
@@ -347,13 +347,13 @@ export type SumsQuery = {
   readonly asked: StatsWindow;
   /** The previous period, for comparison. */
   readonly before?: StatsWindow | undefined;
-  /** The maximum number of rows. Time intervals have their own limit. */
+  /** The maximum number of rows. Statistics by time have their own limit. */
   readonly most: number;
 };
 
 type StatsWindow = {
   readonly period: Period;
-  /** The hours, days, weeks or months, one for each row; empty for other groupings. */
+  /** The hours, days, weeks or months, one for each row; empty for other statistics. */
   readonly steps: readonly Step[];
 };
 
@@ -365,7 +365,7 @@ type VisitSums = {
   readonly isCut: boolean;
   /** The sum of all keys. Unlike `total`, it includes button presses. */
   readonly all: Sum;
-  /** Finds a key's sum, even if the key has no row. A link needs a row in one of the periods. */
+  /** Finds a key's sum, even without a row. A link must have a row in at least one period. */
   readonly find: (key: string) => Sum | undefined;
 };
 
@@ -415,7 +415,7 @@ async function readValues(
   };
 }
 
-/** Reads both periods. A link with a row in only one period is also looked up in the other. */
+/** Reads both periods. A link with a row in one period is looked up by id in the other period. */
 async function readLinksOfBoth(
   tenant: Tenant,
   { links, asked, before, most }: SumsQuery,

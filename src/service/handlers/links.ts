@@ -46,7 +46,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
 
   upsert: async (call) => {
     const { path: given } = call.body;
-    // A path of the wrong type was already removed, but the other fields are still checked.
+    // If the path had the wrong type, it was removed. The other fields are still checked.
     const path = typeof given === "string" ? normalizePath(given) : undefined;
     await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
@@ -103,7 +103,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       const now = call.services.clock.now();
       const restored = await restoreDeletedLink(tenant, call.caller.project, id, now);
       if (restored !== undefined) return restored;
-      // An earlier call may have restored the link, but its response was lost.
+      // An earlier call may have restored the link without the caller receiving the response.
       const there = await findLink(tenant, id);
       if (there === undefined) throw notFound(messages.link_not_found);
       requireScope(call.caller, links.show.scope);

@@ -228,7 +228,7 @@ async function describeSample(): Promise<PreviewSubject> {
   };
 }
 
-/** Fills omitted fields from the saved draft, or from the starter template if it is empty. */
+/** Fills omitted fields from the saved draft, or from the starter template for an empty draft. */
 function fillFromDraft(
   { body, css }: PagePreviewCall["body"],
   draft: TemplateTexts | undefined,
@@ -244,7 +244,7 @@ function choosePlatform(agent: string): Platform {
   return agent.startsWith("Mozilla/") ? readPlatform(agent) : "ios";
 }
 
-/** Returns the store links and the QR code for a desktop page without a desktop URL. */
+/** Returns the store links and QR code that desktop visitors see if a link has no desktop URL. */
 async function findPhoneWays(
   { link, apps }: PreviewSubject,
   options: VisitOptions & Pick<PageButtonOptions, "address">,
@@ -315,8 +315,8 @@ export async function changeDraft(
 }
 
 /**
- * Checks the precondition. Callers without access to drafts know only the live version, so its ETag
- * is valid too.
+ * Checks the precondition. Accepts the template's ETag, and the ETag that callers without access to
+ * drafts receive.
  */
 function requireShownTemplate(
   precondition: Precondition,
@@ -329,8 +329,8 @@ function requireShownTemplate(
 }
 
 /**
- * Checks the precondition if no template exists. Callers without access to drafts cannot see an
- * unpublished template, so the ETag of an unpublished template is valid too.
+ * Checks the precondition if no template exists. Callers without access to drafts receive the same
+ * ETag for no template and for an unpublished template, so this ETag is accepted.
  */
 function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
   if (mustBeAbsent || tags === undefined || tags.includes("*")) {
@@ -352,7 +352,7 @@ async function requireDestinations(
   if (problems.length > 0) throw templateRefused(problems);
 }
 
-/** Applies the fields in the call. Omitted fields stay unchanged. */
+/** Applies the call's fields to the draft. Omitted fields stay unchanged. */
 function applyFields(
   before: PageTemplate | undefined,
   fields: TemplateFields,
@@ -421,7 +421,7 @@ function isCheckable(field: TemplateField, text: string): boolean {
   return text.length <= most_bytes[field] * 1.25;
 }
 
-/** Replaces characters that cannot be stored with spaces, which keeps all positions correct. */
+/** Replaces characters that cannot be stored with spaces, so that error positions stay correct. */
 function readChecked(field: TemplateField, text: string): string {
   if (!isCheckable(field, text)) return "";
   if (isStorable(text)) return text;

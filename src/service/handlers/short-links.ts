@@ -83,7 +83,7 @@ async function shortenOwn(
 
 type ShortPathRequest = { readonly link: Link; readonly query: string; readonly prefix: string };
 
-/** Adds another short path to a link, besides the link's own. */
+/** Returns the link's additional short path for this query and prefix, and creates it if needed. */
 async function claimShortPath(
   tenant: Tenant,
   call: WriteCall,
