@@ -44,7 +44,7 @@ type BinSearch = {
   /** Defaults to all kinds. */
   readonly kinds?: readonly BinKind[];
   readonly search?: string;
-  /** Counting stops here. If omitted, everything is counted. */
+  /** Counting stops at this number. If omitted, everything is counted. */
   readonly mostCounted?: number;
 };
 
@@ -124,7 +124,7 @@ export async function findDeleted(
   return { name: name || identifier, row: deleted.row };
 }
 
-/** Permanently deletes items that were in the bin at the time `upTo`. */
+/** Permanently deletes the items that were moved to the bin at `upTo` or earlier. */
 export async function emptyProjectBin(
   operator: Operator,
   project_id: string,
@@ -140,7 +140,7 @@ export async function emptyProjectBin(
   );
 }
 
-/** The time limit for reattaching an app to its links. The next start of `serve` does the rest. */
+/** The time limit for reattaching an app to its links. After it, `waypost serve` does the rest. */
 const longestTask_ms = 60_000;
 
 type RestoredEntry = {
@@ -149,7 +149,7 @@ type RestoredEntry = {
   readonly task?: TaskTable | undefined;
 };
 
-/** Restores the item with this id, of any kind. Throws if it is not in the bin. */
+/** Restores the item with this id, of any kind. Throws if the bin contains no such item. */
 export async function restoreFromBin(
   operator: Operator,
   project: StoredProject,

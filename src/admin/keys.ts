@@ -23,7 +23,7 @@ type ApiKeyRequest = {
   readonly role: Role;
   /** An empty list grants everything that the role allows. */
   readonly scopes: readonly Scope[];
-  /** Identifies the form, so that submitting it twice creates one key. Omitted in the CLI. */
+  /** Identifies the form, so that submitting the form twice creates one key. Omitted in the CLI. */
   readonly once?: string;
 };
 
@@ -100,7 +100,7 @@ export function keyNotFound(): Problem {
   return notFound("This project has no such key. It may have been revoked.");
 }
 
-/** The history records what a key may do, never the key. Client keys have no role or scopes. */
+/** The history records a key by its access. Client keys have no role or scopes. */
 const clientRecord = { role: "client" };
 
 function describeAct(tool: "keys create" | "keys revoke", realm: string): AdminAct {

@@ -71,7 +71,7 @@ export type AdminAct = {
 
 type CreateRequest<Made> = {
   readonly act: AdminAct;
-  /** Set for a form, so that submitting it twice creates only one record. */
+  /** Set for a form, so that submitting the form twice creates only one record. */
   readonly once?: OnceForm | undefined;
   /** Asks for approval if the operator has set a PIN. Omitted if no approval is needed. */
   readonly question?: { readonly args: JsonObject; readonly preview: AdminPreview };
@@ -80,9 +80,9 @@ type CreateRequest<Made> = {
 };
 
 type OnceForm = {
-  /** Distinguishes the form from all other forms of the same key. */
+  /** Distinguishes the form from all other forms shown to users of the same key. */
   readonly form: readonly string[];
-  /** The error for a repeated submit, which cannot return the secret again. */
+  /** The error if the form is submitted again. The secret cannot be returned again. */
   readonly madeBefore: string;
 };
 
@@ -156,7 +156,7 @@ function write<Result>(
   });
 }
 
-/** Derives the same id whenever a key submits the same form, and another id for any other form. */
+/** Derives the same id whenever a key submits the same form, and other ids for other forms. */
 function deriveId(words: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(words)).digest().subarray(0, 16);
   // A UUID of version 8 may have any content (RFC 9562).
@@ -170,8 +170,8 @@ type JournalEntry = AdminAct & {
   /** Null if the id is not known in advance. */
   readonly id: string | null;
   /**
-   * Whether the action restores from the bin. If deleting was the record's last change, that change
-   * is then marked as undone.
+   * True if the action restores a record from the bin. If deleting was the record's last change,
+   * the deletion is marked as undone.
    */
   readonly isRestore?: boolean;
 };
@@ -196,7 +196,7 @@ export async function journal<Result>(
   const writer = { key_print, client };
   const change = await history.begin({ ...writer, ...act, undoes, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
-    // A failed transaction changed nothing. If the outcome is unknown, the row stays and says so.
+    // Drop the row if the transaction failed, and keep it if the outcome is unknown.
     if (!mayBeDone(error)) await history.drop(change).catch(report);
     throw error;
   });
@@ -237,7 +237,7 @@ function describeEnd(
   };
 }
 
-/** Returns the fields that differ, before and after. */
+/** Returns only the fields that differ, with their values before and after. */
 export function compareRecords(
   before: JsonObject,
   after: JsonObject,

@@ -21,7 +21,7 @@ export type Account = {
   readonly host: string | undefined;
   readonly facts: readonly (readonly [name: string, text: string])[];
   readonly connection: Connection;
-  /** Whether the key, the settings and the mode allow a tool or an administration right. */
+  /** Whether the key, the settings and the mode allow a tool or an administrative action. */
   readonly mayUse: (tool: string) => boolean;
   /**
    * Calls a tool that needs no approval, with the same checks as for assistants. `more` holds
@@ -44,7 +44,7 @@ export type Account = {
   readonly readToday: () => string;
   /** Whether this process stores the links. Otherwise, a remote server does. */
   readonly isOwn: boolean;
-  /** Returns undefined if the key has no such record. */
+  /** Returns undefined if the record does not exist or the key may not read it. */
   readonly readRecord: <Kind extends RecordKind>(
     kind: Kind,
     id: string,
@@ -56,14 +56,14 @@ export type Account = {
   };
   /** Finds a page that `preview_template` rendered, by the token in its URL. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
-  /** Approves a question. Returns why the approval was rejected, or undefined. */
+  /** Approves a question. If the approval is rejected, returns the reason. */
   readonly approve: (
     questionId: string,
     typed: TypedApproval,
   ) => Promise<ApprovalRejection | undefined>;
   readonly planFile: (file: LinksFile) => ToolAnswer<"plan_links">;
   readonly readPlan: (id: string, part: PlanPosition) => Promise<ShownPlan | undefined>;
-  /** Returns undefined if the key has no such job. */
+  /** Returns undefined if no job with this ID was created with the user's key. */
   readonly listRows: (jobId: string, wanted: RowFilter) => Promise<readonly JobRow[] | undefined>;
   readonly listWaiting: () => Promise<readonly ListedQuestion[]>;
   readonly admin: Administration;
@@ -72,10 +72,10 @@ export type Account = {
 type ToolName = keyof ToolResults;
 type ToolAnswer<Name extends ToolName> = Promise<CallResult<ToolResults[Name]>>;
 
-/** Administrative actions that the API does not offer. `mayUse` reports which are allowed. */
+/** Administrative actions that the API does not offer. `mayUse` checks permission for each. */
 export type Administration = {
   readonly listKeys: () => Promise<ChangeResult<KeyList>>;
-  /** `once` is unique per form, so submitting it twice creates only one key. */
+  /** `once` identifies the form, so that submitting the form twice creates only one key. */
   readonly createKey: (
     request: Once & { readonly role: Role; readonly scopes: readonly Scope[] },
   ) => Promise<ChangeResult<IssuedKey>>;
@@ -150,11 +150,11 @@ export type ShownSetting = {
 
 /** How to connect an MCP client to the links that the console shows. */
 export type Connection = {
-  /** Arguments for `node` to start a stdio server; undefined if it would use another key. */
+  /** Arguments for `node` that start a stdio server; undefined if it would use another key. */
   readonly command: readonly string[] | undefined;
   /** The URL for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;
-  /** What users call the bearer token for MCP clients, such as "your key". */
+  /** What the console calls the bearer token for MCP clients, such as "your key". */
   readonly secret: string;
 };
 
@@ -171,7 +171,7 @@ export type CallError = {
   readonly problems?: readonly ShownProblem[] | undefined;
 };
 
-/** A change that needs the user's approval, with the approval page's markup. */
+/** A change that needs the user's approval, with HTML for the approval page. */
 export type ConsoleQuestion = {
   readonly id: string;
   readonly title: string;
@@ -182,9 +182,9 @@ export type ConsoleQuestion = {
   readonly frames: string;
   /** HTML of one page of the plan's rows; may be empty. */
   readonly rows: string;
-  /** The number of links, which the user must type; undefined for small changes. */
+  /** The number of links. The user must type it to confirm. Undefined for small changes. */
   readonly count: number | undefined;
-  /** The remaining attempts after a wrong PIN. Undefined if no PIN is needed. */
+  /** Undefined if no PIN is needed. `left`: how many attempts remain after a wrong PIN. */
   readonly pin: { readonly left: number | undefined } | undefined;
   readonly blocked: string | undefined;
 };
@@ -199,9 +199,9 @@ export type TypedApproval = { readonly pin: string; readonly count: string };
 export type ListedQuestion = {
   readonly address: string;
   readonly title: string;
-  /** The name that the requesting assistant reports, in quotes. */
+  /** A sentence with the name that the assistant reports, in quotes. */
   readonly lead: string;
-  /** The links' server, the key and the time of the request. */
+  /** What the approval is for, with which key it was requested, and how long ago. */
   readonly origin: string;
   readonly term: string;
 };
@@ -230,7 +230,7 @@ export type ShownPlan = {
   readonly undoes: string | undefined;
   readonly problems: readonly PlanFault[];
   readonly moreFaults: number;
-  /** The first rows that are skipped because the link exists. */
+  /** The first rows that are skipped because their link already exists. */
   readonly conflicts: readonly PlanFault[];
   readonly format: string | undefined;
   readonly unmapped: readonly {

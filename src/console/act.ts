@@ -7,14 +7,14 @@ import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
 
 /**
- * Runs a form's action. If the change needs approval, a page shows the change and the form again.
- * Submitting that form approves only the shown change. If the change is different by then, the page
- * shows the new one.
+ * Runs a form's action. If the change needs approval, a page shows the change, with a form to
+ * confirm it. Submitting this form approves only the change that was shown. If the change is
+ * different when the form is submitted, the page shows the new change.
  */
 
 type ConsoleAct<Result, Done> = {
   readonly run: () => Promise<ChangeResult<Result>>;
-  /** Where Cancel goes. If omitted, Cancel returns to the form with its input. */
+  /** The path that Cancel opens. If omitted, Cancel returns to the form and keeps its input. */
   readonly back?: string;
   readonly done: (result: Result) => Done | Promise<Done>;
   readonly failed: (failure: CallError) => Reply | Promise<Reply>;
@@ -30,7 +30,7 @@ export async function act<Result, Done = Reply>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // If the form contains the hash of this question, submitting the form was the approval.
+  // If the form contains this question's hash, the user approved it by submitting the form.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);
@@ -56,14 +56,14 @@ export async function act<Result, Done = Reply>(
 }
 
 type ActPage<Result> = Pick<Page, "path" | "needs"> & {
-  /** Where Cancel goes. A GET request to the page's URL redirects there too. */
+  /** The path that Cancel opens. GET requests for this page are redirected there too. */
   readonly back: (visit: Visit) => string;
   readonly run: (visit: Visit, form: Form) => Promise<ChangeResult<Result>>;
   readonly done: (result: Result, visit: Visit) => Reply;
   readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
 };
 
-/** Creates the page behind a button. It asks for approval only if the change needs it. */
+/** Creates the page to which a button posts. It asks for approval only if the change needs it. */
 export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {
@@ -101,7 +101,7 @@ type QuestionView = {
   readonly question: ConsoleQuestion;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
-  /** Where Cancel goes: to another page, or back to the form. */
+  /** What Cancel opens: another page, or the form again. */
   readonly no: { readonly to: string } | "leave";
   readonly noLabel?: string;
   readonly fault?: string | undefined;

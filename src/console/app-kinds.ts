@@ -108,7 +108,7 @@ export type AppChoices = {
 const mostListed = 25;
 const mostOfName = 80;
 
-/** Lists the kinds of apps that the key may list. `chosen` holds the selected app's ID per kind. */
+/** Lists the apps to choose from, by kind. `chosen` contains the selected app's ID of each kind. */
 export async function listAppChoices(
   account: Account,
   chosen: Readonly<Record<string, string>>,
@@ -131,7 +131,7 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/** Returns the name of the input for another app's ID, which overrides the choice. */
+/** Names the text field for the ID of an unlisted app. Its value overrides the selected app. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

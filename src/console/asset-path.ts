@@ -1,4 +1,4 @@
 /**
- * The path of styles and scripts, below the sign-in page, because signed-out visitors need them.
+ * The path of styles and scripts, under the sign-in path, because signed-out visitors need them.
  */
 export const assetPath = "/sign-in/files/";

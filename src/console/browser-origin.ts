@@ -1,7 +1,7 @@
 import { isForwarded } from "../network/client-address.ts";
 import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 
-/** The origin that a browser uses, and whether secrets may be sent there. */
+/** The origin that a browser uses. `isSecure` is true for HTTPS. */
 export type BrowserOrigin = {
   readonly origin: string;
   readonly isSecure: boolean;
@@ -22,8 +22,9 @@ type BrowserRequest = {
 };
 
 /**
- * Returns undefined if the page would cross a network unencrypted: plain HTTP is allowed only on
- * this machine. Behind a proxy that terminates TLS, the operator sets the public URL.
+ * Returns undefined if the page would be sent over a network unencrypted: plain HTTP is allowed
+ * only on this machine. HTTPS is recognized by the public URL, which the operator sets if a proxy
+ * terminates TLS.
  */
 export function readBrowserOrigin(
   received: BrowserRequest,
@@ -39,7 +40,7 @@ export function readBrowserOrigin(
   return { origin, isSecure, base, cookies: readCookies(request, { host, isSecure, base }) };
 }
 
-/** Whether the browser must be on this machine. With HTTPS, it may be anywhere. */
+/** Whether the browser is known to be on this machine. Over HTTPS, it may be on any machine. */
 export function isLocal({ isSecure }: BrowserOrigin): boolean {
   return !isSecure;
 }
@@ -70,13 +71,13 @@ type CookiePlace = {
   readonly host: string;
   readonly isSecure: boolean;
   /**
-   * Limits the session cookie to the console's path, so that browsers do not send it to other ports
-   * of this machine.
+   * The session cookie is limited to this path, so that browsers do not send it to servers on other
+   * ports of this machine.
    */
   readonly base: string;
 };
 
-/** Cookie names contain the port, because all ports of a machine share their cookies. */
+/** Cookie names contain the port, because servers on all ports of a machine share cookies. */
 function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
   // The sign-in page is outside the base path.

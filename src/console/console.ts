@@ -57,7 +57,7 @@ export type ConsoleOptions = SignInOptions & {
   readonly openRows: () => Promise<SessionRows>;
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
-  /** Returns the base path, without a trailing slash. Throws if a random path cannot be saved. */
+  /** Returns the base path, without a trailing slash. Throws if a new path cannot be saved. */
   readonly openBase: () => string;
   readonly clock: Clock;
   /** Returns the message for an unresponsive store; undefined for any other error. */
@@ -120,8 +120,8 @@ export function createConsole(options: ConsoleOptions): Console {
 }
 
 /**
- * Sends styles and scripts, and rejects requests that are invalid for every session. Returns
- * undefined for all other requests.
+ * Sends styles and scripts, and rejects requests that are invalid with or without a session.
+ * Returns undefined for all other requests.
  */
 function sendAssetOrRefuse(
   request: Request,
@@ -163,7 +163,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   if (typeof form === "string") return showRejection(form);
   const isOurs = isFormToken(form.read("form_token"), token);
   if (!isSignOut(url)) {
-    // A form from an earlier session changes nothing. The page shows its input for resending.
+    // A form from an earlier session changes nothing. The page shows the form's input again.
     if (!isOurs) return showPage(session, url, { kept: form });
     const isLeft = form.has(leave);
     return showPage(session, url, isLeft ? { kept: form, isLeft } : { sent: form });
@@ -199,12 +199,12 @@ async function readSent(
   return page?.takesFile === true ? readUpload(arrival) : "foreign";
 }
 
-/** Anyone can send these forms, so their size and number at a time are limited. */
+/** Anyone can send such forms, so their size and the number read at a time are limited. */
 async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Response> {
   const { request, url, address, place } = arrival;
   let form: Form | undefined;
   if (request.method === "POST") {
-    // Accepts sign-out below any path, so that the response does not reveal the base path.
+    // Accepts sign-out under any path. Otherwise, the response would reveal the base path.
     if (url.pathname.endsWith(signOut)) return respondGo("/sign-in");
     if (isUpload(request)) return renderUploadAgain(arrival);
     const sent = await readForm(arrival, (message) => read(message, address));
@@ -246,7 +246,7 @@ const insecure =
   "Your key would travel unencrypted. Open the console on the machine that runs Waypost, or use " +
   "HTTPS: put a TLS proxy in front of Waypost, and pass its address with --public-url.";
 
-/** A common cause is a proxy that replaces the Host header. */
+/** Explains a wrong host name. A common cause is a proxy that replaces the Host header. */
 function explainHost(publicUrl: string | undefined): string {
   const advice =
     publicUrl === undefined
@@ -258,7 +258,7 @@ function explainHost(publicUrl: string | undefined): string {
   );
 }
 
-/** Returns undefined if the key was revoked, which ends the session. */
+/** Returns undefined without a valid session. Ends the session if its key was revoked. */
 async function findAccount(
   token: string,
   { options, sessions, address, request }: Arrival,
@@ -319,7 +319,7 @@ const nothingThere: Reply = {
     <p><a class="button" href="/">Go to Start</a></p>`,
 };
 
-/** The submitted form may have changed something before the store failed. */
+/** Reports an outage. A submitted form may have changed something before the store failed. */
 function showOutage(problem: Problem, { method }: Request): Response {
   const { message, status, headers } = problem;
   const code = readOutageCode(problem);

@@ -39,7 +39,7 @@ export function renderDevice({ platform, look, source, host }: DeviceView): Html
   </div>`;
 }
 
-/** Shown for devices whose visitors are redirected without a page. */
+/** Shown instead of a page if visitors with this device are redirected. */
 export function renderLeave(platform: DevicePlatform, text: Html): Html {
   return html`<div class="device ${platform}">
     <p class="bar" aria-hidden="true"></p>
@@ -92,7 +92,8 @@ const declared = /(?<![-\w])color-scheme\s*:\s*[a-z][a-z ]*/gi;
 
 /**
  * Prepares a page for a frame. Color-scheme media queries are replaced, because a frame cannot
- * choose its color scheme. Links open a new window, which the frame's policy blocks.
+ * choose its color scheme. Links are set to open a new window, and the frame's policy blocks new
+ * windows.
  */
 export function writeFramed(page: string, look: Look): string {
   const [start = ""] = doctype.exec(page) ?? [];

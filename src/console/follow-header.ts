@@ -1,2 +1,2 @@
-/** The header of automatic refresh requests, which do not extend the session. */
+/** The header of automatic refresh requests. They do not extend the session. */
 export const followHeader = "x-waypost-follow";

@@ -19,7 +19,7 @@ export type Field = {
   readonly isBroad?: boolean;
   /** Turns off autocorrection, for values such as IDs. */
   readonly isExact?: boolean;
-  /** The property of the record, if it differs from the field's name. */
+  /** The name of the record's property, if it differs from the field's name. */
   readonly member?: string;
   readonly choices?: readonly Choice[];
   readonly groups?: readonly (Choice & { readonly choices: readonly Choice[] })[];
@@ -46,7 +46,7 @@ export function readTyped(fields: readonly Field[], form: Form): Values {
   });
 }
 
-/** Reads the original values of the form, or their hashes. */
+/** Reads the form's original values. Long values are replaced by their hashes. */
 export function readShown(fields: readonly Field[], form: Form): Values {
   return collect(fields, ({ name }) => unifyLines(form.read(writeShownName(name))));
 }
@@ -56,7 +56,7 @@ export function renderShown(fields: readonly Field[], shown: Values): readonly H
   return fields.map(({ name }) => renderHidden(writeShownName(name), printValue(shown[name])));
 }
 
-/** Hashes a long value, because the form already contains it once. */
+/** Returns the hash of a long value, because the form already contains the value itself. */
 export function printValue(value = ""): string {
   return value.length > longestPrint ? digestOf([value]) : value;
 }
@@ -77,7 +77,7 @@ function writeCheck(isOn: boolean): string {
   return isOn ? on : "";
 }
 
-/** Browsers send CRLF line endings. */
+/** Replaces the CRLF line endings that browsers send. */
 function unifyLines(text: string): string {
   return text.replaceAll("\r\n", "\n");
 }
@@ -113,7 +113,7 @@ export function splitLines(text = ""): readonly string[] {
   return text.split("\n").flatMap((line) => line.trim() || []);
 }
 
-/** Warns before unsaved changes are lost. `isTyped`: the form already contains some. */
+/** Warns before unsaved changes are lost. `isTyped`: the form already contains unsaved changes. */
 export function renderGuard(isTyped: boolean): Html {
   return html` data-guard="${isTyped ? "typed" : ""}"`;
 }
@@ -127,7 +127,7 @@ export function renderOthers(fields: readonly Field[], failure: CallError | unde
   );
 }
 
-/** An error of `ios_app.team_id` or `ios_app_id` belongs to the field `ios_app`. */
+/** An error in `ios_app.team_id` or `ios_app_id` belongs to the field `ios_app`. */
 function isAbout({ name, member = name }: Field, problem: ShownProblem): boolean {
   const [field] = (problem.field ?? "").split(".");
   return field === name || field === member;
@@ -199,7 +199,7 @@ function renderInput(
   const exact = isExact && html` spellcheck="false" autocapitalize="off"`;
   const given = html`id="${name}" name="${name}" dir="auto" ${exact} ${about}`;
   if (kind === "area" || kind === "lines") {
-    // Browsers drop a line break at the start of a textarea, so one is added.
+    // Browsers drop a line break at the start of a textarea, so an extra line break is added.
     return html`<textarea ${given}>${`\n${value}`}</textarea>`;
   }
   return html`<input ${given} value="${value}" autocomplete="off" />`;

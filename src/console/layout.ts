@@ -86,7 +86,7 @@ function renderFramed(page: Omit<PageReply, "kind">, frame: PageFrame): Html {
     </div>`;
 }
 
-/** Renders the number of pending approvals, which stays visible while the menu is closed. */
+/** Renders the number of pending approvals outside of the menu, so that it is always visible. */
 function renderWaits(waiting: number): Html {
   const link = html`<a href="/"
     >${waiting} waiting<span class="hidden"> for your approval</span></a
@@ -103,7 +103,7 @@ function renderHead({ title, heading = title, above, actions }: Omit<PageReply, 
   </div>`;
 }
 
-/** Messages for submitted forms, by the code in the next page's URL. */
+/** Success messages, by the code in the URL of the page that follows a form. */
 const notes: Readonly<Record<string, Html | string>> = {
   created: "Link created.",
   saved: "Saved.",
@@ -129,7 +129,7 @@ function renderNote({ searchParams }: URL): Part {
 
 const notSent = "again";
 
-/** Marks the next page's URL when a form from an earlier session had no effect. */
+/** Adds a mark to the next page's URL: a form from an earlier session had no effect. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }

@@ -105,7 +105,7 @@ export function renderPaging(
   meta: ReceivedMeta | undefined,
   things: string,
   address: string,
-  /** Replaces the page number, for example with "21–40 of 95". */
+  /** Shown instead of the page number, such as "21–40 of 95". */
   range?: string,
 ): Part {
   const [page, last] = [meta?.page ?? 0, meta?.last ?? 0];

@@ -7,9 +7,7 @@ export type Page = {
   readonly path: RegExp;
   /** The page's menu entry; omitted for pages outside the menu. */
   readonly entry?: PageEntry;
-  /**
-   * One or more tools or administration rights. The page exists only if the key has one of them.
-   */
+  /** The page is available only if the key may use one of these tools or administrative actions. */
   readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Reply | Promise<Reply>;
   readonly takesFile?: boolean;
@@ -75,7 +73,7 @@ export type PageReply = {
   /** Why a form had no effect, in one or more sentences. */
   readonly fault?: Part;
   readonly body: Part;
-  /** Defaults to 422 with a fault and to 200 without. */
+  /** Defaults to 422 if `fault` is set, otherwise to 200. */
   readonly status?: number;
   readonly hasFrames?: boolean;
 };

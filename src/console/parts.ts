@@ -198,7 +198,7 @@ export function showHost(host = ""): string {
   return host.replace(/^https?:\/\//, "");
 }
 
-/** Makes the script refresh parts of the page, more often while a job runs. */
+/** Makes the page's script refresh this element, more often while a job runs. */
 export function renderFollow(isRunning: boolean): Html {
   return html` data-follow="${isRunning ? 3 : 5}" tabindex="-1"`;
 }

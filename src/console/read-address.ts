@@ -12,7 +12,7 @@ export function readParam(params: Readonly<Record<string, string>>, name: string
   }
 }
 
-/** Keeps the query of the list that opened the page, so that the page can link back to it. */
+/** Keeps the query of the list that opened the page, for the link back to that list. */
 export function writeFrom({ searchParams }: URL): string {
   const from = searchParams.get("from") ?? "";
   return from === "" ? "" : `?${String(new URLSearchParams({ from }))}`;

@@ -8,12 +8,12 @@ import { createForm, type Form } from "./page.ts";
 
 /** Reads the fields of a submitted form, and its file if it has one. */
 
-/** Fits a page template, even inside the sign-in form that carries it after a session ended. */
+/** Enough for a page template, even while the sign-in form carries it after a session ended. */
 const bodyBytes = 1024 * 1024;
 /** The same limit as for files from assistants. */
 export const mostFileBytes = 4_000_000;
 const uploadBytes = mostFileBytes + 64 * 1024;
-/** Far more fields than any page has. Parsing more would be slow. */
+/** Far more fields than any form has. Parsing more would be slow. */
 const mostFields = 2000;
 
 type FormRequest = { readonly request: Request; readonly incoming: Incoming | undefined };
@@ -37,7 +37,7 @@ export async function readForm(
   return createForm(new URLSearchParams(bytes.toString("utf8")));
 }
 
-/** Counts the fields before parsing, because anyone can send such a body. */
+/** Counts the fields before parsing, because anyone can send a body with many fields. */
 function hasTooMany(bytes: Buffer): boolean {
   let at = -1;
   for (let count = 0; count <= mostFields; count += 1) {

@@ -118,7 +118,7 @@ export function createRecordPages<Kind extends RecordKind>(
         account.act(creation.tool, writeChanges(main, typed, changed)),
       done: (result) => {
         const id = result[name]?.id;
-        // An unreadable response of a remote server has no id.
+        // If the response of a remote server could not be read, there is no id.
         const address = id === undefined ? base : `${base}/${encodeURIComponent(id)}`;
         return { kind: "go", to: addNote(address, creation.note) };
       },
@@ -143,7 +143,7 @@ export function createRecordPages<Kind extends RecordKind>(
   ];
 }
 
-/** Keeps the query of the list that opened the page, so that the page can link back to it. */
+/** Keeps the query of the list that opened the page, for the link back to that list. */
 function writeAddress(
   { base }: RecordNaming,
   { params, url }: Pick<Visit, "params" | "url">,
@@ -168,7 +168,7 @@ export function showGone({ label, list }: Pick<RecordNaming, "label" | "list">):
 type FormState = {
   readonly form: RecordForm;
   readonly failure?: CallError;
-  /** Concurrent changes that the page shows, and that the next save overwrites. */
+  /** Other users' changes. The page shows them, and the next save overwrites them. */
   readonly seen?: Values;
   readonly fault?: string;
 };

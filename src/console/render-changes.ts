@@ -24,7 +24,7 @@ export function renderChanges(
 export const historyAddress = "/history";
 export const undoAddress = `${historyAddress}/undo`;
 
-/** Returns this page's URL without its message, for the redirect after an undo. */
+/** Returns this page's URL without its message code, for the redirect after an undo. */
 function writeOwnAddress({ pathname, searchParams }: URL): string {
   const query = new URLSearchParams(searchParams);
   query.delete("done");
@@ -164,7 +164,7 @@ export function writeTime(at: string, { timeZone }: Pick<Account, "timeZone">): 
   return writeLocalTime(time, timeZone).slice(0, 16).replace("T", ", ");
 }
 
-/** The kinds whose changes can be undone. Others, such as keys, can only be reversed manually. */
+/** Changes to records of these kinds can be undone. Users reverse other changes themselves. */
 const undoable: ReadonlySet<string> = new Set([
   "link",
   "ios_app",

@@ -48,7 +48,7 @@ export function respondPage(
   return respond(body, { status, headers });
 }
 
-/** A short message for a signed-out visitor. */
+/** Responds with a short message, without the menu. */
 export function respondText(
   status: number,
   title: string,
@@ -74,9 +74,9 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
  * links, even if the page is opened outside a frame.
  */
 const framePolicy = ["sandbox", "default-src 'none'"];
-/** Pages of the embedded service's links may only use inline styles and images. */
+/** What pages of this process's own links may load: inline styles and images. */
 const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
-/** Pages of a remote server load their files from absolute URLs. */
+/** What pages from a remote server may load. Their files have absolute URLs. */
 const foreignSources = [
   "style-src 'unsafe-inline' https: http:",
   "img-src data: https: http:",

@@ -3,13 +3,13 @@ import type { Clock } from "../contract/clock.ts";
 import { isMasked, maskSecret } from "../text/secrets.ts";
 
 /**
- * Sessions and one-time sign-in URLs. The browser or terminal holds a token. A database row, found
- * by the token's hash, holds the secret, encrypted with a key derived from the token. So a stolen
- * database does not help to sign in.
+ * Sessions and one-time sign-in URLs. A cookie or a URL contains a token. The database stores the
+ * user's secret under the token's hash, encrypted with a key derived from the token. So no one can
+ * sign in with a stolen database.
  */
 export type Sessions = {
   readonly begin: (secret: string) => Promise<string>;
-  /** Returns the secret. Extends the session, unless the page refreshed automatically. */
+  /** Returns the secret. Extends the session, unless `isFollowing` marks an automatic refresh. */
   readonly find: (token: string, isFollowing?: boolean) => Promise<string | undefined>;
   readonly end: (token: string) => Promise<void>;
   readonly makeAddress: (secret: string) => Promise<string>;

@@ -12,7 +12,7 @@ import { isLocal, type BrowserOrigin } from "./browser-origin.ts";
 import { respondGo, respondPage, respondText } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
-/** Signing in with a key, or with a one-time URL from a terminal. */
+/** Signs users in with a key, or with a one-time URL from a terminal. */
 
 export type SignInOptions = {
   /** Returns the account for an API key or a gateway's token; undefined if it is invalid. */
@@ -32,7 +32,7 @@ export type SignInOptions = {
 export type Signed = {
   readonly account: Account;
   readonly token: string;
-  /** The requested page, without the base path. */
+  /** The URL of the requested page, without the base path. */
   readonly url: URL;
   readonly kept: Form | undefined;
   readonly cookies: readonly string[];
@@ -86,8 +86,8 @@ type SignedIn = { readonly account: Account; readonly secret: string };
 type SignInResult = SignedIn | { readonly status: 403 | 429; readonly fault: string };
 
 /**
- * A valid key is accepted even after many wrong ones, because a key is too long to guess. Only
- * wrong keys count, after the check.
+ * A valid key is accepted even after many wrong keys, because keys are too long to guess. Only
+ * wrong keys count as attempts.
  */
 async function openByKey(secret: string, { options, address }: Arrival): Promise<SignInResult> {
   const { identify, secretName, takeTry } = options;
@@ -155,12 +155,12 @@ function readNext(next: string, { origin, base }: BrowserOrigin): URL {
   return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 
-/** Fields that the sign-in form does not carry. A PIN is valid only on its own page. */
+/** Fields that are not kept while the user signs in again. A PIN is valid only on its own page. */
 const unkept = new Set(["form_token", "pin"]);
 /** Leaves room for the sign-in form's own fields. */
 const mostKeptBytes = mostKeylessBytes - 4096;
 
-/** Shows the sign-in form after a session ended. It carries the fields of the submitted form. */
+/** Shows the sign-in form after a session ended. The form keeps the fields that were sent. */
 export async function renderSignInAgain(
   arrival: Arrival,
   form: Form | undefined,

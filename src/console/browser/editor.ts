@@ -5,7 +5,7 @@ const stage = document.getElementById("stage");
 if (draft && stage) preview(draft, stage);
 
 /**
- * The delay after the last keystroke, and the minimum time between previews, because previews count
+ * The delay after the last keystroke, and the minimum time between two previews. Previews count
  * against the key's rate limit.
  */
 const pause = 600;
@@ -55,7 +55,7 @@ function preview(form: HTMLFormElement, stage: HTMLElement): void {
     clearTimeout(timer);
     timer = window.setTimeout(update, Math.max(pause, last + shortest - Date.now()));
   };
-  // Includes fields outside of the form element that belong to it.
+  // `elements` includes fields outside of the form element that belong to the form.
   for (const field of form.elements) field.addEventListener("input", updateSoon);
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
@@ -103,7 +103,7 @@ function replaceStage(stage: HTMLElement, next: Element): void {
 const editor = document.querySelector<HTMLFormElement>("form[data-editor]");
 if (editor) edit(editor);
 
-/** Makes each error in the template link to its line. */
+/** When the user clicks a listed error, selects its line in the template. */
 function edit(form: HTMLFormElement): void {
   form.addEventListener("click", (event) => {
     const { target } = event;
@@ -113,7 +113,7 @@ function edit(form: HTMLFormElement): void {
     goToLine(link.dataset["field"] ?? "", Number(link.dataset["line"]));
   });
   form.addEventListener("input", ({ target }) => {
-    // Browsers without field-sizing would scroll the text out of line with its line numbers.
+    // Browsers without `field-sizing` would otherwise scroll the text, but not its line numbers.
     if (!(target instanceof HTMLTextAreaElement)) return;
     target.rows = Math.max(target.rows, target.value.split("\n").length);
   });

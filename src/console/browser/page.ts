@@ -27,7 +27,7 @@ type Options = {
   readonly signal?: AbortSignal;
 };
 
-/** Returns null if the session has ended, which is the only reason for a redirect. */
+/** Loads a page. Returns null after a redirect, because then the session has ended. */
 async function load(address: string, options: Options): Promise<Document | null | undefined> {
   const headers = { accept: "text/html", ...options.headers };
   const response = await fetch(address, { ...options, headers });
@@ -46,7 +46,7 @@ function findTokens(place: Element): NodeListOf<HTMLInputElement> {
 function replace(page: Document | null | undefined, id: string): void {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
   if (!now || !next) return;
-  // Each response masks the CSRF token differently, so both get the same one before comparing.
+  // Each response masks the CSRF token differently, so the old token is copied for the comparison.
   const [token] = findTokens(now);
   if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
   if (now.isEqualNode(next)) return;
@@ -118,7 +118,7 @@ document.addEventListener("change", ({ target }) => {
   selected.textContent = isWhole ? "All selected" : `${count} selected`;
 });
 
-/** Reads a form's values, without the preview's controls, which are not saved. */
+/** Reads a form's values, except those of the preview's controls. These are not saved. */
 function readFields(form: HTMLFormElement): string {
   const fields = new FormData(form);
   for (const field of form.elements) {
@@ -189,7 +189,7 @@ async function refresh(): Promise<void> {
   replace(page, "waits");
   const parts = page ? listFollowed() : [];
   const isOver = ({ id }: Element) => page?.getElementById(id)?.dataset["follow"] === undefined;
-  // Once a job has ended, the whole page may offer other actions.
+  // Once a job has ended, other actions may be available, so the whole page is replaced.
   if (parts.some(isOver)) replace(page, "main");
   else for (const { id } of parts) replace(page, id);
   follow();
@@ -207,7 +207,7 @@ addEventListener("pagehide", () => {
 /**
  * Opens the console if a signed-in user visits the sign-in page. The server cannot redirect,
  * because the session cookie is limited to the console's path. Console pages save that path in
- * local storage, which other ports cannot read.
+ * local storage, which servers on other ports cannot read.
  */
 async function openSavedConsole(): Promise<void> {
   const home = document.querySelector("a.brand")?.getAttribute("href");

@@ -12,7 +12,7 @@ import { writeFilter } from "./link-query.ts";
 
 const list = { name: "Apps", address: "/apps" };
 
-/** The app pages: the list, and the pages of each kind. */
+/** The pages for apps: the list, and pages to create, edit and delete apps of each kind. */
 const appsPage: Page = {
   path: /^\/apps$/,
   entry: {

@@ -20,7 +20,7 @@ import { readPage } from "../read-address.ts";
 import type { Audit, AuditGroup, Records, ToolResults } from "../records.ts";
 import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
 
-/** Lists problems of the links and their fixes, the most serious first. */
+/** Lists the problems of links, most serious first, and how to fix them. */
 export const auditPage: Page = {
   path: /^\/audit$/,
   entry: { name: "Audit", address: "/audit", icon: "M3 8.5 6.5 12 13 4.5", group: "Service" },
@@ -182,7 +182,7 @@ function renderUnchecked({ not_checked: texts = [], next }: Audit): Part {
   return renderCard("Not checked", { inside: [items, rest] });
 }
 
-/** Creates a plan from the form. A forged form could create a plan, but change nothing. */
+/** Creates a plan from the form. Even a forged form could only create a plan, not apply it. */
 async function planFix(visit: Visit, form: Form): Promise<Reply> {
   const args = parse(form.read("fix"));
   if (args === undefined || !visit.account.mayUse("plan_links")) return show(visit);
@@ -262,7 +262,7 @@ const ofApps = new Set([
   "no_open_button",
 ]);
 
-/** Removes advice for assistants, and replaces field names with plain words. */
+/** Removes sentences for assistants, and replaces field names with plain words. */
 function writePlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
   return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));

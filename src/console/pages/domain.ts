@@ -22,7 +22,7 @@ export const domainPage: Page = {
   submit: check,
 };
 
-/** Sends requests only after the user presses the button. */
+/** Runs the check only after the user presses the button, because the check sends requests. */
 async function check(visit: Visit, form: Form): Promise<Reply> {
   const host = form.read("host").trim();
   const answer = await visit.account.call("check_domain", host === "" ? {} : { host });

@@ -17,7 +17,7 @@ import { readPage, readParam } from "../read-address.ts";
 import type { ListedJob, JobRow } from "../records.ts";
 import { renderTime } from "../render-changes.ts";
 
-/** The list of a key's jobs, newest first, and each job's page. Running jobs update live. */
+/** The list of a key's jobs, newest first, and each job's page. Running jobs are updated live. */
 
 const list = { name: "Jobs", address: "/jobs" };
 

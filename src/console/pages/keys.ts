@@ -156,11 +156,11 @@ function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
 }
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-/** Rejects a form without scopes, because an empty list would mean full access. */
+/** The error for a form without scopes, because an empty list would mean full access. */
 const noScopes =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
-/** Shown after the user revokes the key of the session, which ends the session. */
+/** Shown after the user revokes the key of the session. This ends the session. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",

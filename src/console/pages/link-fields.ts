@@ -108,7 +108,7 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
   const own = linkFields.filter(({ app }) => app === undefined);
   const apps = appKinds.flatMap(({ name }) => {
     const changed = [nameOther(name), name].filter((each) => names.includes(each));
-    // A typed app ID overrides the choice.
+    // The ID of an unlisted app overrides the selected app.
     const id = changed.map((each) => typed[each] ?? "").find((each) => each !== "") ?? "";
     return changed.length === 0 ? [] : [[name, id === "" ? null : { id }] as const];
   });

@@ -50,7 +50,7 @@ function writeAddress(id: string, page: "draft" | "page"): string {
 
 type ExplainedVisits = LinkExplanation["visits"] | undefined;
 
-/** Shows one device at a time, and loads its page when it becomes visible. */
+/** Shows one device at a time. A device's page is loaded when the device becomes visible. */
 export function renderLinkPreview(account: Account, id: string, visits: ExplainedVisits): Part {
   if (!account.mayUse("preview_template")) return "";
   const stage = platforms.map((platform) => {

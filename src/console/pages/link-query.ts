@@ -13,7 +13,7 @@ import type { Part } from "../html.ts";
 import { renderHidden, writeNumber } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 
-/** The links that a list shows. The query is in the page's URL, so users can bookmark it. */
+/** Which links a list shows. The page's URL contains the query, so that users can bookmark it. */
 export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
@@ -59,7 +59,7 @@ export function readLinkQuery(url: URL): LinkQuery {
 /** Parses a filter such as `clicks gteq 10`. */
 export function readFilter(text: string): FilterInput {
   const [, field = text, word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
-  // The tool rejects unknown conditions and lists the valid ones.
+  // The cast is safe: the tool rejects unknown conditions and lists the valid ones.
   const condition = word as OfferedCondition;
   if (condition === "empty" || condition === "present") {
     return { field, condition, value: given !== "false" };
@@ -103,7 +103,7 @@ export function isNarrowed({ search, filters }: LinkQuery): boolean {
   return search !== "" || filters.length > 0;
 }
 
-/** Limits how many links are counted, because no user opens that many pages. */
+/** Returns the number up to which links are counted. No user opens that many pages. */
 export function chooseMostCounted({ search, filters }: LinkQuery): number {
   const texts = [
     ...search.split(/\s+/u),
@@ -114,10 +114,10 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
   return shortest < paging.shortest_indexed ? mostOfShort : paging.most_counted;
 }
 
-/** Short search texts have no index, so the database scans links until enough match. */
+/** The index does not support short texts, so the database scans links until enough match. */
 const mostOfShort = 1000;
 
-/** Whether there are more links than were counted: counting stops one above the limit. */
+/** Whether more links match than were counted. Counting stops one above the limit. */
 export function isCountCut({ count }: ReceivedMeta, query: LinkQuery): boolean {
   return isNarrowed(query) && count === chooseMostCounted(query) + 1;
 }

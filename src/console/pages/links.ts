@@ -62,7 +62,7 @@ async function show(visit: Visit): Promise<Reply> {
     params.append("filter", added);
     return { kind: "go", to: `/links?${String(params)}` };
   }
-  // Counting is slow if very many links match.
+  // Limits the count, because counting is slow if very many links match.
   const more = account.isOwn ? { count_to: chooseMostCounted(query) } : {};
   const answer = await account.call("list_links", writeArguments(query), more);
   const past = goToLast(url, answer);
@@ -153,7 +153,7 @@ function renderLinks(result: ToolResults["list_links"], query: LinkQuery, visit:
   const { links, meta = {} } = result;
   if (links.length === 0) return renderNone(query, visit);
   const text = writeLinkQuery(query).slice(1);
-  // Every row's URL contains this query, so a long one is omitted.
+  // Every row's URL contains this query, so a long query is omitted.
   const isShort = text !== "" && text.length <= mostOfQuery;
   const from = isShort ? `?${String(new URLSearchParams({ from: text }))}` : "";
   const { mayUse } = visit.account;

@@ -143,7 +143,7 @@ function writeSettings(changes: JsonObject): TypedSettings {
   return { ...changes, ...(isAny && { destinations: "any" }) };
 }
 
-/** Settings changes are in the project's history, which a master key cannot read. */
+/** Changes to settings are in the project's history. A master key cannot read that history. */
 const noChanges =
   "No changes with a master key yet. To see all changes, sign in with a key of this project.";
 

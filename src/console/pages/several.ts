@@ -167,7 +167,7 @@ const edits: Readonly<Record<string, BulkEdit>> = {
   set: {
     title: "Set a field",
     fields: [
-      // A path is unique to a link, so it cannot be set for several.
+      // A path is unique to a link, so it cannot be set for several links.
       chooseField("set", ["url", ...otherFields]),
       text("set-value", "New value", "Leave this empty to clear the field."),
     ],
@@ -264,7 +264,7 @@ function planEdit(name: string, form: Form): JsonObject | undefined {
 
 /** Parses a choice such as `ios_app:ID`, `ios_app:` for no app, or `enable_forced_redirect:on`. */
 function readChoice(form: Form): JsonObject {
-  // A typed app ID overrides the choice.
+  // The ID of an unlisted app overrides the selected app.
   const typed = appKinds.flatMap(({ name }) => {
     const id = form.read(nameOther(name)).trim();
     return id === "" ? [] : [[name, { id }] as const];

@@ -84,11 +84,10 @@ function renderJobs(jobs: readonly ListedJob[]): Html {
   </div>`;
 }
 
-/** A configuration snippet for an MCP client. */
 type ClientSetup = { readonly name: string; readonly where: Html; readonly block: string };
 
 function renderConnection({ account: { connection }, isLocal }: Visit): Part {
-  // Other machines cannot run a local command, and must not see local folder names.
+  // Users of other machines cannot run a local command, and must not see local folder names.
   const clients = listClients(isLocal ? connection : { ...connection, command: undefined });
   const inside = html`<div>${clients.map(renderClient)}</div>`;
   return clients.length > 0 && renderCard("Connect your assistant", { inside });

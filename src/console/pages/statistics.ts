@@ -20,7 +20,7 @@ export const statisticsPage: Page = {
 const spans = [7, 30, 90] as const;
 const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
-/** A chart with more days shows weeks instead; one with more weeks shows months. */
+/** A chart of more days shows weeks instead. A chart of more weeks shows months. */
 const mostDays = 120;
 const mostWeeks = 200;
 
@@ -135,7 +135,6 @@ const groups = [
   { by: "country", title: "Countries", row: "Country" },
 ] as const;
 
-/** Labels for some keys of the statistics. */
 const keyLabels: Readonly<Record<string, string>> = {
   address: "Path",
   short: "Short path",
@@ -167,12 +166,12 @@ function renderGroup(
 
 const width = 640;
 const height = 140;
-/** The share of a slot's width that its column fills. */
+/** A column's width, as a share of the space for one row. */
 const columnShare = 0.8;
 /** The minimum height at which a column is visible. */
 const minHeight = 2;
 
-/** Renders a column chart. Screen readers use the table below it, which has the same numbers. */
+/** Renders a column chart. For screen readers, the table below contains the same numbers. */
 function renderChart(label: string, rows: readonly StatsRow[]): Part {
   const most = Math.max(0, ...rows.map(({ clicks }) => clicks));
   const step = width / rows.length;
@@ -188,7 +187,7 @@ function renderChart(label: string, rows: readonly StatsRow[]): Part {
       <title>${key}: ${writeNumber(clicks)}</title>
     </rect>`;
   });
-  // The chart is stretched, so its labels are outside of it.
+  // The browser stretches the chart, so its labels are outside of the SVG.
   const chart = html`<div class="charted">
     <p class="scale" aria-hidden="true">${writeNumber(most)}</p>
     <svg

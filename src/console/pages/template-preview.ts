@@ -93,7 +93,7 @@ type PreviewPanel = {
   readonly drawn: RenderedPreview;
 };
 
-/** The preview's controls belong to the editor's form, so they are sent with its text. */
+/** The preview's controls belong to the editor's form, so their values are sent with the text. */
 export async function renderTemplatePreview(
   account: Account,
   { view, links, drawn: { page, failure } }: PreviewPanel,

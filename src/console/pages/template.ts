@@ -145,7 +145,7 @@ function mayWrite({ mayUse }: Account): boolean {
 type Editing = {
   readonly text: EditedTemplate;
   readonly was: string;
-  /** Whether the user typed the text, rather than a version providing it. */
+  /** True if the user typed the text, false if it is the text of a version. */
   readonly isTyped: boolean;
   readonly drawn: RenderedPreview;
   readonly failure: CallError | undefined;
@@ -185,7 +185,7 @@ function renderEditor(
   return renderBox("Editor", { below: renderForm(visit, "/template", body, attributes) });
 }
 
-/** Pressing Enter triggers the first button, so the first button saves nothing. */
+/** The Enter key triggers the form's first button, so that button must not save anything. */
 const byDefault = html`<button
   name="do"
   value="preview"
@@ -247,7 +247,7 @@ async function publish(visit: Visit, form: Form): Promise<Reply> {
   return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
 }
 
-/** The typed text is the draft now, so the next save compares with it. */
+/** The typed text has been saved as the draft, so the next save compares with this text. */
 function markSaved(form: Form): Form {
   const typed = readTyped(form);
   const params = new URLSearchParams();
@@ -325,7 +325,7 @@ type EditorState = {
   readonly isKnown: boolean;
 };
 
-/** A text field with line numbers, which mark the lines with errors. */
+/** A text field with line numbers. The numbers of lines with errors are marked. */
 function renderField(name: EditorField, shown: EditorState): Html {
   const { text, problems, isRefused, isReadOnly, isKnown } = shown;
   const { label, hint } = fields[name];
@@ -349,7 +349,7 @@ function renderField(name: EditorField, shown: EditorState): Html {
 }
 
 const fewestLines = 8;
-/** Extra numbers for lines that the user adds before the next redraw. Unused ones are cut off. */
+/** Extra numbers for lines that the user adds before the next redraw. Unused numbers are hidden. */
 const spareLines = 150;
 
 function countLines(text: string): number {

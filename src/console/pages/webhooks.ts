@@ -110,7 +110,7 @@ async function showList({ account }: Visit): Promise<Reply> {
   };
 }
 
-/** Shown in a stdio process, which has a console but delivers no events. */
+/** Shown in a stdio process. Such a process has a console but delivers no events. */
 const notDelivering = html`<p class="note">
   Only <code>waypost serve</code> sends messages, and it is not running for this data folder. Events
   wait until you start it.
