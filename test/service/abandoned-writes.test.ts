@@ -28,7 +28,7 @@ test("nothing is written if the client disconnects while its write is queued", a
   server.close();
 });
 
-test("nothing is written if an embedded call is cancelled while its write is queued", async () => {
+test("nothing is written if an in-process caller cancels while its write is queued", async () => {
   await using held = await holdWrites();
   const cancelling = new AbortController();
   const url = `http://localhost${apiPrefix}/links`;

@@ -42,7 +42,7 @@ describe("API keys", () => {
   });
 
   test.each(routes)(
-    "%s %s accepts only keys with the plan, role and scope in the contract",
+    "%s %s accepts only keys with the plan, role and scope that the endpoint requires",
     async (method, _, entry) => {
       const outcomes: Record<string, string> = {};
       const expected: Record<string, string> = {};
@@ -107,7 +107,7 @@ test.each([
   { scopes: ["links.create", "links.update"], path: "known", outcomes: admitted },
   { scopes: [], path: "known", outcomes: admitted },
 ] satisfies { scopes: Scope[]; path: string; outcomes: string }[])(
-  "an upsert of a $path path with the scopes $scopes has the outcome: $outcomes",
+  "upserting a link at a $path path with the scopes $scopes results in: $outcomes",
   async ({ scopes: chosen, path, outcomes }) => {
     await using world = await createWorld();
     const { body: before } = await world.call("POST", "/links", { body: { path: "known" } });
@@ -140,7 +140,7 @@ const registrations = [
 ] as const;
 
 test.each(registrations)(
-  "a request that writes a link can create its %s only if the key has the scope %s",
+  "a request that writes a link can also create an %s only if the key has the scope %s",
   async (name, scope, app) => {
     await using world = await createWorld();
     const { id } = (await world.call("POST", "/links", { body: { path: "kept" } })).body;

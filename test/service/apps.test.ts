@@ -358,7 +358,7 @@ test("sending an iOS app back unmodified does not change it", async () => {
   await fc.assert(property, { numRuns: 80, examples });
 });
 
-test("an update with fingerprints replaces the list, and any other update keeps it", async () => {
+test("an update replaces an app's fingerprints only if it contains fingerprints", async () => {
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };
   const changed = await world.call("PATCH", `/android_apps/${made.id}`, { body });

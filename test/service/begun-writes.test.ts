@@ -5,7 +5,7 @@ import { createWorld } from "../support/world.ts";
 
 /** Tests the response to a write whose outcome is not known in time. */
 
-test("a write that started within ten seconds gets four more seconds to finish", async () => {
+test("a write that is running when ten seconds are over gets four more seconds", async () => {
   await using held = await createHeldWorld();
   const { advance, call } = held.world;
   const replying = call("POST", "/links", { body: { path: "spring" } });

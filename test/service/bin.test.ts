@@ -155,12 +155,12 @@ describe("POST /restore", () => {
     ["links", messages.link_not_found],
     ["ios_apps", messages.ios_app_not_found],
     ["android_apps", messages.android_app_not_found],
-  ])("returns 404 for an ID of %s that never existed", async (kind, message) => {
+  ])("returns 404 for an ID that never existed in %s", async (kind, message) => {
     const { status, body } = await send("POST", `/${kind}/${unknownId}/restore`);
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the same scope and role as a create request and shares its rate limit", async () => {
+  test("requires the same scope and role and has the same rate limit as creating", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -230,7 +230,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("a restored app is not reattached to a link whose app was since set to null", async () => {
+  test("restoring an app skips links whose app was set to null after the deletion", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -254,7 +254,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("a deleted app is reattached to a deleted link, whichever is restored first", async () => {
+  test("a deleted app and link are reattached, whichever of them is restored first", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -278,7 +278,7 @@ describe.each([
     }
   });
 
-  test("a restored app is reattached only to links that have had no other app since", async () => {
+  test("restoring an app skips links that were given another app after the deletion", async () => {
     const first = await addApp();
     const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

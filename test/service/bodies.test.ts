@@ -60,7 +60,7 @@ test("fields outside the wrapper are ignored and listed in the Warning header", 
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("POST with an empty body creates a link, and PATCH with one changes nothing", async () => {
+test("an empty body creates a link with POST and changes nothing with PATCH", async () => {
   for (const body of [{}, { link: {} }]) {
     const link = await world.make("/links", body);
     const reply = await world.call("PATCH", `/links/${link.id}`, { body });
@@ -164,7 +164,7 @@ test("sending a link or app back unmodified only warns about read-only fields", 
   expect((await world.call("POST", "/links", { body: { id, clicks } })).status).toBe(422);
 });
 
-test("the Warning header is well-formed whatever the field names contain", async () => {
+test("the Warning header is well-formed whatever characters the field names contain", async () => {
   for (const name of [
     'a"b\\',
     "c\r\nset-cookie: x=y",
@@ -187,7 +187,7 @@ test("the Warning header is well-formed whatever the field names contain", async
 const formTypes = ["application/x-www-form-urlencoded", "Multipart/Form-Data; boundary=x"];
 
 test.each(formTypes)(
-  "a form body of type %s returns a 400 that shows the JSON to send",
+  "a form body of type %s is rejected with a 400 that shows the JSON to send instead",
   async (type) => {
     for (const [method, path, example, key] of [
       ["POST", "/links", '{"name":"…"}', world.key],
@@ -300,7 +300,7 @@ for (const [field, list, app] of [
     }
   });
 
-  test(`${member} and ${field} can be sent together only if they mean the same app`, async () => {
+  test(`${member} and ${field} can be sent together only if both select the same app`, async () => {
     const { id } = await world.make(list, { [field]: app });
     const error = `${label} contradicts ${member}: send only one of the two`;
     for (const [one, other] of [

@@ -34,7 +34,7 @@ test("GET /browser_paths returns the paths of links without an app, oldest first
   expect(await read()).toEqual({ paths: ["first", "second", "s2", "a"], are_all: true });
 });
 
-test("GET /browser_paths omits and reports paths that a pattern cannot express", async () => {
+test("GET /browser_paths omits a path that contains * and sets are_all to false", async () => {
   await addLinks(async (tenant) => {
     await addLink(tenant, "star-*");
     await addLink(tenant, "later", { now: now + 1 });
@@ -52,7 +52,7 @@ test("GET /browser_paths returns at most 200 paths", async () => {
   expect([paths.length, paths.at(-1), are_all]).toEqual([200, "web-199", false]);
 });
 
-test("GET /browser_paths needs a project key with the scope links.index", async () => {
+test("GET /browser_paths requires a project key with the scope links.index", async () => {
   await addLinks(async (tenant) => {
     await addLink(tenant, "web");
   });

@@ -83,13 +83,13 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reading, deleting links and resolving short links have no rate limit", async () => {
+test("reads, deletions and POST /short_links/resolve have no rate limit for a key", async () => {
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
   }
 });
 
-test("the 600th write within a minute is saved, and the 601st is not", async () => {
+test("the 600th write within a minute is saved, and the 601st is rejected", async () => {
   const write = (path: string) => world.call("POST", "/links", { body: { path } });
   await spend(world, [["POST", "/links"]], 599);
   expect((await write("last")).status).toBe(201);
@@ -113,7 +113,7 @@ test("a rate limit's window starts with the first request and ends a minute late
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a limited key stays limited after thousands of other keys send requests", () => {
+test("a rate-limited key stays limited after thousands of other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -147,7 +147,7 @@ test("exactly 600 of 650 concurrent requests are accepted", async () => {
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("a request denied for its plan, scope or role does not use up the rate limit", async () => {
+test("requests denied by plan, scope or role do not count toward the rate limit", async () => {
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [
     [await world.addKey({ project: free }), "/short_links"],

@@ -39,7 +39,7 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
   });
 
 describe("POST /links/attribute with a client key", () => {
-  test("returns the link for a URL in the format that each SDK expects", async () => {
+  test("finds the link of a URL and returns it in the format that each SDK expects", async () => {
     const link = await world.make("/links", {
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",
@@ -90,7 +90,7 @@ describe("POST /links/attribute with a client key", () => {
     });
   });
 
-  test("encodes URLs so that older iOS versions can parse them", async () => {
+  test("encodes the returned URLs so that older iOS versions can parse them", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     await world.make("/links", {
       path: "schön/a b",
@@ -191,7 +191,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(body.link.clicks).toBe(1);
   });
 
-  test('returns "high" for a self-reported install, but webhooks get "reported"', async () => {
+  test('returns the confidence "high" for an install but sends webhooks "reported"', async () => {
     const { store, project, now } = world;
     const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
     const tenant = { projectId: project.id };
@@ -300,7 +300,7 @@ describe("a client key", () => {
     expect(readRefusal(await attribute(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
   });
 
-  test("shares the rate limit of its IP address with unknown keys", async () => {
+  test("shares one rate limit with unknown keys sent from the same IP address", async () => {
     const url = `${origin}${apiPrefix}/links/attribute`;
     const send = async (token: string, address: string) => {
       const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
@@ -343,7 +343,7 @@ describe("a client key", () => {
   });
 });
 
-test("a client key in a repeated api_key is rejected even by public endpoints", async () => {
+test("public endpoints also reject a client key in a repeated api_key parameter", async () => {
   await world.make("/links", { path: "spring" });
   const asked = { key: null, body: { url: `${host}/spring` } };
   for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {

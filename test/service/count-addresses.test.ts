@@ -63,7 +63,7 @@ test("requests with a key do not count toward their IP address's rate limit", as
   }
 });
 
-test("the oldest counters are dropped when thousands of IP addresses send requests", () => {
+test("rate-limit counters are limited in number, and the oldest are dropped first", () => {
   let now = 0;
   const budgets = createBudgets({ monotonic: () => now });
   const spendOf = (address: string) => budgets.spendByAddress(address, "keyless");

@@ -62,7 +62,7 @@ const send = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("a page of another origin can read the 429, and preflights are not counted", async () => {
+test("other origins can read a 429 response, and preflights have no rate limit", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
     expect((await send("OPTIONS")).status).toBe(204);
     expect((await send("POST")).status).toBe(404);
@@ -75,7 +75,7 @@ test("a page of another origin can read the 429, and preflights are not counted"
   expect(late.headers["access-control-allow-origin"]).toBe("*");
 });
 
-test("no other endpoint sends CORS headers", async () => {
+test("among the API endpoints, only /short_links/resolve sends CORS headers", async () => {
   for (const { method, path: other } of listEndpoints()) {
     if (other === path) continue;
     const place = other.replace(":id", "0190a000-0000-7000-8000-000000000000");

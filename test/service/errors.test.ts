@@ -79,7 +79,7 @@ test.each(wrongTypes)(
   },
 );
 
-test("every endpoint that takes a body returns 400 without body and content type", async () => {
+test("every endpoint that takes a body returns 400 without a body and content type", async () => {
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
     expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
@@ -246,7 +246,7 @@ test("the body of a request whose key is rejected is never read", async () => {
   }
 });
 
-test("when several errors apply, the check that runs first decides the response", async () => {
+test("errors in the path or key take precedence over errors in the body", async () => {
   const suspended = await world.addKey({ project: await world.addProject({ suspended: true }) });
   const free = await world.addKey({ project: await world.addProject({ plan: "free" }) });
   const shower = await world.addKey({ role: "viewer", scopes: ["links.show"] });
@@ -353,7 +353,7 @@ async function renameTable({ openSql }: World, from: string, to: string): Promis
   await vandal.close();
 }
 
-test("any input returns a JSON response with a single message, never a 5xx", async () => {
+test("random input never causes a 5xx, and every error is JSON with a single message", async () => {
   await using world = await createWorld();
   const writes: Target[] = listWrites(world).map(([method, path]) => ({ method, path }));
   const reads = ["/links", "/ios_apps", "/android_apps"].map((path) => ({ method: "GET", path }));

@@ -129,7 +129,7 @@ type Question = { readonly q: readonly Pair[]; readonly page: number; readonly l
 
 describe("the filter engine", () => {
   test.each(["no trigram index", "a trigram index"])(
-    "returns the same links as a reference model with %s",
+    "returns the same links as a reference model if there is %s",
     async (state) => {
       const story = fc.record({
         before: seeds("a", 12),
@@ -202,7 +202,7 @@ describe("the filter engine", () => {
   });
 });
 
-test("the trigram index removes a deleted link before a new link reuses its row", async () => {
+test("a deleted link leaves the trigram index before a new link reuses its row", async () => {
   await using world = await createWorld();
   await beginIndex(world);
   await world.store.finishTasks();

@@ -79,7 +79,7 @@ describe("GET /links with filters", () => {
     ["lteq includes its own value", "q[clicks_lteq]=3", but("spring 50%")],
     ["a number ends at its last digit", "q[clicks_eq]=12x", ["spring 50%"]],
     ["a number may have underscores, as in Ruby", "q[clicks_eq]=1_2", ["spring 50%"]],
-    ["a value without digits is 0", "q[clicks_eq]=many", but("Spring", "spring 50%")],
+    ["a value without digits counts as 0", "q[clicks_eq]=many", but("Spring", "spring 50%")],
     [
       "a date means its midnight, so lteq omits the rest of that day",
       "q[created_at_lteq]=2026-01-17",
@@ -108,9 +108,13 @@ describe("GET /links with filters", () => {
     ["start on clicks compares digits as text", "q[clicks_start]=1", ["spring 50%"]],
     ["cont on clicks with a letter matches nothing", "q[clicks_cont]=x", []],
     ["% is a plain character in a number", "q[clicks_cont]=%25", []],
-    ["cont on a time matches its printed form", "q[created_at_cont]=-01-17T", ["spring 50%"]],
+    ["cont on a time matches the formatted time", "q[created_at_cont]=-01-17T", ["spring 50%"]],
     ["cont on a time matches its fraction and zone", "q[created_at_cont]=.000z", all],
-    ["start on a time matches its printed form", "q[created_at_start]=2026-01-1", all.slice(0, 4)],
+    [
+      "start on a time matches the formatted time",
+      "q[created_at_start]=2026-01-1",
+      all.slice(0, 4),
+    ],
     ["start on a time only matches at its year", "q[created_at_start]=026", []],
     ["a NUL matches no time", "q[created_at_cont]=%00", []],
     ["or combines a text and a number", "q[name_or_clicks_start]=3", ["Spring"]],
@@ -121,7 +125,7 @@ describe("GET /links with filters", () => {
     ["an unknown field is ignored", "q[url_eq]=x&q[constructor_eq]=x&q[id_eq]=x", all],
     ["an unknown field with the prefix of a known one is ignored", "q[name_tag_eq]=x", all],
     ["an unknown field with an unknown condition is ignored", "q[url_like]=x&q[not_name]=x", all],
-    ["m is ignored", "q[m]=or&q[name_eq]=axb&q[clicks_eq]=12", []],
+    ["the parameter m is ignored", "q[m]=or&q[name_eq]=axb&q[clicks_eq]=12", []],
     ["q without a field name is ignored", "q=axb&q[]=axb&q[name_eq][x]=axb", all],
     ["the last of two values for one filter wins", "q[name_eq]=axb&q[name_eq]=a_b", ["a_b"]],
   ])("%s", async (_, query, names) => {
@@ -165,7 +169,7 @@ describe("GET /links with filters", () => {
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("only ignored filters cause a warning, such as any filter of GET /projects", async () => {
+  test("valid filters cause no warning, unlike any filter of GET /projects", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);
@@ -180,11 +184,11 @@ describe("GET /links with filters", () => {
     ["an unknown direction is ascending", "q[s]=created_at+downwards", all],
     ["the direction ignores case", "q[s]=created_at+DESC", all.toReversed()],
     ["an unknown field is ignored", "q[s][]=url&q[s][]=created_at", all],
-    ["text after the first key is ignored", "q[s]=created_at+desc,+name+desc", all],
-    ["several keys apply in order", "q[s][]=created_via&q[s][]=created_at", but("spring 50%")],
+    ["text after the first sort key is ignored", "q[s]=created_at+desc,+name+desc", all],
+    ["several sort keys apply in order", "q[s][]=created_via&q[s][]=created_at", but("spring 50%")],
     ["nulls are last in ascending order", "q[s]=name+asc&page=11&limit=1", [null]],
     ["nulls are first in descending order", "q[s]=name+desc", [null]],
-    ["without a key the newest link is first", "", all.toReversed()],
+    ["without a sort key, the newest link is first", "", all.toReversed()],
   ])("sorting: %s", async (_, sort, names) => {
     const reply = await world.call("GET", "/links", { query: sort });
     const found: (string | null)[] = reply.body.links.map((link: Seed) => link.name);
@@ -192,7 +196,7 @@ describe("GET /links with filters", () => {
     expect(found.slice(0, names.length)).toEqual(names);
   });
 
-  test("a NUL, quote or operator in a filter matches no link in a trigram index", async () => {
+  test("a NUL, quote or operator in a filter is taken literally by the trigram index", async () => {
     await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
     await world.store.finishTasks();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
@@ -202,7 +206,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("a filter's text can be as long as a URL", async () => {
+  test("filters can be as long as the longest allowed URL", async () => {
     const many = `q[${"name_or_".repeat(1900)}name_eq]=axb`;
     const long = `q[name_cont]=${"axb".repeat(5000)}`;
     const list = Array.from({ length: 700 }, (_, index) => `q[name_in][]=${index}`).join("&");

@@ -40,7 +40,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.runIf(isOnPostgres)(
-  "a write stops waiting for a database lock when its caller times out",
+  "a write waits for a database lock for five seconds at most and never past its deadline",
   async () => {
     await using world = await createWorld();
     const lefts: readonly [number | undefined, string][] = [

@@ -72,7 +72,7 @@ test.each(requests)(
   },
 );
 
-test("the connection of a rejected request is closed before its body is complete", async () => {
+test("a rejected request's connection is closed even if its body is incomplete", async () => {
   const socket = connect(server.port, "127.0.0.1");
   let text = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

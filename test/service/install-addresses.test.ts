@@ -19,17 +19,17 @@ const install: InstallWorld["install"] = (...given) => host.install(...given);
 const match: InstallWorld["match"] = (...given) => host.match(...given);
 const rows = () => host.listRows();
 
-describe("an install on an identical phone", () => {
+describe("an install on the visitor's phone", () => {
   const someIpv6 = "2a00:1450:4001:82a::200e";
 
   test.each([
     ["the visit came over IPv4 and the install over IPv6", home, someIpv6],
     ["the visit came over IPv6 and the install over IPv4", someIpv6, home],
     ["the install's IPv6 network is adjacent to the visit's", someIpv6, "2a00:1450:4001:82b::200e"],
-    ["the install comes from a shared address", home, "172.226.3.4"],
-    ["the visit came from a shared address", "172.226.3.4", home],
-    ["both addresses are in one shared range", "172.226.3.4", "172.226.3.5"],
-    ["both addresses are in one shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
+    ["the install comes from a shared IP address", home, "172.226.3.4"],
+    ["the visit came from a shared IP address", "172.226.3.4", home],
+    ["both IP addresses are in the same shared range", "172.226.3.4", "172.226.3.5"],
+    ["both IP addresses are in the same shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
   ])("is not matched when %s", async (_, visitor, other) => {
     await visit("/spring?ref=anna", { from: visitor });
     expect(await match(other)).toMatchObject({ matched: false });
@@ -130,7 +130,7 @@ test("an install is not matched to a link whose deferred linking has been turned
   expect([await isMatched(), await counted()]).toEqual([true, 1]);
 });
 
-test("a visit's stored query is cut to 2,000 characters and its user agent to 512", async () => {
+test("only 2,000 characters of a visit's query and 512 of its user agent are used", async () => {
   const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
   await visit(`/spring?${known}&c=${long}`);
   await visit(`/spring?d=${long}`);

@@ -72,7 +72,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(routesById)(
-    "get the same response as known ones when extra characters are appended in %s %s",
+    "get the same response as known IDs if characters are appended to the ID in %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -116,7 +116,7 @@ describe("unknown IDs and paths", () => {
   });
 });
 
-describe("a bundle ID, package name or path of another project", () => {
+describe("a bundle ID, package name or path that another project uses", () => {
   test("can also be used in this project", async () => {
     for (const entry of ["/links", "/links/upsert"]) {
       const [known, stranger] = await both([theirs.path, "free"], (path) =>
@@ -135,7 +135,7 @@ describe("a bundle ID, package name or path of another project", () => {
     expect([other.ios_app, other.android_app]).not.toContain(link.body.android_app_id);
   });
 
-  test("neither selects nor creates an app if required fields are missing", async () => {
+  test("causes the same error as an unused one if the app's other fields are missing", async () => {
     for (const [app, name, known, unknown] of [
       ["ios_app", "bundle_id", theirs.bundle_id, "com.nobody"],
       ["android_app", "package_name", theirs.package_name, "com.nobody.app"],
@@ -148,7 +148,7 @@ describe("a bundle ID, package name or path of another project", () => {
     }
   });
 
-  test("as a filter matches only the caller's links, even if both projects use it", async () => {
+  test("finds only the caller's own links when it is used as a filter", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -165,7 +165,7 @@ describe("a bundle ID, package name or path of another project", () => {
     }
   });
 
-  test("does not change when the caller renames or deletes its own app and link", async () => {
+  test("is not affected when the caller changes or deletes its own app and link", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", {

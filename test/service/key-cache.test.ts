@@ -28,7 +28,7 @@ describe("a key that was just used", () => {
     expect((await world.call("GET", "/links", { key })).status).toBe(401);
   });
 
-  test("is still accepted after an hour without writes", async () => {
+  test("is accepted again an hour later if nothing was written", async () => {
     for (const pause of [0, 100, 1000, 3_600_000]) {
       world.advance(pause);
       expect((await world.call("GET", "/links")).status).toBe(200);
@@ -37,7 +37,7 @@ describe("a key that was just used", () => {
 });
 
 describe("a temporary token for a key", () => {
-  test("has the key's permissions in this process until the key is revoked", async () => {
+  test("has the key's permissions in one process only, until the key is revoked", async () => {
     await world.addKey({ role: "viewer" });
     const id = await findViewer(world.store.db);
     const keyCache = createKeyCache(world.store, world.clock);
@@ -70,7 +70,7 @@ describe("a key lookup", () => {
     expect(await keyCache.find(key)).toBeUndefined();
   });
 
-  test("reads the store once for many concurrent requests, even during writes", async () => {
+  test("is shared by concurrent requests, even while other keys are created", async () => {
     const key = await world.addKey({ role: "viewer" });
     const answer = createGate();
     const { keyCache, count } = watchLookUps(world, () => answer.opened);

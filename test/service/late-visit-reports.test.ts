@@ -23,14 +23,14 @@ const report = (visit: string) =>
 /** Deletes the visit, as if an outage had lost it. */
 const forget = () => host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
 
-test("a page script that reports 40 seconds late still adds its data to the visit", async () => {
+test("a page script's report is still added to its visit after 40 seconds", async () => {
   const id = await openPage();
   host.world.advance(40_000);
   expect((await report(id)).status).toBe(204);
   expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
 });
 
-test("the page script's report stores the visit if the page request could not", async () => {
+test("a page script's report stores the visit if the page request failed to store it", async () => {
   const id = await openPage();
   await forget();
   host.world.advance(20_000);

@@ -117,7 +117,7 @@ for (const [name, platform] of platforms) {
   });
 
   test.each(["POST", "PATCH", "PUT"])(
-    `${name} creates no app if the %s of the link fails`,
+    `${name} creates no app if the %s request for the link fails`,
     async (method) => {
       await world.call("POST", "/links", { body: { path: "taken" } });
       const kept = (await world.call("POST", "/links", { body: { path: "kept" } })).body;
@@ -162,7 +162,7 @@ for (const [name, platform] of platforms) {
     expect(await listApps(world, platform)).toHaveLength(1);
   });
 
-  test(`deleting an ${name} removes it from its links without deleting them`, async () => {
+  test(`deleting an ${name} keeps the links that used it`, async () => {
     const { id } = await register(world, platform);
     const fly = { [field]: onTheFly };
     const gone = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;

@@ -107,7 +107,7 @@ test("every endpoint that writes a link rejects an invalid path", async () => {
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "here" }]);
 });
 
-test("a link created with an empty path gets a generated one", async () => {
+test("a link created with an empty path gets a generated path", async () => {
   for (const path of [undefined, null, "", "/", "  ", "//", "%2F", "///"]) {
     const { status, body } = await writePath(world, path);
     expect([path, status, body.path]).toEqual([path, 201, expect.stringMatching(generated)]);
@@ -121,7 +121,7 @@ test("200 generated paths are unique and contain no ambiguous characters", async
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("a generated path that is in use is replaced, eventually by a longer one", async () => {
+test("a path is generated again while it is in use, and is longer after some tries", async () => {
   let stuck = 0;
   const bytes = (count: number) => {
     // Only generated paths use eight or nine bytes. IDs must stay different.
@@ -266,7 +266,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "a path and name of maximum length fit even if normalization makes %i in 10 letters longer",
+  "a path and name of maximum length can be stored if normalization lengthens %i in 10 letters",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

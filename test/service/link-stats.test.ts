@@ -101,7 +101,7 @@ describe("GET /link_stats for a period", () => {
     }
   });
 
-  test("never names the button as the source with the most clicks", async () => {
+  test("never reports button presses as the source with the most clicks", async () => {
     for (let turn = 0; turn < 5; turn += 1) {
       note("autumn", "2026-01-08T12:00:00Z", { source: "button" });
     }
@@ -129,7 +129,7 @@ describe("GET /link_stats for a period", () => {
   });
 });
 
-test("GET /link_stats returns the requested rows plus one row for deleted links", async () => {
+test("GET /link_stats adds one row for deleted links to the requested number of rows", async () => {
   for (const path of ["spring/one", "spring/two"]) {
     for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
     note(path, "2026-01-01T08:00:00Z");
@@ -147,7 +147,7 @@ test("GET /link_stats returns the requested rows plus one row for deleted links"
   expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
-test("GET /link_stats never lists the row for minor referrers first", async () => {
+test('GET /link_stats never lists the row "other" first, even with the most clicks', async () => {
   for (let host = 0; host < 130; host += 1) {
     const referrer = `news-${String(host).padStart(3, "0")}.example`;
     for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
@@ -209,7 +209,7 @@ test.each([
   },
 );
 
-test("GET /link_stats names no top link if there were no clicks", async () => {
+test("GET /link_stats reports no top link if there were no clicks", async () => {
   note("autumn", "2026-01-10T12:00:00Z", { source: "button" });
   for (const by of ["source", "hour"]) {
     const { sentence } = await read(`from=2026-01-10&to=2026-01-10&by=${by}`);
@@ -217,7 +217,7 @@ test("GET /link_stats names no top link if there were no clicks", async () => {
   }
 });
 
-test("GET /link_stats accepts times of day and compares periods of equal length", async () => {
+test("GET /link_stats accepts times of day and compares with an equally long period", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }
@@ -287,7 +287,7 @@ test("GET /link_stats accepts a key in the header, in the query or in both", asy
   ]);
 });
 
-test("GET /link_stats needs the scope links.index and counts only its project", async () => {
+test("GET /link_stats requires the scope links.index and counts only the own project", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
   expect((await ask("", narrow)).status).toBe(401);

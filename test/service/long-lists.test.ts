@@ -122,7 +122,7 @@ const lists = allLists.filter(
 );
 
 describe.each([false, true])("a long list (with a text index: %s)", (isIndexed) => {
-  test("returns the same response whether or not it is read in the background", async () => {
+  test("is the same whether or not it is read in the background", async () => {
     if (isIndexed) {
       await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
       await world.store.finishTasks();
@@ -225,7 +225,7 @@ function openEndless(of?: World) {
 
 const list = ask([["q[name_cont]", "s"]]);
 
-test("reads, redirects and writes still succeed while 12 lists are stuck", async () => {
+test("reads, redirects and writes still succeed while 12 list requests are stuck", async () => {
   await using host = await openLinkHost();
   const { project, store, call, advance } = host.world;
   const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });

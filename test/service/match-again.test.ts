@@ -13,7 +13,7 @@ openForEach(openInstallWorld, (opened) => {
   host = opened;
 });
 
-test("a repeated install request gets the same match while the first is running", async () => {
+test("an install request repeated while the first is running gets the same match", async () => {
   await host.visitPage();
   const { store } = host.world;
   let first: ReturnType<InstallWorld["install"]> | undefined;
@@ -34,7 +34,7 @@ test("a repeated install request gets the same match while the first is running"
   expect(first && readAnswer("ios", await first)).toEqual(second);
 });
 
-test("a repeated install request keeps its match after a similar phone's visit", async () => {
+test("a repeated install request keeps its match even if a similar phone visits", async () => {
   const { store, project, call, now } = host.world;
   await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
   const { ios_app_id } = (await call("GET", `/links/${host.link.id}`)).body;

@@ -50,7 +50,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("gets the same response to a repeated request and is counted once", async () => {
+  test("gets the same response to a repeated request and is counted as one install", async () => {
     await addWebhook();
     await visit("/spring?ref=anna");
     const first = readAnswer("ios", await install());
@@ -82,7 +82,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
-  test("gets the same response to a repeated request while the first is running", async () => {
+  test("gets the same response to two concurrent requests", async () => {
     await visit();
     const answers = await Promise.all([
       install(),
@@ -94,7 +94,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(1);
   });
 
-  test("is not matched again if its requests do not include the phone's name", async () => {
+  test("is not matched a second time if its requests omit the phone's name", async () => {
     await visit();
     for (const matched of [true, false]) {
       const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
@@ -155,7 +155,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true });
   });
 
-  test("gets only the parameters that two visits to the same link have in common", async () => {
+  test("gets only the query parameters that both visits to the link have in common", async () => {
     await visit("/spring?ref=anna&fbclid=1");
     await visit("/spring?fbclid=2&ref=anna");
     const { matched, link } = await match();
@@ -229,14 +229,14 @@ const change = (fields: object) =>
   host.world.call("PATCH", `/links/${host.link.id}`, { body: fields });
 
 describe("a visit", () => {
-  test("is not stored for a link without deferred linking or without a page", async () => {
+  test("is not stored if the link has no deferred linking or always redirects", async () => {
     await change({ ios_deferred_deep_linking_enabled: false });
     await findNothing("/spring");
     await change({ ios_deferred_deep_linking_enabled: true, enable_forced_redirect: true });
     await findNothing("/spring");
   });
 
-  test("is not stored on the free plan, and no install is matched", async () => {
+  test("is neither stored nor matched on the free plan", async () => {
     await visit();
     const { store, project } = host.world;
     await store.write((db) => updateProject(db, project.id, { plan: "free" }, 0));
@@ -264,8 +264,8 @@ describe("a visit", () => {
   });
 });
 
-describe("a forged report from the page script", () => {
-  test("is rejected with 405 unless it contains a visit ID issued by the page", async () => {
+describe("a forged report of a visit or an install", () => {
+  test("is rejected with 405 at a link unless it contains a visit ID from that page", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
@@ -305,12 +305,12 @@ describe("a forged report from the page script", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("can store at most 120 visits per minute from one IP address", async () => {
+  test("is stored for at most 120 visits per minute from one IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("does not use up the limit for other visitors behind a shared IP address", async () => {
+  test("is stored for more than 120 visits if the IP address is shared", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }
@@ -333,7 +333,7 @@ describe("a forged report from the page script", () => {
   });
 });
 
-test("an install is sent only to the webhooks that exist when it happens", async () => {
+test("an install is sent only to webhooks that exist when the install is matched", async () => {
   const { project } = host.world;
   await visit("/spring?n=1");
   await match();
@@ -384,7 +384,7 @@ test("an install request that timed out with 503 does not use up a visit", async
   expect(await match()).toMatchObject({ matched: true });
 });
 
-test("a stored visit contains the phone's properties and IP address only hashed", async () => {
+test("a stored visit contains the phone's properties and IP address only as hashes", async () => {
   await visit("/spring?ref=anna");
   const [row] = await rows();
   const text = JSON.stringify(row);

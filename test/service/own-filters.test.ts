@@ -76,7 +76,7 @@ const question = fc
   .map(([pairs, sort, limit, page]) => ({ query: [...pairs.flat(), ...sort], limit, page }));
 
 describe.each(["no trigram index", "a trigram index"])(
-  "Waypost's own filters, with %s",
+  "Waypost's own filters (with %s)",
   (state) => {
     test("return the same links as a reference model for every field and condition", async () => {
       await fc.assert(
@@ -201,7 +201,7 @@ describe("Waypost's own filters in GET /links", () => {
     }
   });
 
-  test("are listed in meta.applied, which is omitted if no filter is used", async () => {
+  test("are listed in meta.applied, and meta.applied is omitted without them", async () => {
     const query = "f[url_cont]=shop&f[search]=spring&q[name_cont]=s&f=1";
     const reply = await world.call("GET", "/links", { query });
     expect(reply.body.meta.applied).toEqual(["url_cont", "search"]);
@@ -228,7 +228,7 @@ describe("Waypost's own filters in GET /links", () => {
     ["no link for the same path on another host", "https://other.example/spring/sale", []],
     ["no link for an unknown word", "autumn", []],
     ["no link for the operators of a text index", `"spring" OR name:*`, []],
-  ])("search finds %s", async (_, text, paths) => {
+  ])("include search, and search finds %s", async (_, text, paths) => {
     for (const stage of ["without an index", "with an index"]) {
       if (stage === "with an index") await buildIndex(world);
       const given = await fillIn(text);
@@ -257,7 +257,7 @@ describe("Waypost's own filters in GET /links", () => {
   }
 });
 
-test("a changed, deleted or restored link is found only by its current values", async () => {
+test("filters find a link by its current values, and only while it is not deleted", async () => {
   await using world = await createWorld();
   await buildIndex(world);
   const [row] = await plantLinks(world, [

@@ -31,8 +31,8 @@ async function listVersions() {
   return (await list()).body.versions;
 }
 
-describe("a project without a page template", () => {
-  test("returns 201 and a draft for its first save, but no live version", async () => {
+describe("if a project has no page template", () => {
+  test("the first save returns 201 and a draft, but no live version", async () => {
     const reply = await save({ body, css });
     expect(reply.status).toBe(201);
     expect(reply.body).toEqual({
@@ -47,17 +47,17 @@ describe("a project without a page template", () => {
     expect(await listVersions()).toEqual([]);
   });
 
-  test("has an empty body if only CSS is saved", async () => {
+  test("saving only CSS creates a draft with an empty body", async () => {
     const reply = await save({ css });
     expect([reply.status, reply.body.body, reply.body.css]).toEqual([201, "", css]);
   });
 
-  test("returns an empty list of versions", async () => {
+  test("the list of versions is empty", async () => {
     const { status, body: listed } = await list();
     expect([status, listed]).toEqual([200, { versions: [] }]);
   });
 
-  test("returns 404 when publishing, unpublishing, or reading or restoring a version", async () => {
+  test("publishing, unpublishing, and reading or restoring a version return 404", async () => {
     for (const reply of [await publish(), await publish({}), await unpublish()]) {
       expect([reply.status, reply.body]).toEqual([
         404,
@@ -72,7 +72,7 @@ describe("a project without a page template", () => {
     }
   });
 
-  test("can save and publish a body in a single request", async () => {
+  test("a body can be saved and published in a single request", async () => {
     const reply = await publish({ body, css });
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({ body, css, unpublished_changes: false });
@@ -166,7 +166,7 @@ describe("a template draft", () => {
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
   });
 
-  test("is not changed by a rejected save, whose error lists every position", async () => {
+  test("is not changed by a rejected save that reports the position of each problem", async () => {
     await save({ body, css });
     const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };
     const problems = [
@@ -190,7 +190,7 @@ describe("a template draft", () => {
     expect((await save({})).body).toMatchObject({ body, css, live_version: null });
   });
 
-  test("is limited by bytes, not characters", async () => {
+  test("has a size limit in bytes, not characters", async () => {
     const buttons = "{% store_buttons %}";
     const fits = "é".repeat((65_536 - buttons.length - 1) / 2) + buttons;
     expect((await save({ body: fits, css: paint(32_768) })).status).toBe(201);
@@ -336,7 +336,7 @@ describe("access to page templates", () => {
     },
   );
 
-  test("lets a key with only the publish scope save a template by publishing it", async () => {
+  test("with only the publish scope includes saving a template by publishing it", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

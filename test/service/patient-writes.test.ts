@@ -8,8 +8,12 @@ let world: World;
 openForEach(createWorld, (opened) => (world = opened));
 
 test.each([
-  ["a patient write, as bulk jobs send it, lets a later write go first", true, ["later", "first"]],
-  ["an ordinary write is done before a later write", false, ["first", "later"]],
+  [
+    "a low-priority write, as sent by bulk jobs, finishes after a later normal write",
+    true,
+    ["later", "first"],
+  ],
+  ["a normal write finishes before a later normal write", false, ["first", "later"]],
 ] as const)("%s", async (_, isPatient, order) => {
   const done: string[] = [];
   const create = async (path: string, own: { readonly isPatient?: boolean }) => {

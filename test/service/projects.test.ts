@@ -174,7 +174,7 @@ test("a changed custom domain becomes unverified unless only its case changes", 
   expect((await write({ custom_domain: "to.example.com" })).custom_domain_verified).toBe(false);
 });
 
-test("deleting a project deletes its keys, links and apps and releases its names", async () => {
+test("deleting a project deletes its keys, links and apps and frees its host names", async () => {
   const names = { subdomain: "shop", custom_domain: "go.example.com" };
   const made = await makeProject(world, { name: "Shop", ...names });
   const key = await world.addKey({ project: made });

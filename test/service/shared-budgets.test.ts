@@ -56,7 +56,7 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error("the disk is full"));
 }
 
-test("three processes together accept 600 requests and only a few more", async () => {
+test("three processes share a rate limit of 600 and exceed it only slightly", async () => {
   const asked = { key: world.key };
   const processes = [startProcess(world), startProcess(world), startProcess(world)];
   expect(await countPassed(processes, 600, asked)).toBe(600);
@@ -92,7 +92,7 @@ test("processes share an IP address's rate limit without storing the IP address"
   expect(JSON.stringify(rows)).not.toContain("203.0");
 });
 
-test("a process stores its request count only once per twentieth of the rate limit", async () => {
+test("a process stores its request count only once every 30 requests", async () => {
   const before = world.store.countWrites();
   expect(await countPassed([startProcess(world)], 29, { key: world.key })).toBe(29);
   expect(world.store.countWrites()).toBe(before);
@@ -127,7 +127,7 @@ test("a process still limits requests if it cannot store its request counts", as
   expect(tries).toBe(2);
 });
 
-test("request counts from before the clock was set back do not count again later", async () => {
+test("request counts from before the clock was set back do not block later requests", async () => {
   const asked = { key: world.key };
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
   const { store, now } = world;
@@ -137,7 +137,7 @@ test("request counts from before the clock was set back do not count again later
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });
 
-test("refunding counted requests during a write causes no further writes", async () => {
+test("a refund while a request count is being stored causes no additional writes", async () => {
   let writes = 0;
   const write: World["store"]["write"] = (work) => {
     writes += 1;

@@ -136,7 +136,7 @@ test.each(["/short_links", "/short_links/resolve"])(
   },
 );
 
-test("a short URL in any spelling can be resolved to its link without a key", async () => {
+test("equivalent spellings of a short URL resolve to the same link without a key", async () => {
   const link = await world.make("/links", { path: "a/b", options: { shorten: true } });
   const short: string = link.shortened_path;
   for (const path of [
@@ -193,7 +193,7 @@ test("a suspended project's links are not resolved", async () => {
 });
 
 test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
-  'resolving %j returns a 422 under "error"',
+  'resolving %j returns a 422 with its message under "error"',
   async (url) => {
     const reply = await resolve(world, url);
     expect(reply.status).toBe(422);

@@ -28,7 +28,7 @@ async function shortenTo(url: string, prefix?: string): Promise<string> {
 }
 
 describe("shortening a link's URL with a query", () => {
-  test("creates a separate short path for each query, in addition to the link's own", async () => {
+  test("creates a short path for each query in addition to the link's own short path", async () => {
     const link = await world.make("/links", { path: "product", options: { shorten: true } });
     const one = await shorten(`${host}/product?id=1#top`);
     expect([one.status, one.body]).toEqual([
@@ -43,7 +43,7 @@ describe("shortening a link's URL with a query", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(1);
   });
 
-  test("returns the same short path again for any URL of that link with that query", async () => {
+  test("returns the same short path for every URL of the same link and query", async () => {
     const link = await world.make("/links", { path: "a b", options: { shorten: true } });
     const first = await shortenTo(`${host}/a%20b?id=1`);
     for (const path of ["a%20b?id=1", "a%20b/?id=1#x", `${link.shortened_path}?id=1`, first]) {
@@ -95,7 +95,7 @@ describe("shortening a link's URL with a query", () => {
   });
 });
 
-describe("the short path of a link's URL with a query", () => {
+describe("a short path for a link's URL with a query", () => {
   test("cannot be used by another link", async () => {
     await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
@@ -119,7 +119,7 @@ describe("the short path of a link's URL with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("can be reused while the link is deleted, which then cannot be restored", async () => {
+  test("can be reused once the link is deleted, but then the link cannot be restored", async () => {
     const { id } = await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);
@@ -134,7 +134,7 @@ describe("the short path of a link's URL with a query", () => {
     });
   });
 
-  test("is permanently deleted with the link and with the project", async () => {
+  test("is permanently deleted together with the link or the project", async () => {
     const gone = await world.make("/links", { path: "gone" });
     await world.make("/links", { path: "kept" });
     await shortenTo(`${host}/gone?id=1`);
@@ -151,7 +151,7 @@ describe("the short path of a link's URL with a query", () => {
   });
 });
 
-test("another project can shorten a link's URL with a query like any other URL", async () => {
+test("shortening another project's URL with a query creates an ordinary new link", async () => {
   const other = await world.addProject({ subdomain: "other" });
   const key = await world.addKey({ project: other });
   await world.call("POST", "/links", { key, body: { path: "product" } });

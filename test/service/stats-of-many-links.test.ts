@@ -121,7 +121,7 @@ test("readVisitSums returns totals, top rows and filtered rows that match the vi
   expect((await ask({ links: chooseLinks([]) })).total.click).toBe(0);
 });
 
-test("readVisitSums by link matches the visits in any period of whole hours", async () => {
+test("readVisitSums grouped by link counts the visits in any period of whole hours", async () => {
   await using world = await createWorld();
   const { clicks, project, store } = world;
   const tenant = { db: store.db, projectId: project.id };

@@ -65,7 +65,7 @@ test("1,100 fake referrers of one link do not hide the referrers of other links"
   expect(others).toMatchObject([{ key: "news.example" }]);
 });
 
-test("the referrers with the most visits are listed even if they appeared last", async () => {
+test("the referrers with the most visits are listed even if they were recorded last", async () => {
   for (let link = 0; link < 11; link += 1) {
     const path = `flooded-${link}`;
     await makeLink(path);

@@ -46,7 +46,7 @@ const readHours = (day: string) =>
 
 describe("the rows for a period and for the previous period", () => {
   test.each(["day", "week", "month"])(
-    "add up to the totals by %s, even around a day without a midnight",
+    "add up to the totals when grouped by %s, even around a day without a midnight",
     async (by) => {
       noteHours("2026-08-20", "2026-09-22");
       const zone = `time_zone=America/Santiago&compare=true&by=${by}`;
@@ -68,7 +68,7 @@ describe("the rows for a period and for the previous period", () => {
     ["2025-10-12", "2026-01-09"],
     ["2025-10-14", "2026-01-10"],
   ])(
-    "add up to the totals by week from %s to %s, even if a week starts before that period",
+    "add up to the totals by week from %s to %s, even if the first week starts earlier",
     async (from, to) => {
       for (let day = 0; day < 200; day += 1) {
         note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());
@@ -128,7 +128,7 @@ describe("the rows for a period and for the previous period", () => {
     expect(none.rows).toEqual([]);
   });
 
-  test("add up to the totals even if the previous period had more links than rows", async () => {
+  test("add up to the totals even if the previous period had too many links to list", async () => {
     for (let place = 0; place < 14; place += 1) {
       await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {
@@ -189,7 +189,7 @@ test.each([
   expect([stats.by, stats.rows.length]).toEqual([by, count]);
 });
 
-test("statistics by month start each month on the first, except the first month", async () => {
+test("in statistics by month, every month but the first starts on its first day", async () => {
   noteHours("2025-10-30", "2025-11-02");
   const { rows } = await readWhole("from=2025-10-31&to=2025-12-01&by=month&compare=true");
   expect(rows).toMatchObject([

@@ -57,12 +57,12 @@ describe("a link", () => {
     ["ios_fallback_url", "itms-services://?url=x", `Ios fallback url ${notWeb}`],
     ["android_fallback_url", `${market}\r\n`, "Android fallback url contains control characters"],
     ["android_fallback_url", `${market} b`, "Android fallback url can't contain white space"],
-  ])("is rejected with %s: %j", async (field, address, error) => {
+  ])("is rejected if its %s is %j", async (field, address, error) => {
     const reply = await create({ [field]: address });
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("cannot have a store URL if the store is not an allowed host", async () => {
+  test("cannot have a store URL if the store's host is not allowed", async () => {
     await allow("shop.example");
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([

@@ -122,7 +122,7 @@ describe("a template preview of a link", () => {
     expect(own.text).not.toMatch(/<svg|<a /);
   });
 
-  test("has a script that sends nothing if the link uses deferred deep linking", async () => {
+  test("contains a script only for deferred linking, and the script sends nothing", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const ask = async (fields: object, agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0)") => {
       const posted = { ios_app: { bundle_id: ios_app.bundle_id }, ...fields };
@@ -149,7 +149,7 @@ describe("a template preview of a link", () => {
     }
   });
 
-  test("requires the scope links.show as well", async () => {
+  test("also requires the scope links.show", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
     const both = await world.addKey({ scopes: ["page_templates.show", "links.show"] });
