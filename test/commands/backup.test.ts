@@ -135,7 +135,7 @@ describe("backup", () => {
     if (what === "a dangling symbolic link") expect(existsSync(beside("nowhere"))).toBe(false);
   });
 
-  test("refuses a file in a missing or unwritable folder", async () => {
+  test("refuses to write its file to a missing or unwritable folder", async () => {
     expectRefused(await backUp(beside("none/b.waypost")), ": its folder does not exist");
     expectRefused(
       await backUp("/proc/b.waypost"),
@@ -143,7 +143,7 @@ describe("backup", () => {
     );
   });
 
-  test("refuses a data folder that is empty or from another version", async () => {
+  test("refuses a data folder without data or with data from another version", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expectRefused(none, "has no Waypost data");

@@ -28,7 +28,7 @@ async function remove(path: string): Promise<void> {
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 describe("a deleted link or app", () => {
-  test("is listed with its name, its times and escaped control characters", async () => {
+  test("is listed with its name and times, and control characters are escaped", async () => {
     const link = await serving.make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
     const app = await serving.make("/ios_apps", iosApp);
     await remove(`/links/${link.id}`);
@@ -113,7 +113,7 @@ describe("waypost bin empty", () => {
     expect((await serving.call("POST", `/links/${link.id}/restore`)).status).toBe(404);
   });
 
-  test("does not delete the deleted links of other projects", async () => {
+  test("keeps the deleted links of other projects", async () => {
     const made = ["projects", "create", "--name", "Other", "--subdomain", "other"];
     await runJson([...made, "--data", folder.path]);
     const { id } = await serving.make("/links", { path: "kept" });

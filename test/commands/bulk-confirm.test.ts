@@ -40,14 +40,14 @@ async function countNamed(name: string): Promise<number> {
   return (await timeless.world.call("GET", "/links", { query })).body.meta.count;
 }
 
-test("overwriting 50 links or creating any number requires the user to type yes", async () => {
+test("creating links or overwriting up to 50 links requires the user to type yes", async () => {
   expect(await importLinks(120, "old", "yes")).toBe(true);
   expect(await importLinks(50, "new", "yes")).toBe(true);
   expect(await countNamed("new")).toBe(50);
   expect(said).toContain("Type yes to continue: ");
 });
 
-test("overwriting 51 links requires the user to type the number of links", async () => {
+test("overwriting more than 50 links requires the user to type the number of links", async () => {
   await importLinks(51, "old", "yes");
   for (const typed of ["yes", "50", "all"]) {
     expect(await importLinks(51, "new", typed)).toBe(false);

@@ -119,7 +119,7 @@ describe("export filters", () => {
     expect(await findPaths("ios_app_name_empty=false")).toHaveLength(hostile.length);
   });
 
-  test("include --search, which matches text in any field", async () => {
+  test("include --search, and --search matches text in any field", async () => {
     const { stdout } = await exportLinks(
       "--format",
       "json",
@@ -142,7 +142,7 @@ describe("export filters", () => {
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
-  ])("cannot contain %s, which is refused before any request is sent", async (filter, message) => {
+  ])("such as %s are refused before any request is sent", async (filter, message) => {
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });
@@ -224,7 +224,7 @@ describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
     expect(await run(["export", "--data", folder.path], { under })).toEqual(told);
   });
 
-  test("fails without waiting for the next page", async () => {
+  test("fails before the next page of links arrives", async () => {
     const id = "0190a000-0000-7000-8000-000000000000";
     const meta = { page: 1, limit: 1, count: 2, last: 2, from: 1, to: 1, next: 2 };
     const body = JSON.stringify({ links: [{ id, path: "spring" }], meta });

@@ -59,7 +59,7 @@ describe("an import plan", () => {
     expect(await listLinks()).toEqual([]);
   });
 
-  test("shows overwritten fields before and after, and counts unchanged links", async () => {
+  test("shows old and new values of overwritten fields and counts unchanged links", async () => {
     expect(await importText(rows, "--yes")).toMatchObject({ code: 0 });
     const changed = rows.replace(",A", ",New").replace("/b,B", "/b,B");
     const { stderr } = await importText(changed);
@@ -69,13 +69,13 @@ describe("an import plan", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("succeeds and reports that there is nothing to change", async () => {
+  test("without changes exits with 0 and reports that there is nothing to change", async () => {
     await importText(rows, "--yes");
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
   });
 
-  test("skips links that do not exist, applies the rest and exits with 1", async () => {
+  test("for an update skips missing links, and the command exits with 1", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
@@ -162,7 +162,7 @@ describe("an import file", () => {
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
   });
 
-  test("is imported with its ignored columns listed if another service created it", async () => {
+  test("from another service is imported, and its ignored columns are listed", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
     expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
@@ -171,7 +171,7 @@ describe("an import file", () => {
     ]);
   });
 
-  test("causes a warning for each Firebase row that is archived or has no target", async () => {
+  test("from Firebase causes warnings about archived rows and rows without a target", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -191,7 +191,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("causes a warning with the row number of each archived Bitly link", async () => {
+  test("from Bitly causes a warning with the row number of an archived link", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },
@@ -241,7 +241,7 @@ describe("an import file", () => {
 });
 
 describe("an import to a remote server", () => {
-  test("works with the server's key, and other keys cannot see its job", async () => {
+  test("works with the server's key and creates a job that other keys cannot see", async () => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

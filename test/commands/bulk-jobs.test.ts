@@ -145,7 +145,7 @@ describe("a job", () => {
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
   });
 
-  test("reports a suspended account and can be resumed later", async () => {
+  test("stops if its account is suspended and can be resumed later", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);
@@ -217,7 +217,7 @@ type Shown = {
   readonly meta: object;
 };
 
-describe("a folder without jobs", () => {
+describe("in a folder without jobs", () => {
   let empty: Folder;
   const none = "AAAAAAAAAAAAAAAAAAAAAA";
   const jobs = (...words: readonly string[]) => run(["jobs", ...words, "--data", empty.path]);
@@ -228,7 +228,7 @@ describe("a folder without jobs", () => {
     await run(["tools", "--data", empty.path]);
   });
 
-  test("shows an empty list in waypost jobs", async () => {
+  test("waypost jobs shows an empty list", async () => {
     const stderr = "This key has no jobs. waypost import starts one.\n";
     expect(await jobs()).toEqual({ code: 0, stdout: "", stderr });
     const { stdout } = await jobs("list", "--json");

@@ -17,7 +17,7 @@ function createScreen(more: Partial<Screen> = {}) {
 const count = (ended: number, total: number) => ({ ended, total });
 
 describe("job progress on a terminal", () => {
-  test("redraws a single line with the speed and remaining time and ends it only once", () => {
+  test("redraws a single line with the speed and remaining time and ends the line once", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
@@ -35,7 +35,7 @@ describe("job progress on a terminal", () => {
     ]);
   });
 
-  test("pads a line to overwrite the longer previous one", () => {
+  test("pads a line so that it overwrites a longer previous line", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 100), { monotonic: () => time });
@@ -137,7 +137,7 @@ describe("the approval prompt of a bulk change", () => {
     ["3120\n", false],
     ["", false],
   ])(
-    "for 312 links asks for the number and treats the input %j as approval: %s",
+    "for 312 links asks for that number and treats the input %j as approval: %s",
     async (typed, isMeant) => {
       const asked = await ask(typed, 312);
       expect(asked.isMeant).toBe(isMeant);

@@ -140,7 +140,7 @@ describe("a settings file", () => {
     }
   });
 
-  test("keeps the user's original in a backup even after several changes", async () => {
+  test("has a backup of the user's original even after several changes", async () => {
     fill(file, "{}");
     await run(["cursor", "--write", "--yes"]);
     await run(["cursor", "--write", "--yes", "--data", home()]);
@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("loses environment variables that Waypost did not write if it is in a project", async () => {
+  test("in a project loses environment variables that Waypost did not write", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));

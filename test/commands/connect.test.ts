@@ -53,19 +53,22 @@ describe.each(cases)(
       expect(existsSync(join(home(), file))).toBe(false);
     });
 
-    test.runIf(workspace !== undefined)("with --workspace writes no key to the file", async () => {
-      const base = ["--base-url", "https://links.example.com"];
-      const { stdout, stderr } = await run([client, "--workspace", ...base]);
-      const printed = parse(file, stdout)[key].waypost;
-      const args = [...startsHere.args, ...base];
-      const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
-      expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
-      expect(stderr).toContain(
-        each.workspaceKey === undefined
-          ? "never commit that file"
-          : "The file has no key. Set WAYPOST_API_KEY",
-      );
-    });
+    test.runIf(workspace !== undefined)(
+      "with --workspace prints an entry without a key",
+      async () => {
+        const base = ["--base-url", "https://links.example.com"];
+        const { stdout, stderr } = await run([client, "--workspace", ...base]);
+        const printed = parse(file, stdout)[key].waypost;
+        const args = [...startsHere.args, ...base];
+        const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
+        expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
+        expect(stderr).toContain(
+          each.workspaceKey === undefined
+            ? "never commit that file"
+            : "The file has no key. Set WAYPOST_API_KEY",
+        );
+      },
+    );
 
     test.runIf(workspace === undefined)("with --workspace is refused", async () => {
       const { code, stderr } = await run([client, "--workspace"]);
@@ -152,7 +155,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(read(file)).toBe(broken);
     });
 
-    test("with --workspace writes the project's file", async () => {
+    test("with --workspace and --write creates the project's settings file", async () => {
       const project = join(home(), "project");
       mkdirSync(project);
       const words = ["connect", client, "--workspace", "--write", "--yes"];
@@ -221,7 +224,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("is explained when it is in a project, including the source of the key", async () => {
+  test("for a project's settings file is printed with the source of the key", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -232,7 +235,7 @@ describe("the entry that waypost connect writes", () => {
     expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
   });
 
-  test("in a project can refer to a key file instead of a variable", async () => {
+  test("for a project's settings file can contain the path of a key file", async () => {
     const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
     const base = ["--base-url", "https://links.example.com"];
     const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
@@ -247,18 +250,21 @@ describe("the entry that waypost connect writes", () => {
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
     ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
-  ])("is replaced or removed without showing secrets if it is an entry %s", async (_, old) => {
-    const file = ".cursor/mcp.json";
-    const text = JSON.stringify({ mcpServers: { waypost: old } });
-    for (const word of ["--write", "--remove"]) {
-      fill(file, text);
-      const { code, stdout, stderr } = await run(["cursor", word, "--yes"]);
-      expect(code).toBe(0);
-      expect(stdout + stderr).not.toContain("the-secret");
-    }
-  });
+  ])(
+    "replaces an existing entry %s without printing secrets, and so does --remove",
+    async (_, old) => {
+      const file = ".cursor/mcp.json";
+      const text = JSON.stringify({ mcpServers: { waypost: old } });
+      for (const word of ["--write", "--remove"]) {
+        fill(file, text);
+        const { code, stdout, stderr } = await run(["cursor", word, "--yes"]);
+        expect(code).toBe(0);
+        expect(stdout + stderr).not.toContain("the-secret");
+      }
+    },
+  );
 
-  test("keeps the user's other settings but not another server's key", async () => {
+  test("keeps the user's other settings but drops the key when the server changes", async () => {
     const base = ["--base-url", "https://links.example.com"];
     await run(["cursor", ...base, "--write", "--yes"]);
     const file = ".cursor/mcp.json";
@@ -283,14 +289,14 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("contains no password if it is in a project, and a warning is shown", async () => {
+  test("for a project's settings file contains no password, and a warning is shown", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");
     expect(stderr).toContain("Never put a password or a token there.");
   });
 
-  test("contains no other settings, and flags for them are refused", async () => {
+  test("cannot contain a mode, and the flag --mode is refused", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");

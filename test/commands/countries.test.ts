@@ -47,7 +47,7 @@ const from = (address: string, country?: string): Headers => ({
   ...(country && { "cf-ipcountry": country }),
 });
 
-test("a visitor's country is read from the header, or from the file without a header", async () => {
+test("a visitor's country comes from a request header or else from the country file", async () => {
   const counted = await count(
     ["--trusted-proxies", "loopback"],
     [

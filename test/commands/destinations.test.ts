@@ -41,7 +41,7 @@ test("an import by the operator is not limited by WAYPOST_DESTINATIONS", async (
   expect(await listEmbedded(folder.path)).toHaveLength(2);
 });
 
-test("an assistant with a remote server is limited by its own WAYPOST_DESTINATIONS", async () => {
+test("a session with a remote server applies the session's own WAYPOST_DESTINATIONS", async () => {
   await using serving = await startServe(folder.path);
   await using own = await createFolder();
   const remote = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };

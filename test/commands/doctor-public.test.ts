@@ -76,7 +76,7 @@ async function list(
   });
 }
 
-test("doctor --public checks a remote server's hosts as far as its API allows", async () => {
+test("doctor --public checks as much of a remote server's hosts as the key can read", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };

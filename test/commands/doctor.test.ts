@@ -90,7 +90,7 @@ test("doctor reports a damaged database and a data folder whose parent is a file
   }
 });
 
-test("doctor does not change the PIN", async () => {
+test("doctor does not change the PIN file", async () => {
   const file = join(folder.path, "pin");
   await mkdir(folder.path, { mode: 0o700, recursive: true });
   await writeFile(file, "271828\n", { mode: 0o600 });

@@ -52,7 +52,7 @@ test("no acknowledged write is lost when one of several writers is killed with -
   expectSound(folder.path);
 });
 
-test("three servers and a command can write to the same data folder", async () => {
+test("three servers and a command can write to the same data folder concurrently", async () => {
   await using folder = await createOnDisk();
   const servings = await startServes(folder.path, 3);
   const each = 90;

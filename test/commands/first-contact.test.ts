@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("commands report when the data folder is a file", async () => {
+test("commands report that the data folder is a file", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await serving.stop();

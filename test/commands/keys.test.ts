@@ -57,14 +57,14 @@ describe("a new key", () => {
     expect(await status(scoped.token, "POST", "/ios_apps", app)).toBe(201);
   });
 
-  test("can only manage projects if it was created with --master", async () => {
+  test("can manage projects, but no links, if it was created with --master", async () => {
     const master = await runJson(keys("create", "--master"));
     expect(master).toMatchObject({ project_id: null, scopes: [] });
     expect(await status(master.token, "GET", "/projects")).toBe(200);
     expect(await status(master.token, "GET", "/links")).toBe(401);
   });
 
-  test("can only match installs for an app's SDK if it was created with --client", async () => {
+  test("is accepted only by the matching endpoints if it was created with --client", async () => {
     const made = await runJson(keys("create", "--client"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -99,7 +99,7 @@ describe("a new key", () => {
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test("belongs to the project given by --project, required if several exist", async () => {
+  test("needs --project if several projects exist, and belongs to that project", async () => {
     const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
     for (const name of ["other", "OTHER", other.id]) {
       const made = await runJson(keys("create", "--project", name));
@@ -129,7 +129,7 @@ describe("a revoked key", () => {
   });
 });
 
-test("waypost keys list refuses flags of keys create", async () => {
+test("waypost keys list refuses the flags of waypost keys create", async () => {
   const { code, stderr } = await run(keys("list", "--role", "viewer"));
   expect([code, stderr]).toEqual([2, "waypost: --role is only for keys create\n"]);
 });

@@ -93,7 +93,7 @@ test("visits that are only in memory are saved when the process stops", async ()
   expect(await readClicks(again, id)).toBe(5);
 });
 
-test("killing a process loses no saved visits and counts none twice", async () => {
+test("killing a process loses no saved visits and counts no visit twice", async () => {
   const serving = await startServe(folder.path);
   const { id } = await serving.make("/links", { path: "spring", url });
   for (const _ of "1234567890") await visit(serving, "/spring");

@@ -41,7 +41,7 @@ describe("GET /metrics", () => {
     expect(await visit(`http://default.localhost:${port}/metrics`)).toMatchObject({ status: 404 });
   });
 
-  test("works on a gateway to a remote server, with a token from a file", async () => {
+  test("works on a gateway whose metrics token is in a file", async () => {
     const file = `${folder.path}-token`;
     writeFileSync(file, `${token}\n`);
     const env = { WAYPOST_METRICS_TOKEN_FILE: file, WAYPOST_BASE_URL: "https://links.example" };

@@ -111,7 +111,7 @@ test("migrate includes the last writes of a killed process", async () => {
   expect(stdout).toContain('"path":"last"');
 });
 
-test("migrate completes a copy whose source was not yet marked as moved", async () => {
+test("migrate completes a copy if the source was not yet marked as moved", async () => {
   await using other = await createFolder();
   const before = await readFolder(source);
   const to = `sqlite:${other.path}`;

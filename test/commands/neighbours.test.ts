@@ -9,7 +9,7 @@ import { findFreePort } from "../support/ports.ts";
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
 describe("another program that opens the database", () => {
-  test("gets a locked error, so it does not remove the server's log", async (context) => {
+  test("cannot remove the server's log, because the server holds a lock", async (context) => {
     context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
     await using folder = await createFolder();
     const file = join(folder.path, "waypost.db");
@@ -52,7 +52,7 @@ describe("a folder without data", () => {
   });
 
   test.each(["", ",", " , "])(
-    "causes no full-access key to be created for the scopes %j",
+    "gets no full-access key from waypost keys create --scopes %j",
     async (scopes) => {
       await using folder = await createFolder();
       const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];

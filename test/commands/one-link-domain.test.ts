@@ -73,7 +73,7 @@ describe("a link origin without {subdomain}", () => {
 });
 
 describe("GET /tls/ask", () => {
-  test("returns 200 only for the server's own host names", async () => {
+  test("returns 200 only for host names that the server uses", async () => {
     const port = await findFreePort();
     const origins = ["--link-origin", "https://{subdomain}.links.example.com", ...publicUrl];
     const words = [...origins, "--port", String(port)];

@@ -43,7 +43,7 @@ const expectRefused = async (folder: string) => {
 };
 
 test.each(shapes)(
-  "every command refuses data from another version, after %s: %s",
+  "every command refuses data from another version (simulated in %s: %s)",
   async (name, statement) => {
     await using folder = await createFolder();
     expect(await run(["keys", "create", "--data", folder.path])).toMatchObject({ code: 0 });
@@ -57,7 +57,7 @@ test.each(shapes)(
 );
 
 test.each(logged)(
-  "a killed process's write-ahead log is kept if the data is from another version, after %s: %s",
+  "a killed process's write-ahead log is kept if another version reads it (simulated in %s: %s)",
   async (name, statement) => {
     await using served = await createServed();
     await using killed = await createFolder();

@@ -93,7 +93,7 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
 ];
 
 test.each(emptyOnes)(
-  "for a database role that %s the error includes an SQL statement that fixes it",
+  "if a database role %s, the error includes an SQL statement that fixes the problem",
   async (_, spoil, words) => {
     await using rightless = await takeRightless();
     await query(rightless.owner, spoil(rightless));
@@ -119,7 +119,7 @@ test("migrate reports a database role that lacks permissions and copies nothing"
   expect(await run(["keys", "list", "--data", folder.path])).toMatchObject({ code: 0 });
 });
 
-test("for a role without table permissions, the error includes an SQL fix", async () => {
+test("if a role lacks table permissions, the error includes an SQL statement to run", async () => {
   await using rightless = await takeRightless();
   const made = await run(["keys", "list", "--data", folder.path], {
     env: { WAYPOST_DATABASE_URL: rightless.owner },

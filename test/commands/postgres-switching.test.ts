@@ -137,7 +137,7 @@ describe("a client that alternates between two processes", () => {
     await ask("unpublish_template");
   });
 
-  test("has a plan approved in the other process, then applies and undoes it", async () => {
+  test("applies and undoes a plan that was approved in the other process", async () => {
     const rows = ["a", "b", "spring"].map((path) => ({ path, name: `Row ${path}` }));
     const { plan } = await once("plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 2, update: 1 });
@@ -172,7 +172,7 @@ describe("a client that alternates between two processes", () => {
     expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
   });
 
-  test("gets an approval on the other process's approval page", async () => {
+  test("gets its call approved on the other process's approval page", async () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })
@@ -186,12 +186,12 @@ describe("a client that alternates between two processes", () => {
     await callDone(client, "delete_link", { id: "asked" });
   });
 
-  test("has called every tool successfully", async () => {
+  test("calls every tool successfully in these tests", async () => {
     const names = [...(await client.listNames()), ...(await master.listNames())];
     expect(new Set(names)).toEqual(done);
   });
 
-  test("resumes its job after the process that ran it is killed", async () => {
+  test("resumes its job after the process that ran the job is killed", async () => {
     const rows = Array.from({ length: 40 }, (_, row) => ({ path: `row-${row}`, url }));
     const { plan } = await once("plan_links", { operation: "upsert", rows });
     await using here = await connectTo({ ...two.one, key });

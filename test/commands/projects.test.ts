@@ -81,7 +81,7 @@ describe("a project in the CLI", () => {
     expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
-  test("is created with only its ID on stdout unless --json is passed", async () => {
+  test("is updated with its ID on stdout and a summary on stderr", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(

@@ -17,7 +17,7 @@ import {
 
 const header = "x-request-id";
 
-test("a response has the ID of the request if that ID is valid, or else a new one", async () => {
+test("a response contains the request's ID if that ID is valid, or else a new ID", async () => {
   await using served = await createServed();
   const { places, key } = served.serving;
   const json = { "content-type": "application/json" };
@@ -47,7 +47,7 @@ test("a response has the ID of the request if that ID is valid, or else a new on
   expect(new Set(made).size).toBe(made.length);
 });
 
-test("a logged error has the ID of its REST request or tool call", async () => {
+test("a logged error includes the ID of the REST request or tool call", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { places, key } = serving;

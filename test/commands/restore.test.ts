@@ -80,8 +80,8 @@ describe("restore", () => {
   });
 
   test.each([
-    ["a text", "path,url\n"],
-    ["a compressed text", gzipSync("hello\n".repeat(200))],
+    ["a text file", "path,url\n"],
+    ["a compressed text file", gzipSync("hello\n".repeat(200))],
     ["a compressed file of zeros", gzipSync(Buffer.alloc(10_240))],
   ])("refuses a file that is %s", async (_, content) => {
     const foreign = beside("foreign.waypost");

@@ -26,7 +26,7 @@ openForEach(createFolder, (opened) => (folder = opened));
 /** The files of a served folder in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
 
-test("serve exits with 1 if its database is down, so that a supervisor restarts it", async () => {
+test("serve exits with 1 if the database is down, so a supervisor can restart serve", async () => {
   const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
   const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -183,7 +183,7 @@ describe("with a one-line error and exit code 2", () => {
     ["a key file without a key", "contains no key", foreignKey],
     ["a database that was emptied", "shows that it had data", emptiedStore],
     [
-      "an address of another machine",
+      "an IP address of another machine",
       "(EADDRNOTAVAIL); check --host and --port",
       () => ({ words: ["--host=192.0.2.1"] }),
     ],
@@ -273,7 +273,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("prints the variable with the token, and the link origin if it is known", async () => {
+  test("prints the name of the token's variable and any configured link origin", async () => {
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;

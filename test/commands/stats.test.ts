@@ -61,9 +61,9 @@ test.each([
 });
 
 test.each([
-  ["another API", "Not Found"],
-  ["a server of the API without statistics", messages.route_unknown],
-])("waypost stats reports that %s has no statistics", async (_, error) => {
+  ["a server with another API", "Not Found"],
+  ["a server that lacks the endpoint", messages.route_unknown],
+])("waypost stats reports that there are no statistics on %s", async (_, error) => {
   await using deployment = await startDeployment((_, response) => {
     response.writeHead(404, { "content-type": "application/json" });
     response.end(JSON.stringify({ error }));

@@ -79,7 +79,7 @@ describe("the machine's time zone", () => {
   });
 });
 
-test("the operator's time zone setting overrides the machine's", () => {
+test("the operator's time zone setting overrides the machine's time zone", () => {
   const zone = readTimeZone({ time_zone: "Asia/Tokyo", machine_zone: "Europe/Berlin" });
   expect(zone.name).toBe("Asia/Tokyo");
   expect(writeLocalTime(Date.UTC(2026, 0), zone)).toBe("2026-01-01T09:00:00+09:00");

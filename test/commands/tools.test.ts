@@ -124,24 +124,27 @@ describe("with a running server", () => {
   test.each([
     ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
     ["a client key", "waypost_client_0000000000000000000000000000000000"],
-  ])("with %s waypost tools and export exit with 2 and print nothing to stdout", async (_, key) => {
-    const env = { WAYPOST_API_KEY: key };
-    await using elsewhere = await createFolder();
-    const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
-    for (const [data, given] of [
-      [folder.path, env],
-      [elsewhere.path, remote],
-    ] as const) {
-      for (const words of [["tools"], ["export"]]) {
-        const finished = await run([...words, "--data", data], { env: given });
-        expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
-        expect(finished.stderr).toContain("API key is invalid");
-        expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
+  ])(
+    "waypost tools and export exit with 2 and print nothing to stdout if given %s",
+    async (_, key) => {
+      const env = { WAYPOST_API_KEY: key };
+      await using elsewhere = await createFolder();
+      const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
+      for (const [data, given] of [
+        [folder.path, env],
+        [elsewhere.path, remote],
+      ] as const) {
+        for (const words of [["tools"], ["export"]]) {
+          const finished = await run([...words, "--data", data], { env: given });
+          expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
+          expect(finished.stderr).toContain("API key is invalid");
+          expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
+        }
       }
-    }
-  });
+    },
+  );
 
-  test("waypost tools refuses a remote server's invalid key even without probing", async () => {
+  test("waypost tools --probe off still refuses an invalid key for a remote server", async () => {
     await using elsewhere = await createFolder();
     const list = (key: string) => {
       const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };

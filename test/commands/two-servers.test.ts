@@ -43,7 +43,7 @@ describe("two servers with the same data", () => {
     expect((await here.callTool("get_link", { id: "spring" })).isError).toBe(true);
   });
 
-  test("notify clients of a changed list of tools, whichever server changed it", async () => {
+  test("notify clients when another process changes the list of tools", async () => {
     await using two = await startTwo();
     const { places, key } = two.one;
     const listening = { transport: "http", url: places.mcp, token: key, watches: true } as const;

@@ -73,7 +73,7 @@ openForAll(
   },
 );
 
-test("doctor shows accepted webhook events, and nothing if there is no webhook", async () => {
+test("doctor shows the state of webhook deliveries, or nothing if no webhook exists", async () => {
   expect((await examine()).lines).toEqual([]);
   const made = await run(create("--events", "link.created"));
   expect(made.stderr).not.toContain("Nothing serves");
@@ -87,7 +87,7 @@ test("doctor shows accepted webhook events, and nothing if there is no webhook",
   });
 });
 
-test("doctor reports a failing webhook receiver, and after some minutes as an error", async () => {
+test("doctor shows a failing webhook receiver, and after some minutes an error", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);

@@ -90,7 +90,7 @@ test("a killed process's webhook events are delivered by the next process", asyn
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
 });
 
-test("a webhook event for a pending approval does not include the page's URL", async () => {
+test("a webhook event for a pending approval omits the approval page's URL", async () => {
   const { url } = receiver;
   const { id } = await runJson(webhooks("create", "--url", url, "--events", waitingEvents));
   receiver.received.length = 0;
@@ -256,7 +256,7 @@ test("creating a webhook with an http URL warns that it needs a private network"
 });
 
 // Last, as it creates a second project.
-test("waypost webhooks revoke requires the project of the webhook", async () => {
+test("waypost webhooks revoke, test and resend require the webhook's own project", async () => {
   const project = ["--name", "Other", "--subdomain", "other"];
   expect(await run(["projects", "create", ...project, "--data", folder.path])).toMatchObject({
     code: 0,

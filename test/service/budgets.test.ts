@@ -83,7 +83,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reads, deletions and POST /short_links/resolve have no rate limit for a key", async () => {
+test("reads, link deletions and POST /short_links/resolve are not limited per key", async () => {
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
   }
