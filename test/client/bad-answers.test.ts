@@ -77,7 +77,7 @@ describe("a response with a permanent fault", () => {
   ];
 
   test.each(permanentFaults)(
-    'fails a read without a retry (fault "%s")',
+    'makes a read fail without a retry (fault "%s")',
     async (misdeed, words) => {
       at.hostile.plan({ reads: [misdeed, misdeed] });
       const failure = await fail(at.client.call(links.index, {}));
@@ -104,8 +104,8 @@ describe("retries of reads", () => {
   });
 });
 
-describe("a server that cannot be reached", () => {
-  test('fails calls with "unreachable" and no effect if it refuses the connection', async () => {
+describe("calls to an unreachable server", () => {
+  test('fail with "unreachable" and no effect if the server refuses the connection', async () => {
     await using world = await createWorld();
     const gone = await openHostile(world);
     await gone[Symbol.asyncDispose]();
@@ -121,7 +121,7 @@ describe("a server that cannot be reached", () => {
     await remote.close();
   });
 
-  test('fails calls with "unreachable" and no effect if TLS fails', async () => {
+  test('fail with "unreachable" and no effect if TLS fails', async () => {
     const remote = openRemoteSender();
     const { client, waits } = createTraveller({
       world: at.world,
@@ -136,7 +136,7 @@ describe("a server that cannot be reached", () => {
     await remote.close();
   });
 
-  test("receives a write only once if a retry reaches it", async () => {
+  test("write only once if a retry reaches the server", async () => {
     const remote = openRemoteSender();
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();

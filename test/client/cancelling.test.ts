@@ -84,7 +84,7 @@ describe("cancelling before any response", () => {
     ["create", "never", "POST /links"],
     ["upsert", "now", "POST /links/upsert"],
   ] as const)(
-    "reports the effect of %s as unknown, with the advice %s",
+    "reports the effect of %s as unknown, with the retry advice %s",
     async (act, retry, sent) => {
       at.hostile.plan({ writes: [fault] });
       await expect(acts[act]()).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe("cancelling during the wait before a retry", () => {
     ["busy", "create", withUnknownEffect],
     ["limited", "create", withoutEffect],
     ["limited", "upsert", withoutEffect],
-  ])('after the fault "%s" reports the effect of %s', async (misdeed, act, ending) => {
+  ])('after the fault "%s" reports the true effect of %s', async (misdeed, act, ending) => {
     onSleep = () => caller.abort();
     at.hostile.plan({ writes: [misdeed] });
     await expect(acts[act]()).rejects.toMatchObject(ending);
@@ -148,7 +148,7 @@ test("a response is returned even if the caller cancels just after it arrives", 
   await expect(again).rejects.toMatchObject({ status: 422 });
 });
 
-test("cancelling ends a call even if the transport ignores the signal", async () => {
+test("cancelling ends a call even if the transport ignores the abort signal", async () => {
   const { client, countTimers } = createTraveller({
     world: at.world,
     send: () => new Promise(() => undefined),

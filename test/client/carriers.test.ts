@@ -120,9 +120,9 @@ describe("embedded and remote calls", () => {
     const body = (text: string) => asOwner(() => ({ body: text }));
 
     test.each([
-      [404, "because its path does not exist", noPath],
-      [405, "because its method does not exist", asOwner(() => ({ method: "PROPFIND" }))],
-      [414, "because its URL is too long", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
+      [404, "because the path does not exist", noPath],
+      [405, "because the method does not exist", asOwner(() => ({ method: "PROPFIND" }))],
+      [414, "because the URL is too long", asOwner(({ url }) => ({ url: `${url}?${long}` }))],
     ])("return the same %i error %s", expectStatus);
 
     test.each(["HEAD", "OPTIONS"])("return the same response for the method %s", async (method) => {
@@ -146,11 +146,11 @@ describe("embedded and remote calls", () => {
 
     if (endpoint.body === undefined) return;
     test.each([
-      [400, "because its body is not JSON", body("{")],
-      [400, "because its body is a list", body("[]")],
-      [400, "because of its content type", asOwner(asText)],
-      [400, "because its body is a form", asOwner(asForm)],
-      [413, "because its body is too large", body(`"${"x".repeat(limits.body_bytes)}"`)],
+      [400, "because the body is not JSON", body("{")],
+      [400, "because the body is a list", body("[]")],
+      [400, "because of the content type", asOwner(asText)],
+      [400, "because the body is a form", asOwner(asForm)],
+      [413, "because the body is too large", body(`"${"x".repeat(limits.body_bytes)}"`)],
     ])("return the same %i error %s", expectStatus);
     test.each([
       ["an empty body", body("")],

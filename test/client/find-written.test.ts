@@ -168,7 +168,7 @@ describe("a link creation without a response", () => {
   });
 });
 
-test("a created link is not mistaken for another link if the server ignores filters", async () => {
+test("a lookup compares paths, so it is correct even if the server ignores filters", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "winter" } });
   const { client } = createTraveller({

@@ -32,7 +32,7 @@ test.each(Object.entries(acts))(
   },
 );
 
-test("an unanswered write has an unknown effect even if its retry hits a lock", async () => {
+test("a write without a response has an unknown effect even if its retry hits a lock", async () => {
   at.hostile.plan({ writes: ["reset after", "locked"] });
   expect(await at.client.call(links.upsert, { path })).toMatchObject({ path });
   at.hostile.plan({ writes: ["reset", "locked"] });

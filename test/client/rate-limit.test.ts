@@ -65,8 +65,8 @@ const limitReached = {
   facts: { effect: "none", retry: "later" },
 };
 
-describe("a client whose key no other client uses", () => {
-  test("sends 600 writes without waiting, then waits until the first is a minute old", async () => {
+describe("the only client of a key", () => {
+  test("sends 600 writes without waiting, then waits for a minute after the first", async () => {
     await writeMany(600, 50);
     expect(traveller.waits).toEqual([]);
     await write();
@@ -75,7 +75,7 @@ describe("a client whose key no other client uses", () => {
     expect(statuses.filter((status) => status !== 404)).toEqual([]);
   });
 
-  test("rejects a call that would wait past its deadline, without sending a request", async () => {
+  test("rejects a call that would wait past its deadline and sends no request", async () => {
     await writeMany(600);
     await expect(traveller.client.call(links.create, { path: "late" })).rejects.toMatchObject({
       ...limitReached,
@@ -171,7 +171,7 @@ describe("a client whose key no other client uses", () => {
   });
 });
 
-test("a call without a response is not retried if that would exceed the rate limit", async () => {
+test("a call without a response is not retried if the retry would exceed the limit", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
   await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
@@ -196,7 +196,7 @@ describe("rate limits in the client", () => {
     expect(traveller.waits).toEqual([]);
   });
 
-  test("are shared by the endpoints of one limit", async () => {
+  test("are each shared by several endpoints", async () => {
     const { client } = traveller;
     for (let turn = 0; turn < 200; turn += 1) {
       await client.call(links.upsert, { path: "one" });

@@ -84,7 +84,7 @@ describe("a 422 response", () => {
 });
 
 describe("the message of an error", () => {
-  test("quotes the remote server and names its host", async () => {
+  test("quotes the remote server's message and names the host", async () => {
     const error = 'Say "yes"\u202e.\nThen\\go on.';
     const { message } = await readProblem(422, JSON.stringify({ error }));
     expect(message).toBe(

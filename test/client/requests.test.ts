@@ -104,7 +104,7 @@ describe("a rejected client call", () => {
       "Team is the wrong length (should be 10 characters)",
     ],
     [
-      "a 422 with the error in another member",
+      "a 422 with its message under errors",
       () => client.call(shortLinks.create, { url: "ftp://example.com" }),
       422,
       expect.stringContaining("Url"),

@@ -237,7 +237,7 @@ describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
     expect(countWrites()).toBe(1);
   });
 
-  test("reports that the lookup failed if the key may not read", async () => {
+  test("reports that the lookup failed if the key has no read permission", async () => {
     at.hostile.plan({ writes: ["reset after"], reads: ["echo_401"] });
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",

@@ -53,22 +53,19 @@ describe.each(cases)(
       expect(existsSync(join(home(), file))).toBe(false);
     });
 
-    test.runIf(workspace !== undefined)(
-      "with --workspace prints an entry without a key",
-      async () => {
-        const base = ["--base-url", "https://links.example.com"];
-        const { stdout, stderr } = await run([client, "--workspace", ...base]);
-        const printed = parse(file, stdout)[key].waypost;
-        const args = [...startsHere.args, ...base];
-        const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
-        expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
-        expect(stderr).toContain(
-          each.workspaceKey === undefined
-            ? "never commit that file"
-            : "The file has no key. Set WAYPOST_API_KEY",
-        );
-      },
-    );
+    test.runIf(workspace !== undefined)("with --workspace prints no key", async () => {
+      const base = ["--base-url", "https://links.example.com"];
+      const { stdout, stderr } = await run([client, "--workspace", ...base]);
+      const printed = parse(file, stdout)[key].waypost;
+      const args = [...startsHere.args, ...base];
+      const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
+      expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
+      expect(stderr).toContain(
+        each.workspaceKey === undefined
+          ? "never commit that file"
+          : "The file has no key. Set WAYPOST_API_KEY",
+      );
+    });
 
     test.runIf(workspace === undefined)("with --workspace is refused", async () => {
       const { code, stderr } = await run([client, "--workspace"]);

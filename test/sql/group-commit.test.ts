@@ -88,7 +88,7 @@ describe("concurrent writes", () => {
     expect(await written.then(() => groups.countCommits())).toBe(1);
   });
 
-  test("are saved unless they fail themselves", async () => {
+  test("are saved even if one write of the group fails", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const failure = new Error("it is refused");
     const outcomes = await Promise.allSettled([
@@ -184,7 +184,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["first", "third"]);
   });
 
-  test("runs normal writes before low-priority writes, which share a commit", async () => {
+  test("runs normal writes before low-priority writes and commits each kind together", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const write = (name: string, isPatient: boolean) =>
       groups.write(async () => insert(name), { isPatient });

@@ -27,7 +27,7 @@ const someFaults = array(record({ step: constantFrom(...failing), turn: nat(8) }
   maxLength: 6,
 });
 
-test("every write reports its true outcome after a failure, and the next succeeds", async () => {
+test("after a failure, every write reports its true outcome and later writes succeed", async () => {
   const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
     using file = openFile();
     const due = [...faults];

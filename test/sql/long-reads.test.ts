@@ -44,7 +44,7 @@ async function startEndlessRead(line = "one") {
   return { leave, end };
 }
 
-test("reads and writes that start during a long read finish before it does", async () => {
+test("reads and writes that start during a long read do not wait for the long read", async () => {
   const { leave, end } = await startEndlessRead();
   await write(store, "beside");
   expect(await listNotes(store.db)).toEqual(["beside"]);

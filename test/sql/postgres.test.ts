@@ -135,7 +135,7 @@ describe("a transaction", () => {
     await expect(store.write((db) => takeLong(db))).rejects.toThrow();
   });
 
-  test("fails before it reaches the server if its text contains a NUL", async () => {
+  test("fails before it reaches the server if one of its values contains a NUL", async () => {
     await expect(add(store, "a\0b")).rejects.toThrow("a text with a NUL reached the database");
   });
 });
@@ -213,7 +213,7 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("makes a write start over if it breaks between two statements", async () => {
+  test("makes a write start over if the connection breaks between two statements", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
@@ -295,7 +295,7 @@ test("the version number changes with each commit, in any order of commits", asy
 });
 
 describe("a long read on PostgreSQL", () => {
-  test("is rejected when its caller disconnects, but blocks the next read to its end", async () => {
+  test("is rejected when its caller disconnects but uses its connection to the end", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal, line: string) =>
@@ -320,7 +320,7 @@ describe("a long read on PostgreSQL", () => {
     expect(isRead).toBe(true);
   });
 
-  test("waits for its own project's running read but not for another project's", async () => {
+  test("waits for a running read of its own project but not of another project", async () => {
     const over = createGate();
     const ended: string[] = [];
     const begin = async (name: string, line: string, until?: Promise<unknown>) => {
@@ -336,7 +336,7 @@ describe("a long read on PostgreSQL", () => {
     expect(ended).toEqual(["another project's", "first", "second"]);
   });
 
-  test("has a timeout on the server, but other statements have none", async () => {
+  test("has a server-side timeout, but other statements have none", async () => {
     const select = sql<{ longest: string }>`select current_setting('statement_timeout') as longest`;
     const readLongest = (db: Kysely<Tables>) => select.execute(db).then(({ rows }) => rows[0]);
     const longest = store.readLong(readLongest, { signal: staying, line: "one" });

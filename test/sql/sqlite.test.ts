@@ -111,7 +111,7 @@ describe("a SQLite file", () => {
     expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 
-  test("is private, as is its log, and has Waypost's application ID", async () => {
+  test("and its log are private, and the file has Waypost's application ID", async () => {
     await using store = await openStored();
     await addProject(store);
     for (const name of readdirSync(folder)) {
@@ -124,7 +124,7 @@ describe("a SQLite file", () => {
     expect(readFileSync(path).toString("latin1", 68, 72)).toBe("WAYP");
   });
 
-  test("uses a write-ahead log, and Waypost syncs it on both connections", async () => {
+  test("uses a write-ahead log on both connections, and Waypost syncs the log", async () => {
     await using store = await openStored();
     // durability.test.ts shows that each commit is synced before its response.
     expect(await readPragmas(store.db)).toEqual(["wal", 1, 0, 1]);

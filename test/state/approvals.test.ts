@@ -67,7 +67,7 @@ describe("an approval page", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("allows only one of the requests that were waiting for it", async () => {
+  test("approves only one of several waiting requests for the same action", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "approved");
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
@@ -80,7 +80,7 @@ describe("an approval page", () => {
     expect(await state.approvals.askPage({ ...another, waited })).toHaveProperty("waits");
   });
 
-  test("reports a rejection to every request that was waiting for it", async () => {
+  test("reports a rejection to every waiting request", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "declined");
     const declined = { said: "declined" };
@@ -148,7 +148,7 @@ describe("an approval", () => {
     expect(await state.approvals.takeForToken(late.id, another.digest)).toBe(false);
   });
 
-  test("increments the count of expired approvals if it was not used", async () => {
+  test("counts as expired in the metrics if it ends unused", async () => {
     await waitFor(state);
     const answered = await waitFor(state, another);
     await state.approvals.decidePage(answered, "declined");
@@ -182,7 +182,7 @@ describe("an approval", () => {
 });
 
 describe("an approval page with a PIN", () => {
-  test("is separate from a page without a PIN or with another PIN", async () => {
+  test("is separate from a page without a PIN or with a different PIN", async () => {
     const bare = await waitFor(state);
     const locked = await waitFor(other, { ...act, pin: "a hash" });
     const rekeyed = await waitFor(other, { ...act, pin: "another hash" });

@@ -52,7 +52,7 @@ describe.each(limits)("the counter %s", (name, most, window_ms) => {
   });
 });
 
-test("a use no longer counts toward its limit once its window has passed", async () => {
+test("a use no longer counts toward the limit once the window has passed", async () => {
   for (let turn = 0; turn < 4; turn += 1) {
     await takeMany(5, "pin_of_key");
     at.now += 10 * minute;

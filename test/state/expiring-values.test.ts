@@ -119,7 +119,7 @@ describe("notices for webhooks", () => {
   const notice = { realm: "a project", headline: "Delete the link" };
   const act = { digest: "an act", preview: "{}", key_print: "one key", told: notice };
 
-  test("include one for each new approval page, without the page's ID", async () => {
+  test("are stored once for each new approval page, without the page's ID", async () => {
     const asked = await one.approvals.askPage(act);
     await one.approvals.askPage(act);
     await one.approvals.askPage({ ...act, digest: "in the console", told: undefined });

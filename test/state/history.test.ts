@@ -123,7 +123,7 @@ test("a change whose undo failed is not listed as undone", async () => {
   expect(await find(first)).toMatchObject({ undone_by: id });
 });
 
-test("findRecent returns a target's newest change if it is recent enough", async () => {
+test("findRecent returns a target's newest change if that change is recent enough", async () => {
   await make();
   at.now += 1000;
   const second = await make();
@@ -143,7 +143,7 @@ test("findRecent returns the last of several changes with the same timestamp", a
   expect(await findRecent("project")).toMatchObject({ id: begun.at(-1)?.id });
 });
 
-test("changes of a recreated record can be found by all its former IDs", async () => {
+test("a recreated record can be found by each of its former IDs", async () => {
   await state.history.noteSuccessor("project", "one", "two");
   await state.history.noteSuccessor("project", "two", "three");
   expect(await state.history.findSuccessor("project", "one")).toBe("three");

@@ -225,7 +225,7 @@ describe("the receipts of a job", () => {
     expect(ended?.counts).toEqual({ done: acts.length, rejected: 0, unknown: 0, left: 0 });
   });
 
-  test('include only rows without a known outcome with the filter "open"', async () => {
+  test('are limited by the filter "open" to rows without a known outcome', async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);

@@ -38,13 +38,13 @@ describe("a job queue's slots", () => {
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("cannot be used later if they were missed", async () => {
+  test("do not accumulate while no process uses them", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
   });
 
-  test("stay unused if the process that reserved them has closed", async () => {
+  test("are not reassigned if the process that reserved them shuts down", async () => {
     await take(one);
     await take(one);
     await one.close();
@@ -128,7 +128,7 @@ describe("rate-limit slots", () => {
     expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
-  test("are released when they expire if the process that reserved them has closed", async () => {
+  test("reserved by a process that shuts down are released when they expire", async () => {
     await spend(limit);
     for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
@@ -142,7 +142,7 @@ describe("rate-limit slots", () => {
     one = await at.open();
   });
 
-  test("are released one window later if their process closed during the calls", async () => {
+  test("are released one window later if the process shuts down during the calls", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();
@@ -159,7 +159,7 @@ describe("rate-limit slots", () => {
     await spend(limit - 2);
   });
 
-  test("are released after at most three windows if the clock is set back by two", async () => {
+  test("are released within three windows if the clock is set back by two windows", async () => {
     await spend(limit);
     at.now -= 2 * span_ms;
     const place = queue(one);

@@ -67,7 +67,7 @@ test("an incomplete plan from a killed process is deleted after a day", async ()
   expect(await readTables()).toEqual({ ids: [id], rows: 1 });
 });
 
-test("each key's twenty newest unused plans are stored", async () => {
+test("only each key's twenty newest unused plans are kept", async () => {
   const other = await save(listRows(1), "other");
   const plans: string[] = [];
   for (let turn = 0; turn < 25; turn += 1) {
