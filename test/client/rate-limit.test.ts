@@ -66,7 +66,7 @@ const limitReached = {
 };
 
 describe("the only client of a key", () => {
-  test("sends 600 writes without waiting, then waits for a minute after the first", async () => {
+  test("sends 600 writes without waiting and the next write a minute after the first", async () => {
     await writeMany(600, 50);
     expect(traveller.waits).toEqual([]);
     await write();
@@ -171,7 +171,7 @@ describe("the only client of a key", () => {
   });
 });
 
-test("a call without a response is not retried if the retry would exceed the limit", async () => {
+test("an unanswered call is not retried if the retry would exceed the rate limit", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
   await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({

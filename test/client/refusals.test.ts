@@ -29,7 +29,7 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
     [{ ...one, line: 1 }],
   ],
   ["a list for each field", { errors: { url: ["is invalid"] } }, "Url is invalid", [one]],
-  ["a text for each field", { errors: { url: "is invalid" } }, "Url is invalid", [one]],
+  ["a string for each field", { errors: { url: "is invalid" } }, "Url is invalid", [one]],
   ["fields under error", { error: { url: ["is invalid"] } }, "Url is invalid", [one]],
   [
     "several fields",
@@ -38,13 +38,13 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
     [one, { field: "url", message: "Url is too long" }, { message: "Too many links" }],
   ],
   [
-    "a list of one text",
+    "a list of one string",
     { errors: ["Url is invalid"] },
     "Url is invalid",
     [{ message: one.message }],
   ],
   [
-    "a list of several texts under error",
+    "a list of several strings under error",
     { error: ["Url is invalid.", "Path is taken."] },
     "Url is invalid and Path is taken",
     [{ message: "Url is invalid." }, { message: "Path is taken." }],
@@ -112,7 +112,7 @@ describe("the message of an error", () => {
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is matched against known causes only after the host name", () => {
+  test("is searched for known causes only after the host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
@@ -172,8 +172,8 @@ describe("the text of an error response", () => {
   });
 
   test.each([
-    ["a long text", "x ".repeat(100_000)],
-    ["many texts", JSON.stringify({ errors: Array(100_000).fill("is invalid") })],
+    ["a long message", "x ".repeat(100_000)],
+    ["many messages", JSON.stringify({ errors: Array(100_000).fill("is invalid") })],
     ["many fields", JSON.stringify({ errors: makeFields(100_000) })],
     ["long names", JSON.stringify({ errors: { ["x".repeat(100_000)]: ["is invalid"] } })],
     ["deep lists", `{"message":"A b","errors":${"[".repeat(9e4)}${"]".repeat(9e4)}}`],

@@ -184,7 +184,7 @@ describe("a job", () => {
     expect(outcomes.filter((outcome) => outcome === "left")).toHaveLength(counts.left);
   });
 
-  test("lists the rejected rows with the reasons and exits with 1", async () => {
+  test("ends with a list of rejected rows and their reasons, and exit code 1", async () => {
     const ids: string[] = [];
     for (let index = 0; index < few; index += 1) {
       const body = { path: `p${index}`, url: "https://x.example/", name: "old" };

@@ -131,10 +131,10 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
     });
 
     test.each([
-      { title: "no", typed: "no\n", code: 1 },
-      { title: "end of input", typed: "", code: 1 },
+      { title: "the answer no", typed: "no\n", code: 1 },
+      { title: "an empty input", typed: "", code: 1 },
       { title: "no terminal", typed: undefined, code: 2 },
-    ])("changes nothing and fails after $title", async ({ typed, code }) => {
+    ])("changes nothing and fails with $title", async ({ typed, code }) => {
       fill(file, filled);
       expect(await run([client, "--write"], typed)).toMatchObject({ code });
       expect(read(file)).toBe(filled);

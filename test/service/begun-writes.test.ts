@@ -5,7 +5,7 @@ import { createWorld } from "../support/world.ts";
 
 /** Tests the response to a write whose outcome is not known in time. */
 
-test("a write that is running when ten seconds are over gets four more seconds", async () => {
+test("a write still running after ten seconds gets four more seconds to finish", async () => {
   await using held = await createHeldWorld();
   const { advance, call } = held.world;
   const replying = call("POST", "/links", { body: { path: "spring" } });

@@ -160,7 +160,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("requires the same scope and role and has the same rate limit as creating", async () => {
+  test("needs the scope and role for creating and shares the rate limit for writes", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -230,7 +230,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("restoring an app skips links whose app was set to null after the deletion", async () => {
+  test("setting a link's app to null prevents a restored app from being reattached", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -278,7 +278,7 @@ describe.each([
     }
   });
 
-  test("restoring an app skips links that were given another app after the deletion", async () => {
+  test("giving a link another app prevents a restored app from being reattached", async () => {
     const first = await addApp();
     const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -39,7 +39,7 @@ const attribute = (url: unknown, more: object = {}, key = client) =>
   });
 
 describe("POST /links/attribute with a client key", () => {
-  test("finds the link of a URL and returns it in the format that each SDK expects", async () => {
+  test("returns the link of a URL in a format that the iOS and Android SDKs can read", async () => {
     const link = await world.make("/links", {
       path: "Frühling/schuhe",
       name: "Push: cart abandoned",

@@ -62,7 +62,7 @@ const send = (method: string) =>
     address: "203.0.113.9",
   });
 
-test("other origins can read a 429 response, and preflights have no rate limit", async () => {
+test("pages of other origins can read a 429, and preflights have no rate limit", async () => {
   for (let turn = 0; turn < 1200; turn += 1) {
     expect((await send("OPTIONS")).status).toBe(204);
     expect((await send("POST")).status).toBe(404);

@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Tests writes while another process or connection holds a lock on the database. */
 
 test.runIf(isOnPostgres)(
-  "writes queued behind a write that waits for a lock return 503 when they time out",
+  "writes that time out while an earlier write waits for a lock return 503",
   async () => {
     await using world = await createWorld();
     const { advance, call } = world;

@@ -287,7 +287,7 @@ test("GET /link_stats accepts a key in the header, in the query or in both", asy
   ]);
 });
 
-test("GET /link_stats requires the scope links.index and counts only the own project", async () => {
+test("GET /link_stats requires the scope links.index and never counts other projects", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
   expect((await ask("", narrow)).status).toBe(401);

@@ -265,7 +265,7 @@ describe("a visit", () => {
 });
 
 describe("a forged report of a visit or an install", () => {
-  test("is rejected with 405 at a link unless it contains a visit ID from that page", async () => {
+  test("is rejected with 405 unless it contains a visit ID issued by the link's page", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
@@ -305,12 +305,12 @@ describe("a forged report of a visit or an install", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is stored for at most 120 visits per minute from one IP address", async () => {
+  test("is stored at most 120 times per minute for each IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("is stored for more than 120 visits if the IP address is shared", async () => {
+  test("is stored more than 120 times per minute if the IP address is shared", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }

@@ -201,7 +201,7 @@ describe("Waypost's own filters in GET /links", () => {
     }
   });
 
-  test("are listed in meta.applied, and meta.applied is omitted without them", async () => {
+  test("are listed in meta.applied, and that field is omitted if no filter is used", async () => {
     const query = "f[url_cont]=shop&f[search]=spring&q[name_cont]=s&f=1";
     const reply = await world.call("GET", "/links", { query });
     expect(reply.body.meta.applied).toEqual(["url_cont", "search"]);

@@ -269,7 +269,7 @@ describe("a broken connection", () => {
   });
 });
 
-test("the version number changes with each commit, in any order of commits", async () => {
+test("the version number changes with each commit, even if transactions overlap", async () => {
   const other = await open(database.url);
   const seen = new Set<number>();
   const isNew = async () => {
@@ -295,7 +295,7 @@ test("the version number changes with each commit, in any order of commits", asy
 });
 
 describe("a long read on PostgreSQL", () => {
-  test("is rejected when its caller disconnects but uses its connection to the end", async () => {
+  test("is rejected when its caller disconnects but still occupies its connection", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal, line: string) =>

@@ -161,7 +161,7 @@ describe("a SQLite file", () => {
     for (const store of stores) await store.close();
   });
 
-  test("still contains its data after a restart, with or without a log", async () => {
+  test("recovers committed data from its log after a crash", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     const copy = mkdtempSync(join(folder, "copy-"));
