@@ -221,14 +221,14 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(await listAll(world)).toEqual([]);
   });
 
-  test("returns null for optional fields that were never set", async () => {
+  test("has null in optional fields that were never set", async () => {
     const made = await register(world, kind);
     const nulls = Object.fromEntries(Object.keys(optional).map((field) => [field, null]));
     expect(made).toEqual({ id: made.id, ...app, ...nulls });
   });
 
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
-    "returns 404 for %s with an unknown ID",
+    "with an unknown ID returns 404 for %s",
     async (method) => {
       const made = await register(world, kind);
       for (const id of [unknownId, String(app[key]), "1"]) {

@@ -16,7 +16,7 @@ test("a write still running after ten seconds gets four more seconds to finish",
   expect((await replying).status).toBe(201);
 });
 
-test("a write whose outcome is unknown returns 500 without Retry-After", async () => {
+test("a write with an unknown outcome returns 500 without Retry-After", async () => {
   await using held = await createHeldWorld();
   const { store, advance, call } = held.world;
   const replying = call("POST", "/links", { body: { path: "spring" } });

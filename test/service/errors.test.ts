@@ -164,7 +164,7 @@ function fill(bytes: number, letter = "x"): string {
   return JSON.stringify({ social_description: text });
 }
 
-test("a body of 1 MiB is accepted, and one byte more returns 413", async () => {
+test("a body of 1 MiB is accepted, and a larger body returns 413", async () => {
   const headers = { "content-type": "application/json" };
   const largest = await world.call("POST", "/links", { body: fill(mebibyte), headers });
   expect(largest.status).toBe(201);
@@ -225,7 +225,7 @@ test("a URL longer than 16 KiB returns 414", async () => {
   }
 });
 
-test("the body of a request whose key is rejected is never read", async () => {
+test("the body of a request with a rejected key is never read", async () => {
   const free = await world.addProject({ plan: "free" });
   const suspended = await world.addProject({ suspended: true });
   for (const [key, path] of [

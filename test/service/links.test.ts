@@ -150,7 +150,7 @@ test("a deleted link is not returned, listed or resolved, and its paths are reus
   }
 });
 
-test("upsert creates a link, or updates the link that already has that path", async () => {
+test("upsert creates a link, or updates the existing link with the same path", async () => {
   const first = await world.call("POST", "/links/upsert", { body: { path: "a", name: "One" } });
   expect([first.status, first.body.name]).toEqual([201, "One"]);
   const again = { path: "/a", url: "https://example.com/" };

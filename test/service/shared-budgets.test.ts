@@ -67,7 +67,7 @@ test("three processes share a rate limit of 600 and exceed it only slightly", as
   expect(await countPassed(processes, 3, asked)).toBe(3);
 });
 
-test("a process counts the requests that another process accepted", async () => {
+test("a process counts requests accepted by another process toward the limit", async () => {
   const asked = { key: world.key };
   const [one, other] = [startProcess(world), startProcess(world)];
   const all = await Promise.all(Array.from({ length: 700 }, () => ask(one, asked)));

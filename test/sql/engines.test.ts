@@ -136,7 +136,7 @@ describe("a long read", () => {
     expect(await store.readLong(list, once)).toEqual([]);
   });
 
-  test("is rejected if its caller disconnected before it started", async () => {
+  test("is rejected if its caller disconnected before the read started", async () => {
     const { signal, leave } = createCaller();
     leave();
     const reading = store.readLong(list, { ...once, signal });
