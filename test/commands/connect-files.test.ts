@@ -209,7 +209,7 @@ describe("a settings file", () => {
     expect(read(file)).toBe('{"a": 1}');
   });
 
-  test("is edited like any other file if it has a byte order mark", async () => {
+  test("with a byte order mark is edited like any other file", async () => {
     fill(file, '\ufeff{"a": 1}');
     expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
     expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });

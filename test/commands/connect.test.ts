@@ -45,7 +45,7 @@ describe.each(cases)(
   ({ client, file, key, workspace, type, ...each }) => {
     const entry = { ...(type !== undefined && { type }), ...startsHere };
 
-    test("prints the entry with real paths and the file name, but writes nothing", async () => {
+    test("prints the entry and the settings file's path, but writes nothing", async () => {
       const { code, stdout, stderr } = await run([client]);
       expect(code).toBe(0);
       expect(parse(file, stdout)).toEqual({ [key]: { waypost: entry } });

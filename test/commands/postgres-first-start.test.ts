@@ -15,7 +15,7 @@ function inDatabase(url: string): RegExp {
 
 /** First starts with one PostgreSQL database. */
 
-test("concurrent first starts create one key, and each of them prints its location", async () => {
+test("concurrent first starts create one key and all print the key's location", async () => {
   await using database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
