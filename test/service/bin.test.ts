@@ -230,7 +230,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("setting a link's app to null prevents a restored app from being reattached", async () => {
+  test("restoring an app does not reattach it to a link whose app was set to null", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -278,7 +278,7 @@ describe.each([
     }
   });
 
-  test("giving a link another app prevents a restored app from being reattached", async () => {
+  test("restoring an app does not reattach it to a link that used another app since", async () => {
     const first = await addApp();
     const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
