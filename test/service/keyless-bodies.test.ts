@@ -119,7 +119,7 @@ test("the API holds at most 32 incomplete request bodies sent without a secret k
   expect((await made).status).toBe(201);
 });
 
-test("at the limit, a new body replaces an incomplete body older than two seconds", async () => {
+test("with 32 incomplete bodies, a new body replaces a body older than two seconds", async () => {
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();
