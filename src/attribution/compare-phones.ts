@@ -8,7 +8,7 @@ export type SeenPhone = {
   readonly address: SeenAddress | undefined;
 };
 
-/** A hashed IP address. If it is shared, any number of other phones may use it. */
+/** A hashed IP address. If it is shared, any number of phones may use it. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
 /** Two phones are different if any of these properties differs. */
@@ -18,7 +18,7 @@ function isAnother(one: Marks, other: Marks): boolean {
   return decisive.some((name) => differ(one, other, name));
 }
 
-/** Whether the property is known for both phones, with different values. */
+/** Whether a property is known for both phones, but with different values. */
 function differ(one: Marks, other: Marks, name: MarkName): boolean {
   return one[name] !== undefined && other[name] !== undefined && one[name] !== other[name];
 }
@@ -32,8 +32,8 @@ function isSamePlace({ address: one }: SeenPhone, { address: other }: SeenPhone)
 }
 
 /**
- * Hashes a property or IP address before it is stored. The key is secret and the hash depends on
- * the project, so stored values can only be compared with others of the same project.
+ * Hashes a property or IP address before it is stored. The hash depends on a secret key and on the
+ * project, so stored values can be compared only within a project.
  */
 export type Seal = (name: string, value: string) => string;
 
@@ -54,13 +54,13 @@ export function sealMarks(marks: Marks, seal: Seal): Marks {
   return Object.fromEntries(sealed);
 }
 
-/** Hashes all properties together, to recognize repeated visits. */
+/** Hashes all properties together, to recognize a repeated visit. */
 export function sealAll({ marks, address }: SeenPhone, seal: Seal): string {
   const all = markNames.map((name) => marks[name] ?? "");
   return seal("all", JSON.stringify([address?.group ?? "", ...all]));
 }
 
-/** Hashes the id of an app installation, with the phone's properties. */
+/** Hashes the ID of an app installation together with the phone's properties. */
 export function sealInstance(instance: string | undefined, marks: Marks, seal: Seal) {
   if (instance === undefined) return undefined;
   return seal("asker", JSON.stringify([instance, ...markNames.map((name) => marks[name] ?? "")]));
@@ -72,16 +72,16 @@ export type CandidateVisit = SeenPhone & {
 
 export type ChosenVisit<One extends CandidateVisit> = {
   readonly visit: One;
-  /** Other visits of the same link that also match. */
+  /** Other matching visits of the same link. */
   readonly others: readonly One[];
   readonly confidence: "medium" | "low";
-  /** The score of the match, from 0 to 100. */
+  /** How well the visit matches, from 0 to 100. */
   readonly score: number;
 };
 
 /**
- * The points for each property whose values match. Together with those for an IP address that is
- * not shared, they add up to 100.
+ * The points for each property whose values match. With the points for an IP address that is not
+ * shared, they add up to 100.
  */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,
@@ -98,9 +98,9 @@ const addressPoints = 40;
 const leastPoints = 50;
 
 /**
- * Chooses the visit that led to an install, by comparing the app's phone with the phone of each
- * visit. The wrong link would be worse than none. So an install that matches visits of two links
- * gets none, and the confidence is at most `medium`.
+ * Chooses the visit that led to an install, by comparing the install's phone with the phone of each
+ * visit. A wrong link would be worse than none. So an install that matches visits of two links gets
+ * no link, and the confidence is never higher than `medium`.
  */
 export function chooseVisit<One extends CandidateVisit>(
   install: SeenPhone,
@@ -115,7 +115,7 @@ export function chooseVisit<One extends CandidateVisit>(
   const { marks } = install;
   if (others.some((other) => other.visit.linkId !== visit.linkId)) return undefined;
   const isWhole = areAllKnown(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
-  // Visits of other links from this IP address suggest that several people use it.
+  // If other links were visited from this IP address, several people may use it.
   const isCrowded = visits.some(
     (other) => other.linkId !== visit.linkId && isSamePlace(install, other),
   );
@@ -136,14 +136,16 @@ type RatedVisit<One extends CandidateVisit> = {
   readonly alike: readonly MarkName[];
 };
 
-/** Rates a visit. Returns an empty list for a different phone, or if too little is known. */
+/**
+ * Rates a visit. Returns an empty list if the phone differs, or if too little is known about it.
+ */
 function rate<One extends CandidateVisit>(
   install: SeenPhone,
   visit: One,
 ): readonly RatedVisit<One>[] {
   const isPhone = visit.marks.device !== undefined;
   if (!isPhone || isAnother(install.marks, visit.marks)) return [];
-  // Models, languages and time zones can be guessed, so the IP address must match too.
+  // The IP address must match too, because anyone can guess models, languages and time zones.
   if (!isSamePlace(install, visit)) return [];
   const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
   const sum = alike.reduce((total, name) => total + points[name], 0);

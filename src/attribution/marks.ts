@@ -1,6 +1,6 @@
 /**
- * Properties that distinguish a phone from others, such as its screen. Values from the browser and
- * from the app have the same form. Missing and implausible values are omitted.
+ * Properties that distinguish phones, such as the size of the screen. Values have the same form,
+ * whether they come from a browser or from an app. Missing and implausible values are omitted.
  */
 export type Marks = {
   readonly [Name in MarkName]?: string;
@@ -11,24 +11,27 @@ export type MarkName = (typeof markNames)[number];
 export const markNames = [
   /** The device type, such as `iphone`. */
   "device",
-  /** The screen's width and height in points, smaller first, and pixels per point: `393x852@3`. */
+  /**
+   * The screen's width and height in points, smaller one first, and its pixels per point:
+   * `393x852@3`.
+   */
   "screen",
   "zone",
   /** The language without its region, such as `en`. */
   "language",
   "region",
   "calendar",
-  /** The system's major version (`26`), and its major and minor version (`26.1`). */
+  /** The major version of the system (`26`), and its major and minor version together (`26.1`). */
   "major",
   "minor",
 ] as const;
 
-/** Combines properties of the same phone. Values in `one` take precedence. */
+/** Combines properties of the same phone. If a property is in both, the value in `one` is used. */
 export function joinMarks(one: Marks, other: Marks): Marks {
   return { ...other, ...one };
 }
 
-/** Parses `en-US`, `zh-Hans-CN` or `de_DE`. Only apps send the script in the middle. */
+/** Parses `en-US`, `zh-Hans-CN` or `de_DE`. Only apps send a script, such as `Hans`. */
 function readLanguage(text: string): Marks {
   const [language = "", ...rest] = text.trim().toLowerCase().split(/[-_]/);
   if (!/^[a-z]{2,3}$/.test(language)) return {};
@@ -36,16 +39,16 @@ function readLanguage(text: string): Marks {
   return { language, ...(region !== undefined && { region }) };
 }
 
-/** Parses `26.0.1` or `18_6`. Browsers omit the third number. */
+/** Parses a version such as `26.0.1` or `18_6`. Browsers omit the third number. */
 function readVersion(text: string): Marks {
   const [, major, minor = "0"] = /^(\d{1,3})(?:[._](\d{1,3}))?(?:[._]|$)/.exec(text) ?? [];
   return major === undefined ? {} : { major, minor: `${major}.${minor}` };
 }
 
 /**
- * Parses the properties that a phone sends. The names are those of the public iOS SDK
- * (DeviceFingerprint.swift), which the page's script also uses. Anyone can send these values, so
- * unreadable ones are omitted.
+ * Parses the properties that a phone sends. Their names are those of the public iOS SDK
+ * (DeviceFingerprint.swift), and the page's script uses the same names. Anyone can send these
+ * values, so invalid ones are omitted.
  */
 export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>): Marks {
   return [
@@ -59,20 +62,23 @@ export function readFingerprint(fingerprint: Readonly<Record<string, unknown>>):
 }
 
 /**
- * Returns an id for an app installation. It consists of the identifier for vendor (IDFV) from iOS,
- * and the app's version and build. Returns undefined if the app sends no IDFV.
+ * Returns an ID for an app installation. It consists of iOS's identifier for vendor (IDFV), and the
+ * app's version and build. Returns undefined if the app sends no IDFV.
  */
 export function readInstance(fingerprint: Readonly<Record<string, unknown>>): string | undefined {
   const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>
     readText(fingerprint[name]),
   );
-  // Phones without an IDFV send zeros.
+  // A phone without an IDFV sends zeros.
   return /^[\da-f-]{36}$/i.test(phone) && /[1-9a-f]/i.test(phone)
     ? JSON.stringify([phone.toLowerCase(), ...app])
     : undefined;
 }
 
-/** Reads the screen's size, smaller side first, because only apps report the orientation. */
+/**
+ * Reads the screen's size. The smaller side comes first, because a browser reports the sides in the
+ * same order in every orientation, but an app does not.
+ */
 function readScreen(fingerprint: Readonly<Record<string, unknown>>): Marks {
   const sides = [fingerprint["screen_width"], fingerprint["screen_height"]].map(readSize);
   const [small, large] = sides.toSorted((one, other) => one - other);
@@ -87,7 +93,10 @@ function readSize(value: unknown): number {
 
 const mostPoints = 20_000;
 
-/** Parses `iPhone15,2`, or `iPhone` from browsers. A simulator sends its computer's model. */
+/**
+ * Parses `iPhone15,2` from apps or `iPhone` from browsers. A simulator sends the model of its
+ * computer.
+ */
 function readDevice(model: string): Marks {
   const [, device] = /^(iPhone|iPad|iPod)/.exec(model) ?? [];
   return device === undefined ? {} : { device: device.toLowerCase() };
@@ -103,7 +112,10 @@ function readCalendar(calendar: string): Marks {
   return /^[a-z-]{3,20}$/.test(name) ? { calendar: name === "gregorian" ? "gregory" : name } : {};
 }
 
-/** Alternative names of time zones, because browsers and systems use different ones. */
+/**
+ * Maps the other names of a time zone to its usual name, because browsers and systems use different
+ * names.
+ */
 const otherZones: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
   ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],
@@ -138,15 +150,15 @@ function readFirst(value: unknown): string {
   return Array.isArray(value) ? readText(value[0]) : "";
 }
 
-/** Reads a phone's properties from a request's headers, without a script. */
+/** Reads a phone's properties from the headers of a request. Needs no script. */
 export function readRequest(agent: string, languages: string | undefined): Marks {
   const [first = ""] = (languages ?? "").split(/[,;]/, 1);
   return joinMarks(readAgent(agent), readLanguage(first));
 }
 
 /**
- * Reads the device and its system version. An iPad that claims to be a Mac, and devices of other
- * manufacturers, have no known properties.
+ * Reads the device and its system version. Returns no properties for an iPad that claims to be a
+ * Mac, and for devices that are not Apple's.
  */
 function readAgent(agent: string): Marks {
   const [, device] = /\((iPhone|iPad|iPod)\b/.exec(agent) ?? [];
@@ -155,8 +167,8 @@ function readAgent(agent: string): Marks {
 }
 
 /**
- * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 as the system version, so
- * Safari's own version is preferred.
+ * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 as the system version. So
+ * Safari's version is used if there is one.
  */
 function readSystem(agent: string): Marks {
   const [, safari] = /\bVersion\/(\d{1,3}(?:\.\d{1,3})?)/.exec(agent) ?? [];

@@ -28,8 +28,8 @@ import {
 } from "./findings.ts";
 
 /**
- * Audits all links and apps of a project. Links are not kept in memory, except for what the
- * searches for duplicates and loops need.
+ * Audits all links and apps of a project. Does not keep links in memory, except for the parts that
+ * the searches for duplicates and loops need.
  */
 
 type LinkAudit = {
@@ -40,13 +40,12 @@ type LinkAudit = {
 export type AuditResult = {
   readonly findings: readonly AuditFinding[];
   readonly checked: number;
-  /** The number of links that could not be checked, because a required field was unreadable. */
+  /** The number of links that were not checked because a required field could not be read. */
   readonly unjudged: number;
 };
 
 type AuditOptions = {
   readonly apps: AuditedApps;
-  /** The project's link host, if known. */
   readonly linkHost: string | undefined;
   readonly visits: AuditedVisits;
   readonly window: AuditWindow;
@@ -62,7 +61,7 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): L
     addLinks: (links) => {
       checked += links.length;
       for (const link of links) {
-        // A missing field is unknown, not empty, so the link cannot be judged.
+        // A missing field is unknown, not empty, so the link cannot be checked.
         if (judgedFields.some((field) => link[field] === undefined)) {
           unjudged += 1;
           continue;
@@ -143,7 +142,7 @@ const faultsOfApps: ReadonlySet<LinkFault> = new Set([
   "short_fingerprints",
 ]);
 
-/** The apps of a project by id; undefined if not all of them could be read. */
+/** A project's apps by ID. Undefined if not all apps could be read. */
 type AuditedApps = {
   readonly ios: ReadonlyMap<string, Read<IosApp>> | undefined;
   readonly android: ReadonlyMap<string, Read<AndroidApp>> | undefined;
@@ -151,7 +150,7 @@ type AuditedApps = {
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 
-/** Checks each app with a sample link that opens it. */
+/** Checks each app, by checking a sample link that opens the app. */
 function listAppFaults(
   { ios, android }: AuditedApps,
   visits: AuditedVisits,
@@ -183,12 +182,12 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/** A valid destination for the sample link, so that only its app can have problems. */
+/** The sample link's destination. It is valid, so any problem is a problem of the app. */
 const sampleUrl = "https://destination.example";
 
 /**
- * Finds links with the same name, destinations and apps. Different names are probably intentional,
- * to count the visits per channel.
+ * Finds links with the same name, destinations and apps. Links with different names are probably
+ * intentional, to count the visits of each channel.
  */
 function createDuplicateSearch(): AuditSearch {
   /** Maps a digest of the name, destinations and apps to the IDs of the links that share them. */
@@ -225,8 +224,8 @@ const destinationFields = [
 ] as const satisfies readonly (keyof ReadLink)[];
 
 /**
- * Finds links in redirect loops, and links that redirect into one. Stores only links that redirect
- * within the project.
+ * Finds links in redirect loops, and links that redirect into a loop. Stores only links that
+ * redirect to a link of the same project.
  */
 function createLoopSearch(linkHost: string | undefined): AuditSearch {
   const candidates: RedirectingLink[] = [];
@@ -252,7 +251,10 @@ const platforms = ["ios", "android", "desktop"] as const satisfies readonly Plat
 type RedirectingLink = {
   readonly id: string;
   readonly paths: readonly string[];
-  /** The path of the next link on each platform; undefined if it redirects to another host. */
+  /**
+   * The path of the next link on each platform. Undefined if the link does not redirect to a link
+   * of the project.
+   */
   readonly next: readonly (string | undefined)[];
 };
 
@@ -266,7 +268,10 @@ function readNext(
   return isOwnLinkAddress(to, linkHost) ? normalizeForSearch(new URL(to).pathname) : undefined;
 }
 
-/** Follows each link only once, because links share parts of their redirect chains. */
+/**
+ * Finds links whose redirect chain ends in a loop. Follows each link only once, because links share
+ * parts of their redirect chains.
+ */
 function findLoopingLinks(
   links: readonly RedirectingLink[],
   place: number,

@@ -3,14 +3,14 @@ import type { JsonObject } from "../contract/json.ts";
 import { dropHidden } from "../text/show-hidden.ts";
 import type { AuditFinding, FindingCode } from "./findings.ts";
 
-/** Describes the findings of an audit, worst first, each with its fix if one exists. */
+/** Describes the findings of an audit, worst first. Each finding has a fix, if one exists. */
 
 export type FindingGroup = {
   readonly code: string;
   readonly field?: string;
   readonly count: number;
   readonly message: string;
-  /** Filters that match exactly these links. */
+  /** Filters that match exactly the links of this finding. */
   readonly filters?: readonly FilterInput[];
   readonly ids: readonly string[];
   readonly fix?: Fix;
@@ -23,7 +23,7 @@ type CoveringFix = Fix & { readonly covers: number };
 
 type FilteredFinding = AuditFinding & {
   readonly among: readonly FilterInput[];
-  /** Whether the server supports Waypost's own filters, which the API lacks. */
+  /** True if the server supports filters that only Waypost has. */
   readonly hasOwnFilters: boolean;
 };
 
@@ -151,12 +151,11 @@ const kinds: Readonly<Record<FindingCode, FindingKind>> = {
 const withoutIosApp = { field: "ios_app_bundle_id", condition: "null", value: true } as const;
 
 /**
- * The size limit for the rows of a fix, because assistants may make mistakes when copying longer
- * text.
+ * The size limit for the rows of a fix. Assistants may make mistakes when they copy longer text.
  */
 const mostCharacters = 1800;
 
-/** Fixes only the first links, because each name needs its own new value. */
+/** Fixes as many links as the rows can list, because each link needs a different new name. */
 function planNames({ first }: FilteredFinding): CoveringFix | undefined {
   const rows = first.map(({ id, name }) => ({ id, name: dropHidden(name ?? "") }));
   const isFit = (count: number) => JSON.stringify(rows.slice(0, count)).length <= mostCharacters;
@@ -166,8 +165,8 @@ function planNames({ first }: FilteredFinding): CoveringFix | undefined {
 }
 
 /**
- * Plans one change for all links. If the finding lists only some of them, uses the filter `wider`,
- * which matches all of them and possibly links that need no fix.
+ * Plans the same change for all links. If the finding lists only some of its links, uses the filter
+ * `wider`. It matches all of them, and possibly links that need no fix.
  */
 function planChanges(
   finding: FilteredFinding,
@@ -178,7 +177,10 @@ function planChanges(
   return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
-/** Fixes http URLs in a field. If not all links are listed, a filter for `http://` matches all. */
+/**
+ * Changes http URLs in a field to https. If the finding does not list all links, selects them with
+ * a filter for `http://`.
+ */
 function planHttps(finding: FilteredFinding): CoveringFix | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;
@@ -191,7 +193,9 @@ function planHttps(finding: FilteredFinding): CoveringFix | undefined {
 
 type SelectedLinks = { readonly filters: readonly FilterInput[]; readonly covers: number };
 
-/** Selects the links by path. If the finding lists only some of them, uses the filter `wider`. */
+/**
+ * Selects the links by path. If the finding lists only some of its links, uses the filter `wider`.
+ */
 function selectLinks(
   { first, count, among }: FilteredFinding,
   wider: FilterInput | undefined,

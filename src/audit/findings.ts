@@ -2,30 +2,30 @@ import type { ReadLink } from "../contract/links.ts";
 import type { VisitedApps } from "../visit/decide-visit.ts";
 import type { LinkFault } from "../visit/find-link-problems.ts";
 
-/** Collects the findings of an audit. Counts all links, but keeps only one page of ids. */
+/** Collects the findings of an audit. Counts all links, but keeps only one page of their IDs. */
 
 export type FindingCode =
   LinkFault | "no_destination" | "deleted_app" | "hidden_characters" | "duplicate";
 
 export type AuditFinding = {
   readonly code: FindingCode;
-  /** The affected field, if this kind of finding can affect several fields. */
+  /** The affected field. Undefined for kinds of findings that always affect the same field. */
   readonly field: string | undefined;
   readonly count: number;
   readonly ids: readonly string[];
-  /** The first few links, for a plan that fixes them. */
+  /** The first few links of the finding, for a plan that fixes them. */
   readonly first: readonly ReadLink[];
   readonly detail: Detail;
 };
 
 type Detail = {
-  /** The message of the violated rule. */
+  /** The message of the rule that the field violates. */
   readonly rule?: string;
   /** The number of groups of duplicate links. */
   readonly sets?: number;
 };
 
-/** The page of ids to return for each finding. */
+/** Which page of IDs to return for each finding. */
 export type AuditWindow = { readonly from: number; readonly limit: number };
 
 export type AuditFindings = {

@@ -1,11 +1,11 @@
-/** Thrown for a plan that must be made again, for example because it is too old. */
+/** Thrown if a plan must be made again, for example because it is too old. */
 export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }
 
 /**
- * Thrown for a plan with invalid rows, which is never applied partially, because the user may not
- * want only that part.
+ * Thrown if a plan has invalid rows. Such a plan is never applied partially. The user may not want
+ * only the valid rows.
  */
 export class FaultyPlan extends Error {
   override readonly name = "FaultyPlan";

@@ -14,7 +14,7 @@ import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type PlanInput } from "./plan/make-plan.ts";
 import { selectParts } from "../lists/select-links.ts";
 
-/** Bulk changes, which are planned, approved, applied within the rate limit, and resumed. */
+/** Bulk changes: planning, approval, applying within the rate limit, and resuming. */
 
 export type Bulk = ReturnType<typeof createBulk>;
 
@@ -28,8 +28,8 @@ const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
 
 /**
- * Manages plans, jobs and exports. Plans and exports read many links, so they are queued, and stop
- * when the caller disconnects.
+ * Manages plans, jobs and exports. Making a plan or an export reads many links, so it waits in a
+ * queue. It stops when the caller disconnects.
  */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep } = options;
@@ -49,11 +49,14 @@ export function createBulk(options: RunnerOptions) {
       runQueued(owner, left, async (signal) =>
         makePlan({ state: await openState(), random, signal }, wanted, owner),
       ),
-    /** Returns undefined if no plan has this id, or another key made it. */
+    /** Returns undefined if no plan has this ID or another key made the plan. */
     findPlan: async (id: string, owner: Owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
-    /** Yields every row that writes. If a job is given, yields only its unfinished rows. */
+    /**
+     * Yields all rows of the plan that write. If a job is given, yields only the rows that it has
+     * not finished.
+     */
     readWrites: async function* (plan: Plan, job?: Job) {
       const { plans, jobs } = await openState();
       yield* readInPages<PlanRow>((page) =>
@@ -69,7 +72,7 @@ export function createBulk(options: RunnerOptions) {
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>
       (await openState()).jobs.listReceipts(job, page),
-    /** Saves all matching links as pages of a file, and reports which data is missing from it. */
+    /** Saves all matching links in pages. Returns which data is missing from them. */
     exportLinks: (wanted: ExportRequest, owner: Owner, left?: Leaving) =>
       runQueued(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
@@ -106,12 +109,12 @@ const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
 /**
- * Runs each piece of work when its turn comes. Fails if the wait is too long. Plans and exports
- * share memory, so the queue limits how many one key can run at once.
+ * Runs work when its turn comes. Throws if it would have to wait too long. Plans and exports need
+ * much memory, so the queue limits how many run at once, in total and per key.
  */
 export function createQueue(sleep: RunnerOptions["sleep"]) {
   const running: string[] = [];
-  /** The keys of waiting work. Aborting the controller starts the work. */
+  /** The waiting work, with its key. Aborting a controller starts its work. */
   const waiting = new Map<AbortController, string>();
   const countOf = (key: string) => running.filter((each) => each === key).length;
   const mayStart = (key: string) => running.length < mostRunning && countOf(key) < mostPerKey;
@@ -128,7 +131,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     }
   };
 
-  /** Starts the oldest waiting work of the key with the least work in progress. */
+  /** Starts the next work: that of the key with the least running work, oldest first. */
   function startNext(): void {
     const least = [...waiting].toSorted(([, one], [, other]) => countOf(one) - countOf(other));
     const next = least.find(([, key]) => mayStart(key));
@@ -144,7 +147,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     const turn = new AbortController();
     waiting.set(turn, key);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // Work that starts just as it is cancelled or times out is not stopped.
+    // If the work was just started, it runs even if it was cancelled or timed out at the same time.
     if (!waiting.delete(turn)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }

@@ -16,24 +16,24 @@ import { selectParts } from "../lists/select-links.ts";
 
 /** Looks up the links that rows refer to, in batches. */
 
-/** The links that rows refer to, and those that already have a path in the rows. */
+/** The links that rows refer to, and the links that already have a path that a row would set. */
 export type KnownLinks = {
   readonly byId: ReadonlyMap<string, ReadLink>;
   readonly byPath: ReadonlyMap<string, ReadLink>;
   readonly byShort: ReadonlyMap<string, ReadLink>;
-  /** Links by display name, for rows that contain neither an id nor a path. */
+  /** Links by name, for rows that identify a link by neither ID nor path. */
   readonly byOwnName: ReadonlyMap<string, readonly ReadLink[]>;
-  /** Whether some matching links could not be parsed. */
+  /** True if some of the links could not be parsed. */
   readonly isPartial: boolean;
 };
 
 type LinkAccess = ServerAccess & Pick<Owner, "known" | "takesAnyId">;
 
 const mostRows = paging.max_limit;
-/** The maximum size of the paths in one request, because they are part of its URL. */
+/** The maximum size of the paths in a request, because the paths are part of its URL. */
 const mostBytes = 6000;
 const nameBytes = 32;
-/** Each id needs its own request, so several run in parallel. */
+/** An ID needs a request of its own, so several requests run at once. */
 const mostAtOnce = 8;
 
 export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerator<readonly Each[]> {
@@ -47,7 +47,10 @@ export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerato
   if (batch.length > 0) yield batch;
 }
 
-/** Looks links up by path if possible, because one request can find many paths but only one id. */
+/**
+ * Finds the links of a batch of rows. Prefers paths, because one request can look up many paths but
+ * only one ID.
+ */
 export async function findLinks(
   asking: LinkAccess & { readonly operation: PlanOperation },
   batch: readonly Row[],
@@ -65,7 +68,7 @@ export async function findLinks(
   const byShort = new Map([...listed, ...(await findUnlisted(asking, free))]);
   const byId = new Map([...byPath.values()].map((link) => [link.id, link] as const));
   const missing = sound.flatMap(({ link_id, path }) => {
-    // An upsert is matched by path, regardless of its id.
+    // An upsert finds its link by path, even if it has an ID.
     const isMatched = operation === "upsert" && isFindable(path ?? "");
     return link_id === null || isMatched || byId.has(link_id) ? [] : [link_id];
   });
@@ -74,7 +77,7 @@ export async function findLinks(
   }
   const found = { byId, byPath, byShort, isPartial: unread + more > 0 };
   const known = { ...found, byOwnName: new Map<string, never>() };
-  // Only the ID column may contain a name. A path that matches no link is never treated as a name.
+  // A name may be only in the ID column. A path that matches no link is never tried as a name.
   const names = sound.flatMap((row) => {
     const { by, address, text = "" } = row.named ?? {};
     const isName = by === "id" && address === undefined;
@@ -84,8 +87,8 @@ export async function findLinks(
 }
 
 /**
- * Finds links by short paths that lists do not show, because they return only one short path of
- * each link. Only the embedded service resolves every short path.
+ * Finds links by short paths that lists do not contain. A link may have several short paths, but a
+ * list shows only one of them. Only the embedded service can resolve all short paths.
  */
 async function findUnlisted(
   asking: LinkAccess,
@@ -107,14 +110,14 @@ function findOwnName({ call, signal }: ServerAccess, name: string): Promise<read
   });
 }
 
-/** Returns the links that a row may refer to. More than one means that the row is ambiguous. */
+/** Returns the links that a row may mean. If there are several, the row is ambiguous. */
 export function pickMeant(
   { link_id, path, fields, named }: Row,
   known: KnownLinks,
 ): readonly ReadLink[] {
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
-    // An id takes precedence, because the path may be the link's new path.
+    // The ID is used first, because the path may be the link's new path.
     const link = link_id === null ? byPath.get(path ?? fields.path ?? "") : byId.get(link_id);
     return link === undefined ? [] : [link];
   }
@@ -175,7 +178,7 @@ async function findEach<Found>(
   for (let start = 0; start < names.length; start += mostAtOnce) {
     const some = names.slice(start, start + mostAtOnce);
     await Promise.all(some.map(async (name) => byName.set(name, await find(asking, name))));
-    // Lets other work run, because the embedded service answers synchronously.
+    // The embedded service answers synchronously, so let other work run.
     await nextTurn();
   }
   return byName;
@@ -187,13 +190,13 @@ export async function findAtPath(
 ): Promise<ReadLink | typeof unread | undefined> {
   const filter = { field: "path", condition: "eq", value: path } as const;
   const page = await call(links.index, { filters: [filter], limit: 2 }, signal);
-  // A server that ignores the filter may return any link.
+  // Compare paths, because a server that ignores the filter may return any link.
   const found = page.links.find((link) => link.path === path);
   const isUnread = page.links.some((link) => link.path === undefined);
   return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-/** The value for a path that may or may not be taken, because a link could not be parsed. */
+/** Returned if a link could not be parsed, so it is unknown whether a link has the path. */
 export const unread = "unread";
 
 export function findById(
@@ -213,8 +216,8 @@ async function undefinedIfNotFound<Found>(reading: Promise<Found>): Promise<Foun
 }
 
 /**
- * Finds the links with this name, first with and then without regard to case. `listPage` reads the
- * first page of matching links.
+ * Finds links with this name. If no name matches exactly, ignores case. `listPage` reads the first
+ * page of links that match the filters.
  */
 export async function findCalled<Link extends { readonly name?: unknown }>(
   given: string,
@@ -231,10 +234,10 @@ export async function findCalled<Link extends { readonly name?: unknown }>(
       unique: () => "",
       name: ({ name }) => (typeof name === "string" ? name : ""),
     });
-  // A server that ignores filters returns all links, so names are also compared here.
+  // Compare names, because a server that ignores filters returns all links.
   const same = pick((await read("eq")).rows);
   if (same.length > 0) return same;
   const { rows, hasMore } = await read("cont");
-  // Further pages, which were not read, may contain another link with the same name.
+  // Pages that were not read may contain another link with this name.
   return hasMore ? [] : pick(rows);
 }

@@ -6,13 +6,13 @@ import { estimateSeconds, writeWhat } from "./apply/job-runner.ts";
 import type { Bulk } from "./bulk.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** Formats plans, jobs and receipts as plain records, for the assistant and the CLI. */
+/** Converts plans, jobs and receipts to plain records, for assistants and the CLI. */
 
 const sampled = ["create", "update", "delete", "conflict", "invalid"] as const;
 const samplesEach = 3;
 const mostSampledCharacters = 200;
 const mostProblems = 50;
-/** To overwrite or delete more links than this, a user has to type their number. */
+/** If a plan overwrites or deletes more links than this, the user has to type their number. */
 const mostUntyped = 50;
 
 export async function presentPlan(plan: Plan, bulk: Bulk) {
@@ -56,14 +56,14 @@ export function presentRow(row: PlanRow): JsonObject {
 }
 
 /**
- * Describes a planned row for the assistant, the approval page and the CLI. `from` is undefined for
- * an unknown value, and null for a new link.
+ * Describes a planned row for assistants, the approval page and the CLI. In a change, `from` is
+ * null for a new link, and undefined for an unknown value.
  */
 export function describeRow({ path, link_id, fields, before }: PlanRow) {
   const { name: called, clicks } = { name: null, clicks: null, ...before };
   const name = typeof called === "string" && called !== "" ? called : undefined;
   const changes = Object.entries(fields ?? {}).flatMap(([field, to]) => {
-    // The API returns only the id of a link's app.
+    // For a link's app, the API returns only the ID.
     const from = before === null ? null : (before[field] ?? before[`${field}_id`]);
     return from === (to === "" ? null : to) ? [] : [[field, { from, to }] as const];
   });
@@ -83,7 +83,8 @@ export function countClicks(count: number): string {
 }
 
 /**
- * Returns the number that a user must type to approve `total` rows, or undefined if there are few.
+ * Returns the number that a user must type to approve `total` rows. Returns undefined if few links
+ * are overwritten or deleted.
  */
 export function findCountToType({ counts }: Plan, total: number): number | undefined {
   return Math.min(total, counts.update + counts.delete) > mostUntyped ? total : undefined;
@@ -110,7 +111,7 @@ export function presentReceipt(receipt: Receipt): JsonObject {
   return {
     ...(row !== null && { row }),
     action,
-    // A row that was sent may still be in progress, or its response may be lost.
+    // The request of a sent row may still be running, or its response may be lost.
     outcome: status === "sent" ? "unknown" : (status ?? "left"),
     ...(link_id !== null && { id: link_id }),
     ...(path !== null && { path }),

@@ -7,12 +7,12 @@ import { NotSent, type Send } from "./send-once.ts";
 /** Sends API requests over HTTP to a remote server, or directly to the service in this process. */
 
 const connectTimeout_ms = 10_000;
-/** Limits the load on the server. Further calls wait. */
+/** Limits the load on the server. Calls above the limit wait for a connection. */
 const mostConnections = 64;
-/** Larger than any response of the API. */
+/** The size limit for a response body. Every response of the API is smaller. */
 const replyBytes = 8 * 1024 * 1024;
 
-/** Uses undici's `request`, because `fetch` repeats a call after a 421. */
+/** Uses undici's `request`, because `fetch` sends a request again after a 421. */
 export function openRemoteSender() {
   const dispatcher = new Agent({
     connect: connectOrMarkUnsent(buildConnector({ timeout: connectTimeout_ms })),
@@ -35,7 +35,7 @@ export function openRemoteSender() {
   return { send, close: () => dispatcher.destroy() };
 }
 
-/** Marks connection errors as `NotSent`, because the request had no effect. */
+/** Marks connection errors as `NotSent`, because no request was sent on the connection. */
 function connectOrMarkUnsent(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {
@@ -44,7 +44,7 @@ function connectOrMarkUnsent(connect: buildConnector.connector): buildConnector.
     });
 }
 
-/** Returns undefined for a body that is too large. */
+/** Returns undefined if the body is too large. */
 async function readStream(body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -56,11 +56,11 @@ async function readStream(body: AsyncIterable<Uint8Array>): Promise<string | und
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Parses a JSON body. Returns null for an empty body, and any other body as text. */
+/** Parses a body. Returns JSON as a value, an empty body as null, and any other body as text. */
 export function readContent(text: string | undefined): unknown {
   if (text?.trim() === "") return null;
   try {
-    // Some servers start with a byte order mark, which JSON does not allow.
+    // Some servers send a byte order mark at the start, but JSON does not allow it.
     return text && JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     return text;

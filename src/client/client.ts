@@ -27,7 +27,7 @@ export type Client = {
     signal?: Leaving,
     options?: CallOptions,
   ) => Promise<CallAnswer<E>>;
-  /** Throws if a call would exceed the key's rate limit now. */
+  /** Throws if the key's rate limit does not allow a call to this endpoint now. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
@@ -38,7 +38,7 @@ export type ServerAccess = {
 };
 
 type CallOptions = RequestOptions & {
-  /** Makes a single short attempt, without checking its outcome. */
+  /** True for a single attempt with a short timeout. If it fails, its effect is not checked. */
   readonly isProbe?: boolean;
 };
 
@@ -52,42 +52,51 @@ export type ClientOptions = {
   readonly sleep: Sleep;
   /** Limits the time of each attempt. */
   readonly setAlarm: SetAlarm;
-  /** Cancels the calls that have no signal of their own. */
+  /** Cancels calls that were started without their own signal. */
   readonly life?: Leaving;
-  /** Shares rate limits with other processes. By default, this client counts only its own calls. */
+  /**
+   * Counts calls for rate limits, together with other processes. By default, only the calls of this
+   * client are counted.
+   */
   readonly ledger?: BudgetLedger | undefined;
 };
 
 type ClientState = ClientOptions & {
   readonly ledger: BudgetLedger;
-  /** How far the server's clock is ahead of ours; undefined until a response shows it. */
+  /** How far the server's clock is ahead of ours. Undefined until the first response. */
   skew_ms: number | undefined;
 };
 
 type GivenCall = Omit<CallSoFar, "unknownOutcome"> & {
   readonly signal: Leaving;
-  /** When the whole call must end, including its lookups, on the monotonic clock. */
+  /**
+   * The time at which the whole call must end, including all checks on the server. Uses the
+   * monotonic clock.
+   */
   readonly deadline: number;
   readonly options?: CallOptions;
 };
 
 type RunningCall = GivenCall & CallSoFar & { readonly since_ms: number };
 
-/** Timeouts of a whole call, of a probe, and of one attempt. */
+/** The timeouts of a whole call, of a probe, and of a single attempt. */
 const callDeadline_ms = 45_000;
 const probeDeadline_ms = 10_000;
 const tryDeadline_ms = 15_000;
 const mostTries = 4;
 
-/** The delays before each check of a write, because the server may still be processing it. */
+/** How long to wait before each check of a write. The server may still be processing the write. */
 const checkAfter_ms = [500, 2000, 4000] as const;
 
-/** `Date` headers have a resolution of one second, and responses take time to arrive. */
+/**
+ * Clocks may differ this much: `Date` headers are in whole seconds, and responses take time to
+ * arrive.
+ */
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
   const { target, clock, life = nobodyLeaves, ledger = createBudgetLedger(clock) } = options;
-  // The embedded service uses the same clock.
+  // The embedded service uses this process's clock.
   const skew_ms = target.isEmbedded === true ? 0 : undefined;
   const state: ClientState = { ...options, ledger, skew_ms };
   return {
@@ -123,8 +132,8 @@ async function perform(state: ClientState, given: GivenCall): Promise<unknown> {
 }
 
 /**
- * Describes a write with a 2xx status whose response cannot be parsed. The write has succeeded, so
- * it is never sent again.
+ * Describes a write whose response has a 2xx status but cannot be parsed. The write has succeeded,
+ * so it is never sent again.
  */
 async function describeAccepted(
   state: ClientState,
@@ -139,7 +148,10 @@ async function describeAccepted(
   return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
 
-/** Determines the outcome of a failed call. If a write may have happened, checks the server. */
+/**
+ * Determines the result of a failed call. If a write may have taken effect, looks it up on the
+ * server.
+ */
 async function settle(
   state: ClientState,
   call: RunningCall,
@@ -151,12 +163,12 @@ async function settle(
   if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await checkWrite(state, call);
   if (finding.kind === "done") return finding.body;
-  // If no attempt had an effect, the server's rejection is the outcome of the call.
+  // If no attempt took effect, the server's rejection is the result of the call.
   const isRefused = refusal !== undefined && finding.kind === "undone";
   throw isRefused ? refusal : describeFailure(call, outcome, finding.checked);
 }
 
-/** Sends the request once the rate limit allows it. Throws if that would take too long. */
+/** Sends the request once the rate limit allows it. Throws if the wait would be too long. */
 async function tryWithinLimit(state: ClientState, call: RunningCall): Promise<TryOutcome> {
   const { budget } = call.endpoint;
   const isFree = call.options?.isFree === true && state.target.isEmbedded === true;
@@ -195,7 +207,7 @@ async function tryOnce(state: ClientState, call: RunningCall): Promise<TryOutcom
   });
 }
 
-/** Reserves a request within the rate limit, as a call would, and releases it immediately. */
+/** Throws if the rate limit would make a call wait too long. Makes no call. */
 async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
   const deadline = state.clock.monotonic() + tryDeadline_ms;
@@ -206,17 +218,17 @@ async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<vo
   await place.leave(false);
   if (wait_ms >= callDeadline_ms) throw describeFailure(call, { kind: "limited", wait_ms });
   if (state.target.isEmbedded !== true) return;
-  // The embedded service also counts calls of other clients with the same key.
+  // The embedded service also counts other clients' calls with the same key, so ask it too.
   const outcome = await tryOnce(state, call);
   if (outcome.kind === "limited") throw describeFailure(call, outcome);
 }
 
-/** Checks on the server whether a write with an unknown outcome happened. */
+/** Checks on the server whether a write with an unknown outcome took effect. */
 async function checkWrite(state: ClientState, call: RunningCall): Promise<WriteFinding> {
   const { endpoint, input, signal } = call;
   const search = describeSearch(state, call);
   let finding: WriteFinding = { kind: "unclear", checked: "nothing, because no time was left" };
-  // A call that cannot be retried may still be running, so it is checked several times.
+  // A call that must not be retried may still be running, so the server is checked several times.
   const isPatient = !isRepeatable(endpoint, input);
   for (const wait_ms of isPatient ? checkAfter_ms : checkAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
@@ -249,13 +261,13 @@ function hasTime({ clock }: ClientState, { deadline }: RunningCall, wait_ms: num
   return clock.monotonic() + wait_ms < deadline;
 }
 
-/** Waits, but throws as soon as the caller disconnects. */
+/** Waits. Throws as soon as the caller disconnects. */
 async function pause(state: ClientState, call: RunningCall, wait_ms: number): Promise<void> {
   await state.sleep(wait_ms, toSignal(call.signal)).catch(() => undefined);
   if (call.signal.aborted) throw failCancelled(call);
 }
 
-/** Exponential backoff with random jitter. */
+/** Returns the delay before a retry: exponential backoff with random jitter. */
 function chooseWait({ random }: ClientState, outcome: TryOutcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
   const [first_ms, factor] = outcome.kind === "limited" ? [2000, 2] : [200, 4];

@@ -14,10 +14,7 @@ import { isBlank } from "../contract/text.ts";
 
 export type WriteFinding =
   | { readonly kind: "done"; readonly body: object | null }
-  /**
-   * `undone` means that the record differs from the request. `unclear` means that nothing is
-   * proven.
-   */
+  /** `undone`: the record differs from the request. `unclear`: the check proved nothing. */
   | { readonly kind: "undone" | "unclear"; readonly checked: string };
 
 export type WriteSearch = {
@@ -26,8 +23,8 @@ export type WriteSearch = {
   /** The fields of the request's body. */
   readonly sent: JsonObject;
   /**
-   * Returns when the call started, to ignore older records, or undefined if the server's clock may
-   * differ. If omitted, a matching record of any age counts as the call's result.
+   * Returns when the call started. Older records then do not count as its result. Returns undefined
+   * if the server's clock may differ from ours. If omitted, a record of any age counts.
    */
   readonly readSince?: (() => string | undefined) | undefined;
 };
@@ -41,7 +38,8 @@ const appKinds = [findKind(iosApps.show), findKind(androidApps.show)];
 export async function findWritten(endpoint: Endpoint, search: WriteSearch): Promise<WriteFinding> {
   const kind = findKind(endpoint);
   const isNew = endpoint.params === undefined;
-  // A shortened link cannot be identified: its path is random, and others may shorten the same URL.
+  // A shortened link cannot be found again: its path is random, and other callers may shorten the
+  // same URL.
   const isNameless = endpoint === shortLinks.create || (isNew && kind.key === undefined);
   if (isNameless || kind.name === "page_template") {
     return { kind: "unclear", checked: "nothing, because it cannot be looked up" };
@@ -71,7 +69,7 @@ async function readRow({ show }: ResourceKind, { ask }: WriteSearch, id: string)
   return (await ask(show, { id })) as FoundRow;
 }
 
-/** Finds a created record by the field that identifies it, such as a link's path. */
+/** Finds a created record by the field that identifies it. For a link, this is the path. */
 async function findCreated(
   kind: ResourceKind,
   endpoint: Endpoint,
@@ -86,7 +84,7 @@ async function findCreated(
   const find = async (...more: readonly FilterInput[]) => {
     const filters = [{ field: key, condition: "eq", value: String(value) } as const, ...more];
     const page = (await ask(index, { filters })) as Readonly<Record<string, readonly FoundRow[]>>;
-    // The server may ignore the filter, so each row is compared.
+    // Compare each row, because the server may ignore the filter.
     return page[index.list?.name ?? ""]?.find((each) => each[key] === value);
   };
   const name = `the ${label} with the ${key} ${String(value)}`;
@@ -94,7 +92,8 @@ async function findCreated(
   if (row === undefined) return { kind: "undone", checked: `${name} does not exist yet` };
   const differs = `${name} exists (${row.id}), but its fields differ`;
   const finding = await compare(kind, search, row, differs);
-  // A path identifies one link, so the result of an upsert does not depend on who created the link.
+  // Only one link can have this path. If that link matches, an upsert has succeeded, whoever
+  // created the link.
   const isOfAnyAge = readSince === undefined || endpoint === links.upsert;
   if (finding.kind !== "done" || isOfAnyAge) return finding;
   const since = readSince();
@@ -105,7 +104,7 @@ async function findCreated(
   return { kind: "unclear", checked };
 }
 
-/** Compares a row with the request. A field that the server does not return proves nothing. */
+/** Compares a record with the request. A field that is missing in the record proves nothing. */
 async function compare(
   kind: ResourceKind,
   search: WriteSearch,
@@ -120,7 +119,7 @@ async function compare(
   if (isSame && (kind.name !== "link" || (await isLinkAsSent(search, row)))) {
     return { kind: "done", body: row };
   }
-  // The app that a request sets as `ios_app` is returned as `ios_app_id`.
+  // A request sets a link's app in `ios_app`, but the response shows it in `ios_app_id`.
   const isShown = (name: string) => row[name] !== undefined || row[`${name}_id`] !== undefined;
   const isWhole = names.every((name) => name === "options" || isShown(name));
   return { kind: isWhole ? "undone" : "unclear", checked };
@@ -134,7 +133,7 @@ function normalize({ name }: ResourceKind, sent: JsonObject, row: JsonObject = {
   return (name === "ios_app" ? checkIosApp(fields) : checkAndroidApp(fields)).values;
 }
 
-/** Whether the link has the selected apps, and a short path if one was requested. */
+/** Whether the link has the requested apps, and a short path if the request asked for one. */
 async function isLinkAsSent(search: WriteSearch, row: FoundRow): Promise<boolean> {
   const { options, ...sent } = search.sent;
   const isShortened = isJsonObject(options) && options["shorten"] === true;

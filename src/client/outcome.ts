@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { Problem } from "../contract/problem.ts";
 import { isRepeatable } from "./retry.ts";
 
-/** The outcomes of one attempt, and the error for each of them. */
+/** The possible outcomes of one attempt, and the errors that describe them. */
 
 export type TryOutcome =
   | { readonly kind: "answered"; readonly body: unknown }
@@ -11,17 +11,17 @@ export type TryOutcome =
   | { readonly kind: "accepted"; readonly found: string }
   /** The server rejected the call, or a retry would not help. */
   | { readonly kind: "failed"; readonly error: Problem | CallFailure }
-  /** The request was not sent, so it can be retried. */
+  /** No request was sent, so the call can be retried. */
   | { readonly kind: "unsent"; readonly error: CallFailure }
-  /** The key has reached its rate limit and must wait. */
+  /** The call must wait, because the key has reached its rate limit. */
   | { readonly kind: "limited"; readonly wait_ms: number }
   | UnknownOutcome;
 
-/** It is unknown whether the call had an effect. */
+/** The request may have had an effect, but no valid response arrived. */
 type UnknownOutcome = {
   readonly kind: "doubtful";
   readonly reason: "timed_out" | "unreachable" | "overloaded";
-  /** The reason, as a phrase that completes a sentence. */
+  /** The reason, as a clause for the end of an error message. */
   readonly said: string;
   /** The retry delay, if the server sent one. */
   readonly wait_ms?: number | undefined;
@@ -32,11 +32,11 @@ export type FailedOutcome = Exclude<TryOutcome, { readonly kind: "answered" | "a
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** The latest attempt of a write whose effect is unknown. */
+  /** The outcome of the latest attempt that may have had an effect. Set only for writes. */
   unknownOutcome: UnknownOutcome | undefined;
 };
 
-/** Error codes of failed connections. A rejection by the server itself is a `Problem`. */
+/** Codes for calls that failed without an error of the API. The API's own errors are `Problem`s. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"
@@ -47,7 +47,6 @@ export type FailureCode =
   | "cancelled";
 
 type FailureFacts = {
-  /** Whether the call changed anything on the server. */
   readonly effect: "none" | "unknown" | "done";
   readonly retry: "never" | "now" | "later";
   readonly retry_after_s?: number;
@@ -65,14 +64,15 @@ export class CallFailure extends Error {
   }
 }
 
-/** Describes a failed call. `checked` is the result of a check on the server. */
+/** Describes a failed call. `checked` describes what a check on the server found. */
 export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
-  // An earlier attempt may have had an effect, which matters more than the last one's failure.
+  // If an earlier attempt may have had an effect, report that instead of the last attempt's
+  // failure.
   const { unknownOutcome } = call;
   if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, end, checked);
   if (end.kind === "failed" || end.kind === "unsent") return end.error;
   if (end.kind === "limited") return failLimited(end.wait_ms);
-  // A failed read has no effect to report.
+  // The call is a read, so it had no effect.
   const message = endSentence(`The request failed: ${end.said}`);
   if (end.reason === "overloaded") return failOverloaded(message, end.wait_ms);
   return new CallFailure(end.reason, message, { effect: "none", retry: "later" });
@@ -87,7 +87,6 @@ export function failCancelled({ endpoint, input, unknownOutcome }: CallSoFar): C
   );
 }
 
-/** The error for a call that was cancelled before it could change anything. */
 export function failCancelledUnsent(): CallFailure {
   const message = "The call was cancelled; nothing was changed.";
   return new CallFailure("cancelled", message, { effect: "none", retry: "now" });
@@ -105,7 +104,7 @@ export function failOverloaded(message: string, wait_ms?: number): CallFailure {
   return new CallFailure("overloaded", message, { effect: "none", retry: "later", ...wait });
 }
 
-/** Returns the server's own rejection, if any. */
+/** Returns the rejection if the server itself rejected the call. */
 export function readProblem(end: FailedOutcome): Problem | undefined {
   return end.kind === "failed" && end.error instanceof Problem ? end.error : undefined;
 }
@@ -131,7 +130,10 @@ function failUnknown(
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
 }
 
-/** Returns the error code in parentheses. An AggregateError contains one error per IP address. */
+/**
+ * Returns an error's code in parentheses. An AggregateError contains an error per IP address, and
+ * the first one is used.
+ */
 export function describeCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   if ("code" in error && typeof error.code === "string") return ` (${error.code})`;

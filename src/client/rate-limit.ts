@@ -4,23 +4,27 @@ import type { Clock } from "../contract/clock.ts";
 
 /** Delays calls to stay within the key's rate limits, which other processes may share. */
 export type BudgetLedger = {
-  /** Reserves the next call within a rate limit. The caller must call `leave` afterwards. */
+  /**
+   * Reserves the next call within a rate limit. The caller must call `leave` once the call has
+   * ended.
+   */
   readonly queue: (budget: BudgetName) => {
     /**
-     * How long the call must still wait. Check again after waiting, because earlier calls may be
-     * slow.
+     * Returns how long the call must still wait. Call it again after that time, because earlier
+     * calls may have taken longer than expected.
      */
     readonly readWait_ms: () => Awaitable<number>;
-    /** Releases the reservation. A sent call counts from the time of its response. */
+    /** Ends the reservation. If the call was sent, it counts from now on. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };
 
 /**
- * Limits the calls in every sliding window, because it is unknown when the server's window starts.
+ * Allows no more calls than the limit in any window of time, because it is unknown when the
+ * server's window starts.
  */
 export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): BudgetLedger {
-  /** The times of the reserved calls, in order of reservation. */
+  /** The times of reserved and recent calls, in the order of reservation. */
   const queues = new Map<BudgetName, { at: number }[]>();
   return {
     queue: (budget) => {

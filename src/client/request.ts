@@ -21,21 +21,26 @@ export type RequestTarget = {
 
 export type RequestOptions = {
   /**
-   * The precondition of a write. Waypost's own service rejects the write with 412 if the
-   * precondition fails. Other servers ignore it.
+   * The precondition of a write. If it is not met, Waypost's own service rejects the write with a
+   * 412. Other servers ignore the precondition.
    */
   readonly condition?: WriteCondition | undefined;
-  /** Whether other writes take precedence. Supported only by Waypost's own service. */
+  /** Whether other writes go first. Supported only by Waypost's own service. */
   readonly isPatient?: boolean | undefined;
-  /** The ID of the original call, for the logs. */
+  /** The ID of the call that caused this request, for the logs. */
   readonly requestId?: string | undefined;
-  /** Whether the call is exempt from rate limits. Supported only by Waypost's own service. */
+  /** Whether rate limits do not apply. Supported only by Waypost's own service. */
   readonly isFree?: boolean | undefined;
-  /** Checks the rate limit without making the call. Supported only by Waypost's own service. */
+  /**
+   * True to check the rate limit without making the call. Supported only by Waypost's own service.
+   */
   readonly onlyBudget?: boolean | undefined;
 };
 
-/** Builds the HTTP request. Throws the API's own error for values that it cannot contain. */
+/**
+ * Builds the HTTP request. If a value cannot be part of a request, throws the error that the API
+ * would return.
+ */
 export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
@@ -69,21 +74,25 @@ export function buildRequest(
 }
 
 /**
- * Writes the precondition as a header. Its ETag is a digest of the record that the caller has seen.
+ * Returns the header for a precondition. The ETag is a digest of the record that the caller has
+ * read.
  */
 function writeCondition(
   condition: WriteCondition | undefined,
   { isEmbedded }: RequestTarget,
 ): Readonly<Record<string, string>> {
-  // This header is safe for every server: a remote Waypost creates nothing, and others ignore it.
+  // This header is safe to send to any server. A remote Waypost then creates nothing, and other
+  // servers ignore it.
   if (condition === "present") return { "if-match": "*" };
-  // Only Waypost's own service computes the same ETags.
+  // No server except Waypost's own service computes the same ETags.
   if (condition === undefined || isEmbedded !== true) return {};
   if (condition === "absent") return { "if-none-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 
-/** Validates the key first, because the error for an invalid header would contain it. */
+/**
+ * Checks the key before it is sent, because the error for an invalid header would contain the key.
+ */
 function checkKey(key: string): string {
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw unauthorized(messages.key_malformed);
@@ -92,7 +101,7 @@ function checkKey(key: string): string {
 function fillPath({ path }: Endpoint, input: JsonObject): string {
   if (!path.includes(idParameter)) return path;
   const id = encodeURIComponent(String(input["id"]).toWellFormed());
-  // These ids would turn the URL into that of another endpoint. No resource has them.
+  // With these IDs, the URL would be that of another endpoint. No record has such an ID.
   if (id === "" || id === "." || id === "..") throw notFound(messages.route_unknown);
   return path.replace(idParameter, () => id);
 }

@@ -7,12 +7,12 @@ import type { LinkFields } from "../contract/links.ts";
 
 const { links, projects } = contract;
 
-/** Whether a call is safe to retry even if the first attempt succeeded or is still running. */
+/** Whether a call is safe to retry even if an earlier attempt succeeded or is still running. */
 export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
   if (effect === "read") return true;
   // Each attempt could create another short path.
   const isShortening = (input as LinkFields).options?.shorten === true;
   if (tool === links.upsert.tool && isShortening) return false;
-  // Deleting a project deletes so much that a user confirms each attempt.
+  // A project contains so much that a user must confirm each attempt to delete it.
   return idempotent && tool !== projects.destroy.tool;
 }

@@ -25,16 +25,16 @@ import { CallFailure, describeCode, failOverloaded, type TryOutcome } from "./ou
 /** Sends a request over the network, or to the service in this process. */
 export type Send = (request: ApiRequest, leaving: Leaving) => Promise<ArrivingReply>;
 
-/** A response whose status has arrived. Its body may still be missing, or never arrive. */
+/** A response whose status and headers have arrived. Its body may arrive later or never. */
 type ArrivingReply = Omit<ApiReply, "body"> & {
   /**
-   * Returns parsed JSON, the text of any other body, null for an empty body, or undefined for one
-   * that is too large.
+   * Returns parsed JSON, null for an empty body, and undefined for a body that is too large.
+   * Returns any other body as text.
    */
   readonly readBody: () => Promise<unknown>;
 };
 
-/** Thrown if no byte of the request was sent. */
+/** Thrown if no part of the request was sent. */
 export class NotSent extends Error {
   override readonly name = "NotSent";
 }
@@ -44,12 +44,12 @@ type Attempt = {
   readonly input: JsonObject;
   readonly request: ApiRequest;
   readonly send: Send;
-  /** Receives the server's time. */
+  /** Called with the time from the server's `Date` header. */
   readonly noteTime: (time: number) => unknown;
   readonly signal: Leaving;
   readonly most_ms: number;
   readonly setAlarm: SetAlarm;
-  /** The API key, which is removed from messages, because assistants read them. */
+  /** The API key. It is removed from messages, because assistants read them. */
   readonly secret: string | undefined;
   /** The host name of a remote server; undefined for Waypost's own service. */
   readonly remoteHost: string | undefined;
@@ -60,7 +60,7 @@ export async function sendOnce(attempt: Attempt): Promise<TryOutcome> {
   const { leaving, leave } = createLeaving();
   const stopAlarm = setAlarm(most_ms, leave);
   signal.addEventListener("abort", leave, { once: true });
-  // Some `Send` functions ignore the signal.
+  // Reject here as well, because some `Send` functions ignore the signal.
   const ended = new Promise<never>((_, reject) => {
     leaving.addEventListener("abort", () => reject(new Error("the attempt has ended")));
   });
@@ -84,7 +84,7 @@ function explainThrown(error: unknown, isOver: boolean): TryOutcome {
   if (isOver) {
     return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
   }
-  // The error may contain untrusted bytes from the server, so only its code is shown.
+  // Only the error's code is shown, because its message may contain text from the server.
   const said = `the connection was lost${describeCode(error)}`;
   return { kind: "doubtful", reason: "unreachable", said };
 }
@@ -95,7 +95,7 @@ async function readReply(attempt: Attempt, reply: ArrivingReply): Promise<TryOut
   if (!Number.isNaN(time)) attempt.noteTime(time);
   if (status >= 200 && status < 300) return readSuccess(attempt, reply);
   if (status >= 400) return readFailure(attempt, reply, await reply.readBody());
-  // Reading the body frees the connection for reuse.
+  // Read the body, so that the connection can be reused.
   await reply.readBody().catch(() => undefined);
   const found = `a redirect (status ${status}), which Waypost does not follow`;
   return failForeign(attempt.endpoint, found);
@@ -117,7 +117,7 @@ async function readSuccess(attempt: Attempt, reply: ArrivingReply): Promise<TryO
   return outcome;
 }
 
-/** A 429 contains no waiting time, so the client waits for a whole rate limit window. */
+/** The API's 429 has no `Retry-After`, so the client waits for a whole window of the rate limit. */
 const limitedFor_ms = 60_000;
 
 function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): TryOutcome {
@@ -141,7 +141,7 @@ function readFailure(attempt: Attempt, reply: ArrivingReply, body: unknown): Try
   return { kind: "failed", error };
 }
 
-/** The write may have happened despite a 5xx, even after the API's own 503. */
+/** A write may have taken effect despite a 5xx status, even if the API itself returned a 503. */
 function readOutage(
   { status, headers }: ArrivingReply,
   message: string | undefined,
@@ -160,13 +160,13 @@ function readOutage(
 const leastWait_ms = 1000;
 const mostWait_ms = 30_000;
 
-/** A 503 means that the client should wait, even without `Retry-After`. */
+/** After a 503, the client waits even if the response has no `Retry-After` header. */
 function readRetryAfter(headers: ArrivingReply["headers"]): number {
   const wait_ms = Number(headers["retry-after"] ?? 0) * 1000 || leastWait_ms;
   return Math.min(Math.max(wait_ms, leastWait_ms), mostWait_ms);
 }
 
-/** Whether the response came from another server or a proxy instead of the API. */
+/** Whether the response came from a different server or a proxy, and not from the API. */
 function isForeign(status: number, body: unknown, refusal: ServerRefusal | undefined): boolean {
   if (typeof body === "string" && isPage(body)) return true;
   const isData = body !== null && typeof body !== "string";
@@ -181,12 +181,12 @@ function failForeign({ effect }: Endpoint, found: string): TryOutcome {
 
 type ServerRefusal = {
   readonly message: string;
-  /** The individual problems, if the server lists them. */
+  /** The individual problems, if the response lists them. */
   readonly problems?: readonly StatedProblem[];
 };
 
 const messageLength = 4000;
-/** The maximum length of a problem's message and field. */
+/** The maximum length of a problem's message, and of its field name. */
 const problemLength = 500;
 const mostProblems = 20;
 
@@ -209,7 +209,9 @@ function readRefusal({ endpoint, secret }: Attempt, body: unknown): ServerRefusa
   return { message, ...(problems.length > 0 && { problems }) };
 }
 
-/** Unknown names are untrusted text from the server, and are not shown as fields. */
+/**
+ * A name that is not a field of the request is untrusted text from the server, so it is not shown.
+ */
 function isFieldOf({ body }: Endpoint, field: unknown): field is string {
   return typeof field === "string" && (field.split(".")[0] ?? "") in (body?.shape ?? {});
 }
@@ -226,7 +228,7 @@ function isPage(text: string): boolean {
   return /^\s*<[a-z!?]/i.test(text);
 }
 
-/** Waypost lists `problems`. Other servers list texts, or texts by field name. */
+/** Waypost lists `problems`. Other servers list messages, either in an array or by field name. */
 function listProblems(body: unknown): readonly JsonObject[] {
   if (!isJsonObject(body)) return [];
   const said = body["problems"] ?? body["errors"] ?? body["error"];
@@ -243,7 +245,8 @@ function listProblems(body: unknown): readonly JsonObject[] {
 }
 
 /**
- * A lowercase message such as `is invalid` continues the field's name. Others are whole sentences.
+ * A lowercase message such as `is invalid` is joined to the field's name. Other messages are whole
+ * sentences.
  */
 function nameProblem(field: string, text: unknown): JsonObject {
   if (typeof text !== "string") return {};
@@ -252,14 +255,14 @@ function nameProblem(field: string, text: unknown): JsonObject {
   return { field, message: isNamed ? `${humanize(field)} ${text}` : text };
 }
 
-/** Removes the key, which some servers repeat in messages. */
+/** Removes the key, because some servers repeat it in messages. */
 function hideSecret(text: string, secret: string | undefined): string {
   return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }
 
 /**
- * Parses a successful response of any server. A resource needs only an id. Fields of a wrong type
- * are dropped and become unknown, not empty. Unknown fields are kept.
+ * Parses a successful response of any server. A record needs only an ID. If a field has the wrong
+ * type, it is removed, and counts as unknown, not as empty. Unknown fields are kept.
  */
 
 type ReadOutcome = Extract<TryOutcome, { readonly kind: "answered" | "accepted" }>;
@@ -276,7 +279,6 @@ function parseResponse({ endpoint, input }: Attempt, body: unknown): ReadOutcome
   return success ? { kind: "answered", body: data } : unread(describeBody(body));
 }
 
-/** Describes a body that is not the expected response. */
 function describeBody(body: unknown): string {
   if (body === undefined) return "a response larger than 8 MiB";
   if (body === null) return "an empty body";
@@ -284,8 +286,8 @@ function describeBody(body: unknown): string {
 }
 
 /**
- * Returns the outcome for a response that could not be parsed. `found` is a phrase that describes
- * the response and completes a sentence.
+ * Returns the outcome for a response that could not be parsed. `found` describes the response, and
+ * ends the error message.
  */
 function unread(found: string): ReadOutcome {
   return { kind: "accepted", found };
@@ -304,7 +306,7 @@ function readResource(
     const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
     if (isOther) return unread("a record with another id");
   } else {
-    // An object with an id and only unknown fields comes from another API.
+    // An object with an ID but only unknown fields comes from a different API.
     const [, ...others] = Object.keys(record);
     const isKnown = others.some((name) => name !== "id" && name in schema.shape);
     if (others.length > 0 && !isKnown) return unread(describeBody(body));
@@ -317,7 +319,7 @@ const wrongType = "has the wrong type";
 
 type ListShape = { readonly name: string; readonly row: z.ZodObject };
 
-/** Finds the property of a response that contains the list of resources. */
+/** Finds the property of a response that contains the listed records. */
 function findList({ shape }: z.ZodObject): ListShape | undefined {
   for (const [name, member] of Object.entries(shape)) {
     const row: unknown = member instanceof z.ZodArray ? member.element : undefined;
@@ -352,7 +354,7 @@ function readList(
 
 type RecordWithDrops = { readonly record: JsonObject; readonly dropped: readonly string[] };
 
-/** Returns undefined if the value is not an object or has no valid id. */
+/** Returns undefined if the value is not an object or has no valid ID. */
 function readRecord(schema: z.ZodObject, given: unknown): RecordWithDrops | undefined {
   const { data, error } = makeLenient(schema).safeParse(given);
   if (error === undefined) return { record: data, dropped: [] };
@@ -378,12 +380,12 @@ function makeLenient(schema: z.ZodObject): z.ZodObject {
   return lenient;
 }
 
-/** Some servers use numbers as ids. Waypost uses strings. */
+/** Waypost's IDs are strings, but some servers use numbers. */
 const readableId = z.union([storedId, z.int().transform(String)]);
 
 /**
- * Determines whether a list has another page. Without that information in `meta`, a full page has a
- * next one. An empty page is always the last one, so that no reader loops forever.
+ * Determines whether a list has another page. If `meta` does not say so, a full page has a next
+ * one. An empty page is always the last one, so that no reader loops forever.
  */
 function readMeta(given: unknown, input: JsonObject, shown: number): ReceivedMeta {
   const { limit: said, next, ...rest }: ReceivedMeta = readRecord(meta, given)?.record ?? {};
@@ -412,8 +414,8 @@ const mostWarnings = 5;
 const mostCharacters = 500;
 
 /**
- * Adds the texts of a `Warning` header (RFC 7234, section 5.5) to the problems of the response.
- * Parses only the form `299 name "text"`.
+ * Adds the texts of a `Warning` header (RFC 7234, section 5.5) to the list of problems in the
+ * response. Parses only warnings of the form `299 name "text"`.
  */
 function noteWarnings(body: unknown, header = "", secret?: string): void {
   if (typeof body !== "object" || body === null) return;

@@ -7,7 +7,10 @@ import { createGunzip, createGzip } from "node:zlib";
 import { CopyFault } from "./copy-fault.ts";
 import { blockBytes, countPadding, readHeader, writeHeader, type EntryHeader } from "./ustar.ts";
 
-/** Writes and reads backups, which are gzipped tar files. The checksum of gzip reveals damage. */
+/**
+ * Writes and reads backups: tar files that are compressed with gzip. A checksum at their end
+ * reveals damage.
+ */
 
 export type ArchivedFile = { readonly name: string; readonly path: string };
 
@@ -32,14 +35,14 @@ export async function writeArchive(
 }
 
 type ExtractOptions = {
-  /** The files that a backup may contain, with their maximum sizes. */
+  /** The names of the files that a backup may contain, with their maximum sizes. */
   readonly largest: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
 };
 
 /**
- * Extracts an archive to a folder and returns the headers of its files. An archive is not trusted,
- * so damage and unknown files are rejected with a CopyFault.
+ * Extracts an archive to a folder, and returns the headers of its files. Throws a CopyFault if the
+ * archive is damaged or contains an unknown file, because archives are not trusted.
  */
 export async function extractArchive(
   packed: Readable,
@@ -47,7 +50,7 @@ export async function extractArchive(
   { largest, signal }: ExtractOptions,
 ): Promise<readonly EntryHeader[]> {
   const unpacked = createGunzip();
-  // Errors are ignored here, because they also reach the loop that reads the unpacked bytes.
+  // Ignored here, because the loop below gets the same errors.
   const unpacking = pipeline(packed, unpacked, { signal }).catch(() => undefined);
   const chunks: AsyncIterator<Buffer> = unpacked[Symbol.asyncIterator]();
   const take = createByteReader(chunks);
@@ -69,7 +72,7 @@ export async function extractArchive(
       await pipeline(Readable.from(take(header.size)), file, { signal });
       await joinBytes(take(countPadding(header.size)));
     }
-    // Read to the end, where the checksum is.
+    // Read to the end, because gzip checks the checksum there.
     for (let isEnd = false; !isEnd;) isEnd = (await chunks.next()).done === true;
   } catch (error) {
     throw explainUnread(error);
@@ -80,7 +83,7 @@ export async function extractArchive(
   return headers;
 }
 
-/** Returns a function that reads a given number of bytes, whatever the size of the chunks. */
+/** Returns a function that reads a given number of bytes. Chunks may have any size. */
 function createByteReader(chunks: AsyncIterator<Buffer>) {
   let rest: Buffer = Buffer.alloc(0);
   return async function* take(size: number): AsyncGenerator<Buffer> {

@@ -10,9 +10,12 @@ import { CopyFault } from "./copy-fault.ts";
 import { keyFiles, knownDatabases, listDatabases, withFile } from "./data-files.ts";
 import type { EntryHeader } from "./ustar.ts";
 
-/** Creates and extracts backups. Each is one file with all data of a data folder. */
+/** Creates and extracts backups. A backup is one file with all data of a data folder. */
 
-/** Copies each database to `folder` in one transaction. Key files are not copied, only listed. */
+/**
+ * Copies each database to `folder` in one transaction. Returns the paths of the copies and of the
+ * key files. Key files are not copied.
+ */
 export async function copyDatabases(
   data: string,
   folder: string,
@@ -34,7 +37,7 @@ export async function copyDatabases(
   return [...files, ...keys.filter(({ path }) => existsSync(path))];
 }
 
-/** Deletes short-lived data, such as failed sign-ins, and overwrites the freed bytes. */
+/** Deletes short-lived data, such as failed sign-ins, and overwrites its bytes in the file. */
 function emptyTables(path: string, tables: readonly string[]): void {
   const database = openDatabase(path);
   database.exec("PRAGMA secure_delete = ON");
@@ -48,7 +51,9 @@ const largest = new Map<string, number>([
   ...keyFiles.map((name) => [name, longestKey] as const),
 ]);
 
-/** Extracts a backup to a folder. Throws if this version cannot use one of its databases. */
+/**
+ * Extracts a backup to a folder. Throws if this version of Waypost cannot use one of its databases.
+ */
 export async function extractBackup(
   packed: Readable,
   folder: string,
@@ -61,7 +66,7 @@ export async function extractBackup(
   return headers;
 }
 
-/** Checks every page of a database, and that this version can read its tables. */
+/** Checks every page of a database, and whether this version can read its tables. */
 async function checkDatabase(folder: string, known: KnownDatabase): Promise<void> {
   const requireVersion = (store: Parameters<typeof readKnown>[0]) =>
     readKnown(store, known.migrations).catch((error: unknown) => {

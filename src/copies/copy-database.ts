@@ -14,13 +14,13 @@ import { CopyFault } from "./copy-fault.ts";
 /** Copies the tables of one database to another, for `waypost migrate`. */
 type DatabaseCopy = {
   readonly copied: KnownDatabase;
-  /** The path or URL of the source, which becomes part of the digest. */
+  /** The path or URL of the source. It is part of the digest. */
   readonly source: string;
-  /** The source, which must not change during the copy. */
+  /** The source. It must not change while it is copied. */
   readonly from: Kysely<unknown>;
-  /** A transaction in the target, so that all tables become visible at once. */
+  /** A transaction in the target. All tables become visible when it commits. */
   readonly to: Kysely<unknown>;
-  /** Reports progress: the number of rows copied since the last call. */
+  /** Called with the number of rows copied since the last call, to show progress. */
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
@@ -32,15 +32,15 @@ type CopiedRow = Readonly<Record<string, CopiedCell>>;
 
 const firstRows = 16;
 const mostRows = 1000;
-/** How many characters to read at once. A cell may contain one word or a whole file. */
+/** How many characters to read at once. A cell may contain a single word or a whole file. */
 const pageSize = 1_000_000;
-/** The maximum number of values in a statement that both databases accept. */
+/** The maximum number of values in a statement, for both SQLite and PostgreSQL. */
 const mostValues = 8000;
 
 /**
- * Creates and fills the tables in the target, and compares the numbers of rows. Also stores a
- * digest of the rows in the target. If the command is interrupted before the source is marked as
- * moved, the next run recognizes the finished copy by this digest (`findCopy`).
+ * Creates the tables in the target, copies all rows, and compares the numbers of rows. Then stores
+ * a digest of the rows in the target. If the command is interrupted before the source is marked as
+ * moved, the next run recognizes the finished copy by its digest (`findCopy`).
  */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
   const { copied, source, from, to, follow, signal } = copy;
@@ -54,7 +54,7 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
   const counts: CopiedCount[] = [];
   for (const table of tables) {
     for await (const rows of readPages(from, table)) {
-      // SQLite calls are synchronous, so Ctrl-C only has an effect during a pause.
+      // SQLite calls are synchronous, so Ctrl-C has an effect only during a pause.
       await setImmediate();
       signal.throwIfAborted();
       addRows(digest, rows);
@@ -73,8 +73,8 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
 }
 
 /**
- * Returns the source's row counts if the target contains a finished copy of the source. `marks` are
- * the rows of the target's migrations table.
+ * Returns the numbers of rows if the target already contains a finished copy of the source. `marks`
+ * are the rows of the target's migrations table.
  */
 export async function findCopy(
   { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,
@@ -113,7 +113,7 @@ async function* readPages(
   const keys = sql.join(key.map((column) => sql.ref(column)));
   let rest = sql``;
   for (let limit = firstRows; ;) {
-    // The key is selected explicitly, because SQLite's `*` does not include the row number.
+    // Selects the key by name, because SQLite's `*` does not include the row number.
     const { rows } = await sql<CopiedRow>`
       select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
       order by ${keys} limit ${limit}
@@ -149,12 +149,12 @@ async function insertRows(
   }
 }
 
-/** The lock timeout, which is longer than any write takes. */
+/** The lock timeout. It is longer than any write takes. */
 const longestWait_ms = 5_000;
 
 /**
- * Limits the wait for locks, because a concurrent copy of the same PostgreSQL database would hold
- * them until its end.
+ * Limits the wait for locks. A concurrent copy of the same PostgreSQL database would hold its locks
+ * until it ends.
  */
 export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
   if (readEngine(db) === "sqlite") return;
@@ -163,8 +163,8 @@ export async function limitLockWaits(db: Kysely<unknown>): Promise<void> {
 
 /**
  * Marks a database as moved, so that Waypost no longer starts with it. On PostgreSQL, no process
- * can write during this transaction. Afterwards, triggers reject writes of processes that still
- * run. A SQLite file is locked when it is opened (`lockSqlite`).
+ * can write during this transaction, and afterwards, triggers reject the writes of processes that
+ * still run. A SQLite file is locked from the start of the copy (`lockSqlite`).
  */
 export async function stopWrites(
   db: Kysely<unknown>,
@@ -181,7 +181,7 @@ export async function stopWrites(
   }
   if (readEngine(db) === "sqlite") return;
   await limitLockWaits(db);
-  // This transaction is idle while the rows are written to the other database.
+  // Turned off, because this transaction is idle while the rows are written to the other database.
   await sql.raw("set local idle_in_transaction_session_timeout = 0").execute(db);
   await sql`
     create function waypost_moved() returns trigger language plpgsql as

@@ -8,18 +8,23 @@ import { storeDatabase } from "../store/tables.ts";
 
 /** The files of a data folder that backups and other copies contain. */
 
-/** The state is first, so that the copied store has every record that the state refers to. */
+/**
+ * The state is copied first. So for each record that the state refers to, the copied store has that
+ * record.
+ */
 export const knownDatabases: readonly KnownDatabase[] = [stateDatabase, storeDatabase];
 
-/** The owner's key and the gateway's token. Copied, so that callers need no new secrets. */
+/**
+ * The owner's key and the gateway's token. They are copied, so that callers need no new secrets.
+ */
 export const keyFiles = ["owner.key", "http.token"] as const;
 
-/** Lists the databases that exist. A gateway has no store. */
+/** Lists the databases that exist in the folder. A gateway has no store. */
 export function listDatabases(folder: string): readonly KnownDatabase[] {
   return knownDatabases.filter(({ file }) => existsSync(join(folder, file)));
 }
 
-/** Opens a database file with all checks, runs `work`, and closes the file. */
+/** Opens a database file, runs `work`, and closes the file. `checksAll` checks every page. */
 export async function withFile<Result>(
   folder: string,
   { file, applicationId }: KnownDatabase,

@@ -23,7 +23,9 @@ const fields = {
 type HeaderField = keyof typeof fields;
 
 const plainFile = "0";
-/** The largest size that fits in octal digits. Larger sizes are written as binary numbers. */
+/**
+ * The largest size that fits in the octal digits of a header. Larger sizes are written in binary.
+ */
 const mostOctal = 8 ** 11 - 1;
 
 export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
@@ -43,7 +45,7 @@ export function writeHeader({ name, size, mtime_s }: EntryHeader): Buffer {
   return header;
 }
 
-/** Parses a header. Returns undefined if the block is not the header of a plain file. */
+/** Parses a header. Returns undefined if the block is not a valid header of a plain file. */
 export function readHeader(header: Buffer): EntryHeader | undefined {
   const get = (field: HeaderField) => {
     const [start, length] = fields[field];
@@ -57,11 +59,11 @@ export function readHeader(header: Buffer): EntryHeader | undefined {
     : Number.parseInt(get("size"), 8);
   const mtime_s = Number.parseInt(get("mtime"), 8);
   if (!Number.isSafeInteger(size) || !Number.isSafeInteger(mtime_s)) return undefined;
-  // Programs that pack a whole folder write `./` before the name.
+  // Programs that pack a whole folder write `./` before each name.
   return { name: get("name").replace(/^\.\//, ""), size, mtime_s };
 }
 
-/** Returns the number of zero bytes after an entry, because entries fill whole blocks. */
+/** Returns the number of zero bytes that follow an entry. Entries fill whole blocks. */
 export function countPadding(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
@@ -70,7 +72,9 @@ function writeOctal(number: number, digits: number): string {
   return `${number.toString(8).padStart(digits, "0")}\0`;
 }
 
-/** Sums all bytes, counting the checksum field itself as spaces. */
+/**
+ * Returns a header's checksum: the sum of all bytes, with spaces in place of the checksum field.
+ */
 function addBytes(header: Buffer): number {
   const [start, length] = fields.checksum;
   return header.reduce(

@@ -23,7 +23,7 @@ import {
   judgeFile,
 } from "./judge-answer.ts";
 
-/** Checks one of the hosts that belong to the key's project. */
+/** Checks a host of the key's project: whether phones can open apps for its links. */
 
 export type DomainCheck = Omit<ProjectAccess, "isOwn"> & {
   readonly known: KnownKey;
@@ -31,7 +31,6 @@ export type DomainCheck = Omit<ProjectAccess, "isOwn"> & {
   readonly now: number;
 };
 
-/** Why a check cannot start. */
 type CheckRefusal = { readonly message: string; readonly fix: string };
 
 type ChosenHost =
@@ -42,13 +41,13 @@ type HostQuery = Pick<DomainCheck, "known" | "call" | "signal" | "mayRead">;
 type ListedHosts =
   { readonly origins: readonly [string, ...string[]] } | { readonly refused: CheckRefusal };
 
-/** Lists the hosts of the key, starting with the one that the project's links use. */
+/** Lists the hosts that the key may check. The host that the project's links use comes first. */
 export async function listOwnHosts({ known, ...access }: HostQuery): Promise<ListedHosts> {
   const [first, ...others] = await listOwnOrigins(known, access);
   return first === undefined ? { refused: explainNone(known) } : { origins: [first, ...others] };
 }
 
-/** Chooses the host to check. Defaults to the host of the project's links. */
+/** Chooses the host to check. The default is the host of the project's links. */
 export async function chooseHost(
   requested: string | undefined,
   query: HostQuery,
@@ -58,7 +57,7 @@ export async function chooseHost(
   const { known } = query;
   const { origins } = listed;
   const [first] = origins;
-  // A master key has the domains of many projects, so there is no default.
+  // A master key may check the domains of many projects, so there is no default.
   const isClear = known.linkHost !== undefined || origins.length === 1;
   const origin = requested === undefined ? first : findOwnOrigin(requested, origins);
   if (origin === undefined || (requested === undefined && !isClear)) {
@@ -68,7 +67,7 @@ export async function chooseHost(
 }
 
 export async function checkOwnHost(origin: string, check: DomainCheck): Promise<DomainReport> {
-  // Only the embedded service reveals a key's properties, so a key with known facts belongs to it.
+  // Only the embedded service reports a key's properties, so a key with known facts belongs to it.
   const isOwn = check.known.facts !== undefined;
   const expected = await readProjectFiles({ ...check, isOwn });
   return checkHost({ ...check, origin, expected, signal: toSignal(check.signal) });
@@ -101,8 +100,8 @@ function nameHost(origin: string): string {
 const { projects } = contract;
 
 /**
- * Lists the hosts that may be checked, starting with the project's main host. For a master key,
- * these are the verified domains of all projects. Other hosts never get a request.
+ * Lists the hosts that may be checked, starting with the project's main host. A master key may
+ * check the verified domains of all projects. No other host ever gets a request.
  */
 async function listOwnOrigins(
   known: Pick<KnownKey, "linkHost" | "otherLinkHosts">,
@@ -122,7 +121,7 @@ async function listVerifiedDomains({
   const origins: string[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
     const query = { page, limit: paging.max_limit };
-    // On a remote server, this call may be the first to show that the key is not a master key.
+    // The first answer of a remote server may show that the key is not a master key.
     const answer = await readIfAllowed(() => call(projects.index, query, signal));
     if (answer === undefined) break;
     for (const { custom_domain, custom_domain_verified } of answer.projects) {
@@ -134,13 +133,13 @@ async function listVerifiedDomains({
   return [...new Set(origins)];
 }
 
-/** Checks the domain, because another server sent it and it may be any text. */
+/** Returns the origin of a domain. The domain may be any text, because a server sent it. */
 function readOrigin(domain: string): string | undefined {
   const host = readHost(domain);
   return host === undefined || host.port !== "" ? undefined : host.origin;
 }
 
-/** Finds the origin of the requested host, in any spelling. */
+/** Finds the origin with the requested host, which may be written in any form. */
 function findOwnOrigin(requested: string, origins: readonly string[]): string | undefined {
   const url = readHost(requested);
   if (url === undefined) return undefined;
@@ -150,10 +149,13 @@ function findOwnOrigin(requested: string, origins: readonly string[]): string | 
   });
 }
 
-/** Valid host names are shorter, and longer text is slow to parse. */
+/** Longer text is slow to parse, and no valid host name is this long. */
 const mostCharacters = 300;
 
-/** Accepts Unicode, a final dot and an origin, but nothing after the host. */
+/**
+ * Parses a host name. It may contain Unicode, end with a dot, or be an origin, but nothing may
+ * follow the host.
+ */
 function readHost(text: string): URL | undefined {
   const written = text.trim();
   if (written.length > mostCharacters) return undefined;
@@ -164,7 +166,10 @@ function readHost(text: string): URL | undefined {
 }
 
 export type HostCheck = {
-  /** The origin of the links. Association files are always requested over HTTPS. */
+  /**
+   * The origin of the links. Even if it is an http origin, the association files are requested over
+   * HTTPS.
+   */
   readonly origin: string;
   readonly expected: ExpectedFiles;
   readonly fetchFile: FetchFile;
@@ -173,8 +178,8 @@ export type HostCheck = {
 };
 
 /**
- * Checks a link host as phones see it: its two association files, as Apple and Google request them,
- * and the copies in Apple's and Google's caches.
+ * Checks a link host as phones see it: the two association files, as Apple and Google request them,
+ * and the copies in the caches of Apple and Google.
  */
 export async function checkHost(check: HostCheck): Promise<DomainReport> {
   const { hostname, host } = new URL(check.origin);
@@ -250,7 +255,7 @@ async function readFile(
   const path = associationPaths[system];
   const fetched = await requestFile({ hostname, path, agent: systems[system].agent }, check);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
-  // A second request shows whether only the user agent of Apple or Google is rejected.
+  // Request the file again, to find out whether only the user agent of Apple or Google is rejected.
   const isRefused = fetched.status >= 400;
   const again = isRefused
     ? await requestFile({ hostname, path, agent: ownAgent }, check)
@@ -284,7 +289,7 @@ function googleCache(host: string): FileAddress {
   return { hostname, path: `/v1/statements:list?${String(query)}`, agent: ownAgent };
 }
 
-/** Reports a fault once, even if both files have it. */
+/** Reports each fault only once, even if it affects both files. */
 function joinUnreached(
   hostname: string,
   fetched: readonly FetchedFile[],

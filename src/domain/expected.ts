@@ -25,11 +25,14 @@ import {
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import type { ExpectedFile } from "./judge-answer.ts";
 
-/** The expected content of the association files, as far as the key may read the apps and links. */
+/**
+ * The expected content of the association files. It is known only for apps and links that the key
+ * may read.
+ */
 export type ExpectedFiles = {
   readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
   readonly findings: readonly DomainFinding[];
-  /** False if the project certainly has no app on this platform. */
+  /** Returns false only if the project certainly has no app on this platform. */
   readonly hasApps: (system: AssociationSystem) => boolean;
 };
 
@@ -37,7 +40,7 @@ export type ProjectAccess = {
   readonly call: Client["call"];
   readonly signal: Leaving;
   readonly mayRead: (endpoint: Endpoint) => boolean;
-  /** Whether the service in this process generates the files. */
+  /** True if the service in this process generates the files. */
   readonly isOwn: boolean;
 };
 
@@ -62,7 +65,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<ExpectedF
   };
   const hasApps = (system: AssociationSystem) => named[system]?.fit.length !== 0;
   const withApps = bothSystems.filter(hasApps);
-  // If the apps cannot be read, assumes that all paths fit.
+  // If the apps cannot be read, the file is unknown, so all paths count as listed.
   const listed = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
   return {
     files,
@@ -119,7 +122,9 @@ async function readBrowserLinks(access: ProjectAccess): Promise<BrowserLinks | u
 
 type NamesByFit = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
 
-/** Returns the identifiers of the apps that a file can list, and of those that it cannot. */
+/**
+ * Returns the identifiers of the apps that the file can list, and of the apps that it cannot list.
+ */
 function nameAll<App extends IosAppFields & AndroidAppFields>(
   apps: readonly App[] | undefined,
   describeEntry: (app: App) => object | undefined,
@@ -180,14 +185,14 @@ function describeUnfit(
 }
 
 type BrowserLinks = {
-  /** The paths that the files should list. */
+  /** The paths that the files exclude, so that their links stay in the browser. */
   readonly paths: readonly string[];
-  /** Whether `paths` contains every path of links without an app. */
+  /** True if `paths` contains the path of every link without an app. */
   readonly areAll: boolean;
   readonly count: number;
 };
 
-/** Reports apps that do not fit into the file. `names` has all apps, in the file's order. */
+/** Reports apps that do not fit into the file. `names` contains all apps, in the file's order. */
 function describeAppsLeftOut(
   system: AssociationSystem,
   names: readonly string[],
@@ -224,7 +229,9 @@ function describePathsLeftOut(
   return [describe("warning", "browser_links_left_out", message, fix)];
 }
 
-/** Returns one number if both platforms agree, otherwise one for each. */
+/**
+ * Returns a single number if it is the same on both platforms. Otherwise returns one per platform.
+ */
 function describeCounts(listed: ListedPathCounts): string {
   const counts = new Set(listed.map(([, count]) => count));
   if (counts.size === 1) return [...counts].join("");

@@ -1,9 +1,9 @@
 import type { AssociationSystem } from "../visit/association-files.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** The findings of a domain check: what keeps apps from opening, each with its fix. */
+/** The findings of a domain check: what keeps apps from opening, and how to fix it. */
 
-/** An error keeps some or all apps from opening. A warning may become an error. */
+/** An error keeps at least some apps from opening. A warning may become an error later. */
 export type Severity = "error" | "warning" | "info";
 
 export type DomainFinding = {

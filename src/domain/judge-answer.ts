@@ -4,7 +4,7 @@ import { quote } from "../text/show-hidden.ts";
 import { mostFile_bytes, opensLinks, type AssociationSystem } from "../visit/association-files.ts";
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 
-/** Judges the responses for association files as Apple and Google do. */
+/** Judges responses to requests for association files, in the way that Apple and Google do. */
 
 type JudgedAnswer = {
   readonly findings: readonly DomainFinding[];
@@ -85,7 +85,10 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   return [`The TLS connection to ${quote(host)} failed.`, fix];
 }
 
-/** `others` is the status code of the same request with another user agent, if one was sent. */
+/**
+ * `others` is the status of the same request with a different user agent. Undefined if no such
+ * request was answered.
+ */
 export function judgeAnswer(
   system: AssociationSystem,
   answer: FileAnswer,
@@ -141,7 +144,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const found = written === "" ? "missing" : quote(written);
   return [
     describe(
-      // For Apple, this is only a warning, because Apple usually reads the file anyway.
+      // Only a warning for Apple, because Apple usually reads the file anyway.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,
@@ -170,10 +173,13 @@ function readContent(system: AssociationSystem, answer: FileAnswer): JudgedAnswe
   }
 }
 
-/** A host's file in Apple's or Google's cache. Phones read it instead of the host's own file. */
+/**
+ * The copy of a host's file in Apple's or Google's cache. Phones read the copy, not the host's own
+ * file.
+ */
 type CachedCopy = {
   readonly fetched: FetchedFile;
-  /** The file that the host itself serves, if it could be read. */
+  /** The parsed file that the host itself serves. Undefined if it could not be read. */
   readonly served: unknown;
   readonly expected: ExpectedFile | undefined;
 };
@@ -199,7 +205,7 @@ export function judgeAppleCache({
   return missing?.length || isOther ? [describeStale("ios", missing ?? [])] : [];
 }
 
-/** Apple's cache explains a missing file in a response header. */
+/** Reports that Apple's cache has no file for the host. A response header contains the reason. */
 function describeMissing({ headers }: FileAnswer): DomainFinding {
   const reason = headers.get("apple-failure-reason");
   const because = reason === undefined ? "" : ` Apple's reason: ${quote(reason)}.`;
@@ -239,7 +245,10 @@ export function judgeGoogleCache({
   return missing.length > 0 || isOther ? [describeStale("android", missing)] : [];
 }
 
-/** Returns the file that the cache should have. For a remote server, it is the host's own file. */
+/**
+ * Returns the file that the cache should contain. On a remote server, this is the file that the
+ * host itself serves.
+ */
 function findCurrent(
   system: AssociationSystem,
   served: unknown,
@@ -285,11 +294,12 @@ function readJson({ body, isCut }: FileAnswer): unknown {
 
 export type ExpectedFile = {
   readonly text: string;
-  /** Whether the host must serve exactly this file. A remote server may format it differently. */
+  /**
+   * True if the host must serve exactly this text. A remote server may write its file differently.
+   */
   readonly isWhole: boolean;
 };
 
-/** Compares a served association file with the expected one. */
 export function judgeFile(
   system: AssociationSystem,
   content: unknown,
@@ -370,7 +380,7 @@ function listMissing(all: ReadonlySet<string>, others: ReadonlySet<string>): rea
 
 /** The apps that an association file lists. */
 type NamedApps = {
-  /** App IDs on iOS; on Android, each package with each of its fingerprints. */
+  /** On iOS, the App IDs. On Android, each package name with each of its fingerprints. */
   readonly apps: ReadonlySet<string>;
   /** App Clips, which only iOS has. */
   readonly clips: ReadonlySet<string>;
@@ -423,7 +433,7 @@ function readAndroidFile(content: unknown): NamedApps | undefined {
   return { apps: new Set(apps), clips: new Set() };
 }
 
-/** Google's response with the statements that it has read from a site. */
+/** Google's response. Contains the statements that Google has read from the host's file. */
 const statements = z.looseObject({
   statements: z
     .array(
@@ -454,7 +464,7 @@ function readGoogleAnswer(content: unknown): GoogleAnswer | undefined {
       ? []
       : [writeSigned(androidApp.packageName, print)];
   });
-  // Only Google's own error codes are shown, and no other text.
+  // Only Google's own error codes are shown. Other text from the response is not.
   const errors = (data.errorCode ?? []).filter((code) => /^[A-Z_]{1,60}$/.test(code));
   return { apps: new Set(apps), clips: new Set(), errors };
 }

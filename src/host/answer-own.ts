@@ -24,7 +24,10 @@ import {
 } from "./http-answer.ts";
 import type { Site } from "./sites.ts";
 
-/** Answers requests for paths that no link has: association files, QR codes, and unknown paths. */
+/**
+ * Answers requests for paths that belong to no link: association files, QR codes, and unknown
+ * paths.
+ */
 
 type OwnParts = {
   readonly links: HostedLinks;
@@ -44,7 +47,7 @@ export async function answerOwn(parts: OwnParts, request: OwnRequest): Promise<H
   return (await answerOwnFile(parts, request)) ?? answerUnknown(request);
 }
 
-/** Answers requests for files, whose paths no link can have. */
+/** Answers requests for files. No link can have the path of a file. */
 async function answerOwnFile(
   { links, answerQr, answerAssociationFile }: OwnParts,
   { site, path, target, headers, findClient }: OwnRequest,
@@ -67,20 +70,21 @@ const associationFiles = new Map(
 const cachedForDay = { "cache-control": "public, max-age=86400" };
 
 const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
-  // Services that create link previews must be able to read the pages. A noindex header keeps the
-  // pages out of search engines.
+  // Allows all crawlers, because services that create link previews must be able to read the pages.
+  // A noindex header keeps the pages out of search engines.
   ["robots.txt", makeAnswer(200, { ...asText, ...cachedForDay }, "User-agent: *\nAllow: /\n")],
   ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
 
 /**
- * Redirects to the project's page for unknown links, or shows a plain page with its name. Deleted
- * and unknown links get the same response. It is not cached, so a link that is created later works
- * at once.
+ * Redirects to the URL that the project has set for its home page or for unknown links. Without
+ * such a URL, shows a plain page with the project's name. Deleted and unknown links get the same
+ * response. It is not cached, so a link that is created later works at once.
  */
 async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // Not for reserved paths, because programs would mistake that page for the requested file.
+  // A reserved path never redirects, because programs would mistake the page for the requested
+  // file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");
@@ -89,8 +93,8 @@ async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostA
 }
 
 /**
- * Returns the URL of the project's page, if it is still valid. The rules or the project's host
- * names may have changed since it was saved.
+ * Returns the URL of the project's own page, if that URL is still valid. The server's rules or the
+ * project's host names may have changed since the URL was saved.
  */
 function readPage(site: Site, field: "home_url" | "not_found_url"): string | undefined {
   const address = site.project[field];
@@ -99,14 +103,14 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   return isOwn ? undefined : writeForHeader(address);
 }
 
-/** The number of apps to read. A file holds fewer, even with the shortest names. */
+/** The maximum number of apps to read. This is more than fit in a file, even with short names. */
 const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;
 
 export function createAssociationFiles() {
-  // Files by site object. Changes to the project's apps or links create a new site object, so its
-  // files are rebuilt.
+  // The files of each site object. Any change to the project's apps or links creates a new site
+  // object, so the files are rebuilt.
   const files = { ios: createFiles(), android: createFiles() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
     const file = files[system].get(site) ?? (await buildFile(site.tenant, system));
@@ -152,7 +156,10 @@ const html = [
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** The page for unknown and for suspended projects, so that it does not reveal which exist. */
+/**
+ * Unknown and suspended projects have the same page, so that the page does not reveal which
+ * projects exist.
+ */
 export const notFoundPage = makeAnswer(
   404,
   {

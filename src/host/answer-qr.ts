@@ -8,15 +8,17 @@ import { makeAnswer, type HostAnswer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
 import type { Site } from "./sites.ts";
 
-/** Increase this number when the encoder's output changes, so that caches are renewed. */
+/**
+ * Increase this number when the encoder's output changes. It is part of the ETag and cache keys.
+ */
 const drawingVersion = 3;
 
 /** The size of the cache. A large QR code takes 200 kB, a usual one 5 kB. */
 const mostBytes = 8 * 1024 * 1024;
 
 /**
- * Limits for QR codes with a query. Anyone can request any number of them, and drawing a QR code
- * takes as long as hundreds of visits.
+ * Limits for QR codes of URLs with a query. Anyone can request any number of such QR codes, and
+ * drawing one takes as long as hundreds of visits.
  */
 const mostQuery_characters = 500;
 const drawLimit = { window_ms: 1000, findMost: () => 10 } as const;
@@ -29,14 +31,14 @@ type QrRequest = {
   readonly client: string;
 };
 
-/** Draws QR codes for links. Returns undefined if the URL is too long for a QR code. */
+/** Draws QR codes for links. The result is undefined if the URL is too long for a QR code. */
 export type QrPictures = {
-  /** Answers a request for a QR code, which contains the request's query without `format`. */
+  /** Answers a request for a QR code. The encoded URL has the request's query, without `format`. */
   readonly answer: (
     request: QrRequest,
     ifNoneMatch: string | undefined,
   ) => Promise<HostAnswer | undefined>;
-  /** Draws an SVG for a page, without the visit's query if the client has reached its limit. */
+  /** Draws an SVG for a page. Omits the visit's query if the client has reached its limit. */
   readonly drawForPage: DrawForPage;
 };
 

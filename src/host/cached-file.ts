@@ -27,7 +27,7 @@ export async function answerFile(
 }
 
 const safetyHeaders = {
-  // Browsers need inline styles to show an image in its own tab.
+  // To show an image in its own tab, browsers need inline styles.
   "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
   "x-content-type-options": "nosniff",
   "x-robots-tag": "noindex",

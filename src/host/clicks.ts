@@ -14,23 +14,26 @@ import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
  * Counts visits in memory and writes them to the database in batches, because a write per visit
- * would take longer than the response. If the process dies, the visits of the last second are lost.
+ * would take longer than the response. If the process dies, about one second of visits is lost.
  */
 export type Clicks = {
   readonly note: (linkId: string, kind: VisitKind) => void;
-  /** Counts an open or install reported by an app. */
+  /** Counts an app's report that a link opened or installed it. */
   readonly noteReported: (visit: CountedVisit) => void;
   /**
-   * Resolves when the visits of a link, or of all links of a project, are in the database. Also
-   * resolves after a failed write. The visits then stay in memory, and the caller reads lower
-   * numbers.
+   * Resolves when the visits of a link, or of all links of a project, are in the database. If the
+   * write fails, also resolves. The visits then stay in memory, and the caller reads counts that
+   * are too low.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly measure: () => ClickMeasures;
   readonly close: () => Promise<void>;
 };
 
-/** Clicks since the process started; `lost` includes those of commits with an unknown result. */
+/**
+ * Clicks since the process started. `lost` includes clicks for which the result of the commit is
+ * unknown.
+ */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
@@ -41,18 +44,23 @@ type ClicksOptions = {
 };
 
 const flushInterval_ms = 1000;
-/** Beyond this number, visits are lost, so that memory does not fill up while writes fail. */
+/**
+ * If more links than this have unwritten visits, the visits of further links are lost. Otherwise,
+ * memory would fill up while writes fail.
+ */
 const mostLinks = 100_000;
-/** Beyond this number, referring hosts are counted as `other`, because anyone can invent them. */
+/**
+ * Beyond this number, referring hosts are counted as `other`, because visitors can invent hosts.
+ */
 const mostKindsOfLink = 200;
-/** Links per transaction. A larger transaction would delay other writes. */
+/** Links per transaction. Larger transactions would delay other writes. */
 const linksAtOnce = 1000;
 
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
   const measured = { counted: 0, written: 0, lost: 0 };
   const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
-  /** Callers of `flush` that wait for the write. If there are none, other writes go first. */
+  /** The number of `flush` calls that wait for the write. If none wait, other writes go first. */
   let waitingReads = 0;
 
   async function write(): Promise<void> {
@@ -78,7 +86,8 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       measured.written += clicks;
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
-      // The visits may already be stored. Writing them again would then count them twice.
+      // The visits may already be in the database. If they were written again, they could count
+      // twice.
       measured.lost += clicks;
       report(error);
     }
@@ -111,13 +120,13 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   };
 }
 
-/** A link's pending visits by kind. */
+/** A link's visits that are not in the database yet, by kind. */
 type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
   clicks: number;
   readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
 };
 
-/** Visits that are not in the database yet. `collected` contains those of the current write. */
+/** Visits that are not in the database yet. The visits of the current write are in `collected`. */
 function createMemory(onLost: (clicks: number) => unknown) {
   let waiting = new Map<string, WaitingLink>();
   let collected: readonly WaitingLink[] = [];
@@ -136,8 +145,8 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // Sorted here, before `next` splits them into batches, so that a batch writes fewer pages.
-      // `countVisits` needs this order.
+      // Sorted before `next` splits them into batches, so that a batch changes fewer database
+      // pages. `countVisits` also needs this order.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();
     },

@@ -24,16 +24,19 @@ import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
 /**
- * Records visits for deferred deep linking, so that installs can be matched to them. The request
- * for a page records the visit under an id. The page's script then adds properties of the phone.
+ * Records visits for deferred links, so that installs can be matched to them. First, the request
+ * for a page is recorded under the visit's ID. Then the page's script reports properties of the
+ * phone.
  */
 export type VisitCollector = {
   /**
-   * Returns the visit's id for the page's script, or undefined if the visit is not recorded. Does
-   * not wait for the write.
+   * Returns the visit's ID for the page's script. Does not wait until the visit is written. Returns
+   * undefined if the visit cannot be recorded.
    */
   readonly noteRequest: (visited: VisitedPage) => Promise<string | undefined>;
-  /** Adds properties from the page's script. Returns false if the message is invalid. */
+  /**
+   * Adds the properties that the page's script reports. Returns false if its message is invalid.
+   */
   readonly noteScript: (visited: VisitedPage) => Promise<boolean>;
 };
 
@@ -49,26 +52,26 @@ export type CollectorOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly deferredVisits: Pick<DeferredVisits, "note">;
-  /** The proxies that are trusted to report the IP addresses of their clients. */
+  /** The proxies whose reports of their clients' IP addresses are trusted. */
   readonly trustedProxies?: TrustedProxies | undefined;
   readonly report: (error: unknown) => unknown;
 };
 
 type VisitIdentity = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
-/** Longer queries are truncated, because anyone could send thousands of characters. */
+/** Longer queries are truncated, because anyone can send a query of any length. */
 const mostQuery_characters = 2000;
 
 /**
  * The maximum number of visits per minute and client. All clients with a shared or unknown IP
- * address are counted together, as the empty string.
+ * address count as one client, the empty string.
  */
 const visitLimit = {
   window_ms: 60_000,
   findMost: (client: string) => (client === "" ? 6000 : 120),
 } as const;
 
-/** The size limit of a script's message. Actual messages are far smaller. */
+/** The size limit of a message from the page's script. Real messages are far smaller. */
 const mostBytes = 4096;
 
 export function createVisitCollector(options: CollectorOptions): VisitCollector {
@@ -85,7 +88,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const { headers } = request;
     const address = findOwnAddress(findClientAddress(request, trusts), headers);
     const place = findClientNetwork(address);
-    // Visitors behind a shared IP address must not use up each other's limit.
+    // An IP address that many visitors share must not have the limit of a single visitor.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(readAgent(headers), headers["accept-language"]);
     const marks = joinMarks(reported ?? {}, requested);
@@ -116,12 +119,12 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         const by = await findSeal(visited);
         const visitedAt = clock.now();
         const id = nameVisit(by, visitedAt, random);
-        // A HEAD response contains no page, so it is not a visit.
+        // A HEAD request does not load the page, so it is not a visit.
         const isRead = visited.request.method !== "HEAD";
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;
       } catch (error) {
-        // The visitor gets the page even if the visit cannot be recorded.
+        // The visitor gets the page even if the visit's ID cannot be created.
         report(error);
         return undefined;
       }
@@ -139,15 +142,15 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   };
 }
 
-/** Whether the visit is unexpired. A late or repeated message does not extend its lifetime. */
+/** Whether the visit has not expired. A late or repeated message does not extend its lifetime. */
 function isOpen(visitedAt: number, now: number): boolean {
   const ends_at = visitedAt + limits.deferred_visit_ms;
   return ends_at > now && ends_at <= findLatestEnd(now);
 }
 
 /**
- * Whether a request may be a message from a page's script. Pages of other sites cannot send JSON
- * here, because browsers first send a CORS preflight request, which is rejected.
+ * Whether a request may come from the script of one of our pages. Other sites cannot send JSON
+ * here, because their browsers must first send a CORS preflight request, which is rejected.
  */
 export function isScriptMessage({ method, headers }: IncomingMessage): boolean {
   if (method !== "POST") return false;
@@ -167,8 +170,8 @@ async function readMessage(request: IncomingMessage): Promise<JsonObject | undef
 }
 
 /**
- * A visit's id contains the time, random characters, and a proof that this server created the id
- * for this link. Without the proof, anyone could forge visits or extend old ones.
+ * A visit's ID contains the time, random characters, and a proof. The proof shows that this server
+ * created the ID for this link. Without the proof, anyone could forge visits or extend old ones.
  */
 
 const [time_characters, random_characters, proof_characters] = [8, 7, 7];
@@ -188,7 +191,10 @@ function nameVisit({ seal, linkId }: SealedLink, visitedAt: number, random: Rand
   return begin + prove(seal, linkId, begin);
 }
 
-/** Returns the time in an id that this server created for this link, or else undefined. */
+/**
+ * Returns the time of a visit from its ID. Returns undefined if this server did not create the ID
+ * for this link.
+ */
 function readVisitTime({ seal, linkId }: SealedLink, id: string): number | undefined {
   const [, time = "", bytes = "", proof = ""] = name.exec(id) ?? [];
   const isOurs = isSameSecret(proof, prove(seal, linkId, time + bytes));

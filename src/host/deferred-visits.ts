@@ -3,7 +3,7 @@ import { createFlusher } from "../store/background-tasks.ts";
 import { writeVisits, type RecordedVisit } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 
-/** Writes visits for deferred deep linking in batches. */
+/** Writes visits for deferred links in batches. */
 export type DeferredVisits = {
   /** Resolves after the write, even if it failed. */
   readonly note: (noted: RecordedVisit) => Promise<void>;
@@ -16,9 +16,12 @@ type DeferredVisitsOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** Visits within this time are written together. */
+/** Visits within this time are written in one batch. */
 const moment_ms = 50;
-/** Beyond this number, visits are dropped, so that memory does not fill up while writes fail. */
+/**
+ * Beyond this number, visits are dropped, so that memory does not fill up while the database is
+ * slow.
+ */
 const mostGathered = 2000;
 
 export function createDeferredVisits({
@@ -37,7 +40,7 @@ export function createDeferredVisits({
       await store.write((db) => writeVisits(db, batch));
       isFailing = false;
     } catch (error) {
-      // The visits are lost. Report only the first of several failures in a row.
+      // The visits of a failed write are lost. Report only the first of several failures in a row.
       if (!isFailing) report(error);
       isFailing = true;
     }

@@ -4,14 +4,17 @@ import type { Platform } from "../visit/decide-visit.ts";
 
 /** Distinguishes people from bots, programs and prefetching browsers. */
 
-/** The User-Agent header of every browser starts like this. Programs use their own names. */
+/**
+ * The User-Agent header of every browser starts like this. Other programs start with their own
+ * names.
+ */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Command-line and API tools that people use, although isbot classifies them as bots. */
+/** Command-line and API tools that people use. isbot classifies them as bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
- * Words in the names of ordinary apps that isbot mistakes for bots. They are ignored on phones,
- * because bots that imitate a phone match other words too.
+ * Words that isbot mistakes for bots, but that names of ordinary apps contain. On phones, they are
+ * ignored. A bot that imitates a phone is recognized by its other words.
  */
 const misleadingWords = ["|", " News", "Feed"];
 
@@ -29,7 +32,7 @@ function isBotOnPhone(agent: string): boolean {
   return patterns.some((pattern) => !misleadingWords.some((word) => pattern.test(word)));
 }
 
-/** Whether a browser prefetches the link, which is not a click. */
+/** Whether a browser only prefetches the link. A prefetch is not a click. */
 export function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return (
     isAhead(headers["purpose"]) ||

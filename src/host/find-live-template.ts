@@ -5,21 +5,21 @@ import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts"
 import type { MakePage } from "../template/page-time-slice.ts";
 import type { Site } from "./sites.ts";
 
-/** Finds and compiles a project's published template. Undefined means the default design. */
+/** Finds and compiles a project's published template. Undefined means the starter template. */
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
 
 type LiveTemplate = TemplateSource & { readonly id: string };
 type LinkPageModule = typeof linkPage;
 type CachedTemplate = { readonly template: CompiledTemplate | undefined };
 
-/** Limited, because a compiled template can be many times larger than its text. */
+/** A low limit, because a compiled template can be many times larger than its text. */
 const mostTemplates = 100;
 
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
-  // Cached by version id, because published versions never change.
+  // By version ID. The cache stays valid, because published versions never change.
   const compiled = createCache<CachedTemplate>(mostTemplates);
 
-  /** Compiles a template, unless another request has done so in the meantime. */
+  /** Compiles a template, unless another request has compiled it in the meantime. */
   function compile(live: LiveTemplate, pages: LinkPageModule): CachedTemplate {
     const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
     compiled.set(live.id, known);
@@ -36,7 +36,10 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   };
 }
 
-/** Returns undefined if current rules reject the template. Pages then use the default design. */
+/**
+ * Returns undefined if a rule added later rejects the template. Pages then use the starter
+ * template.
+ */
 function tryCompile(
   source: TemplateSource,
   { compileTemplate, TemplateRefused }: LinkPageModule,

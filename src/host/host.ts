@@ -28,7 +28,7 @@ import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host, which serves links to browsers, bots and phones. */
 export type LinkHost = {
-  /** Answers a request if the host name is a link host. Otherwise calls `otherwise`. */
+  /** Answers a request to a link host. If the host name is not a link host, calls `otherwise`. */
   readonly answer: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -57,7 +57,7 @@ export function createHost(options: HostOptions): LinkHost {
         void response.writeHead(status, headers).end(body);
       const fail = (error: unknown) => send(answerError(error, options.report));
       try {
-        // Most responses are ready without waiting.
+        // Not awaited, because most responses are available synchronously.
         const answered = andThen(sites.find(hostname), (site) => {
           if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
           return andThen(answerRequest(parts, request, site), send);
@@ -134,8 +134,8 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // Visitors reach the second host if the Open button did not open the app. They have already seen
-  // the preview page, so they are redirected.
+  // Visitors come to the second host if the Open button did not open the app. They have already
+  // seen the preview page, so redirect them.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
@@ -160,7 +160,8 @@ function answerVisit(
         });
   return andThen(answer, (made) => {
     if (visitor.isPerson && method === "GET") {
-      // Visits to the second host were already counted on the preview page.
+      // A visit to the second host is a press of the button, because the visit itself was already
+      // counted on the preview page.
       const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
       const { platform } = visitor;
       parts.clicks.note(link.id, parts.readKind({ request, site, platform, source }));
@@ -175,19 +176,22 @@ function redirectTo(address: string): HostAnswer {
   return { status: 302, headers: ["location", address, ...ownHeaders], body: "" };
 }
 
-/** Returns the query for the destination, and the path and query for an app. */
+/** Returns the query for the destination, and the path and query that an app gets. */
 function readVisited(
   { query: own, link }: HostedLink,
   target: string,
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // A short path that adds a query is replaced by the link's own path and that query.
+  // If a short path adds a query, it is replaced by the link's own path and that query.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }
 
-/** Records what a page's script reports. The request has the URL of the page's link. */
+/**
+ * Records what the script of a link's page reports. The script sends its request to the URL of that
+ * link.
+ */
 async function answerMessage(
   { readVisitor, collector }: HostParts,
   { request, site, target }: HostedRequest,
@@ -201,15 +205,17 @@ async function answerMessage(
     : methodNotAllowed;
 }
 
-/** Parses the URL of a request. Returns undefined if the link host does not serve such URLs. */
+/**
+ * Parses the URL of a request. Returns undefined if the link host does not serve URLs of this form.
+ */
 function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
-  // A URL with a host is meant for a proxy, which this server is not.
+  // A URL that includes a host is meant for a proxy, but this server is not a proxy.
   if (!/^\/[\x21-\x7e]*$/.test(url)) return undefined;
   const parsed = url.split("#", 1)[0] ?? url;
   const unscanned = parsed.includes(scanMark) ? dropScanMark(parsed) : parsed;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
-  // A path that cannot be decoded still contains a percent sign, so it matches no link.
+  // A path that cannot be decoded keeps its percent sign. No link's path contains one.
   const path = decodePath(written) ?? written.slice(1);
   return { path, target, isScanned: unscanned !== parsed };
 }
@@ -222,7 +228,7 @@ function answerError(error: unknown, report: HostOptions["report"]): HostAnswer 
 
 const asPlainText = { ...asText, "cache-control": "no-store" } as const;
 const reportAccepted = makeAnswer(204, { "cache-control": "no-store" });
-/** Closes the connection, so that the request body need not be read. */
+/** Closes the connection, so that the server need not read the request's body. */
 const methodNotAllowed = makeAnswer(
   405,
   { ...asPlainText, allow: "GET, HEAD", connection: "close" },

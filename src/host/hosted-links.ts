@@ -11,12 +11,12 @@ import type { Site } from "./sites.ts";
 
 export type LinkLocation = { readonly site: Site; readonly path: string };
 
-/** A link with its apps, and the path by which it was visited. */
+/** A link with its apps, and how the visited path led to the link. */
 export type HostedLink = {
   readonly link: Link;
-  /** The query that the visited short path adds; usually empty. */
+  /** The query that the visited short path adds. Usually empty. */
   readonly query: string;
-  /** Whether the link's own URL or a short URL was visited. */
+  /** Whether the visitor used the link's own URL or a short URL. */
   readonly source: Extract<VisitSource, "address" | "short">;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
@@ -30,9 +30,9 @@ const mostApps = 1000;
 export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
 /**
- * Finds links and caches them. A write to a project's links, apps or templates increases its
- * `generation`, and the site gets a new serial number. Entries with the old serial number are no
- * longer found.
+ * Finds links and caches them. Each write to a project's links, apps or templates increases its
+ * `generation`, so its site gets a new serial number. Cache entries with the old serial number are
+ * then never read again.
  */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);
@@ -53,7 +53,7 @@ export function createHostedLinks() {
     };
     const source = path === link.path ? "address" : "short";
     const hosted = { link, query, source, apps } as const;
-    // Copied, because a substring would keep the whole URL of the request in memory.
+    // A copy, because a substring would keep the whole URL of the request in memory.
     links.set(Buffer.from(key).toString(), hosted);
     return hosted;
   }
@@ -67,7 +67,7 @@ export function createHostedLinks() {
   };
 }
 
-/** Finds an app and caches it, so that all its links share one object. */
+/** Finds an app and caches it. All links of the app then share one object. */
 async function findApp<App>(
   cache: Cache<App>,
   apps: { readonly find: (tenant: Tenant, id: string) => Promise<App | undefined> },

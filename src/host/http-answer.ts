@@ -8,7 +8,9 @@ export type HostAnswer = {
 
 export type HostHeaders = Readonly<Record<string, string>>;
 
-/** The headers of pages without a link. Not cached, because the link may be created soon. */
+/**
+ * The headers of pages for paths without a link. Not cached, because the link may be created soon.
+ */
 export const quietHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "private, no-store",
@@ -23,14 +25,14 @@ export const asText = {
 } as const;
 
 /**
- * The headers of responses to visits. The link may change before the next visit, and the response
- * depends on the device.
+ * The headers of responses to visits. They are not cached, because the link may change before the
+ * next visit. The response depends on the device.
  */
 export const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
 export const redirectHeaders = {
   "cache-control": "private, no-store",
-  // The browsers' default: the destination gets only the origin of the referring page.
+  // The default of browsers: the destination gets only the origin of the referring page.
   "referrer-policy": "strict-origin-when-cross-origin",
   "x-robots-tag": "noindex",
 } as const;

@@ -3,7 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import { findClientAddress, createTrust, type TrustedProxies } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 
-/** At this number of clients, all counts are reset, so that no one can fill the memory. */
+/** With this many clients, all counts start over. Otherwise, anyone could fill the memory. */
 const mostClients = 20_000;
 
 type ClientLimit = {
@@ -12,7 +12,7 @@ type ClientLimit = {
   readonly findMost: (client: string) => number;
 };
 
-/** Limits how often each client may do something expensive. */
+/** Limits how often each client may use something expensive. */
 export function createClientLimit(
   { monotonic }: Pick<Clock, "monotonic">,
   { window_ms, findMost }: ClientLimit,
@@ -36,7 +36,10 @@ export function createClientLimit(
 
 export type FindClient = (request: IncomingMessage) => string;
 
-/** Returns a function that finds the group of a client's IP address, for rate limits. */
+/**
+ * Returns a function that maps a request to its client for rate limits. All IPv6 addresses of a /64
+ * network count as one client.
+ */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
   return (request) => {

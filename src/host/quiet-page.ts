@@ -10,7 +10,7 @@ import { starter } from "../template/starter-template.ts";
 import { escapeText } from "../text/escape.ts";
 import { makeAnswer, quietHeaders, type HostAnswer } from "./http-answer.ts";
 
-/** A plain page with only the project's name, in the design of the starter template. */
+/** A page with only the project's name, in the style of the starter template. */
 
 const style = `${pageStyle}${starter.css}`;
 const styleHash = createHash("sha256").update(style).digest("base64");

@@ -10,14 +10,17 @@ import type { Site } from "./sites.ts";
 
 /** What a request's headers say about the visitor. */
 export type IncomingVisitor = Required<Visitor> & {
-  /** False for bots, programs and prefetches, whose visits are not counted. */
+  /** False for bots, programs and prefetches. Their visits are not counted. */
   readonly isPerson: boolean;
   /** The app whose in-app browser sent the request, if that browser cannot open other apps. */
   readonly within: string | undefined;
 };
 
 const mostAgents = 2000;
-/** Longer headers are not cached, because a substring keeps the whole string in memory. */
+/**
+ * Visitors with longer headers are not cached, because a substring keeps the whole string in
+ * memory.
+ */
 const mostCachedLength = 400;
 
 export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
@@ -60,7 +63,7 @@ const mostKinds = 5000;
 
 /**
  * Decides how a visit is counted. The result is cached for an hour, because parsing the headers
- * takes a tenth of the time of a redirect.
+ * would slow down redirects.
  */
 export function createKindReader({
   clock,
@@ -73,12 +76,12 @@ export function createKindReader({
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    // The key is unambiguous, because only its last part can contain spaces.
+    // The key is unambiguous, because only the referrer at its end can contain spaces.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
     const host = readHost(referer);
-    // Other links of the project and the button on its page do not count as referrers.
+    // The project's own hosts, with its other links and pages, do not count as referrers.
     const isReferred = host !== "" && !site.hostnames.includes(host);
     const referrer = isReferred ? dropWww(host) : undefined;
     const projectId = site.project.id;
@@ -90,8 +93,8 @@ export function createKindReader({
 }
 
 /**
- * Returns the host of a referring page, or the name of an Android app. Ignores single words,
- * because they are not public hosts and could be confused with values such as `direct`.
+ * Returns the host of a referring page, or the name of an Android app. Ignores single words. They
+ * are not public hosts, and could be confused with values such as `direct`.
  */
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];

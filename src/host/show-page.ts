@@ -28,22 +28,24 @@ export type PageVisit = {
   readonly hosted: HostedLink;
   readonly visitor: IncomingVisitor;
   readonly visit: VisitDecision;
-  /** The query for the destination, including the one that a short path adds. */
+  /** The query for the destination, with the query that a short path adds. */
   readonly query: string;
   /** The visited URL, including `query`. */
   readonly visited_address: string;
-  /** The visited URL on the second host, if there is one. */
+  /** The visited URL on the second host. Undefined if no second host is configured. */
   readonly second_address: string | undefined;
   readonly languages: string | undefined;
-  /** Records the visit for deferred deep linking, and returns its id. */
+  /** Records the visit for deferred links, and returns its ID. */
   readonly collect: () => Promise<string | undefined>;
   readonly findClient: () => string;
 };
 
-/** The time limit for rendering. A slower template is not used, so it cannot delay others. */
+/**
+ * The time limit for a template. A template that takes longer is not used, so it cannot delay
+ * others.
+ */
 const most_ms = 25;
 
-/** Renders the page for a visitor who is not redirected at once. */
 export async function showPage(pages: PageParts, page: PageVisit): Promise<HostAnswer> {
   const { site, hosted, visitor, visit, query, visited_address, second_address } = page;
   const { link, apps } = hosted;
@@ -85,7 +87,9 @@ export function isCollected({
   return hasDeviceScript({ link, apps, project, platform: visitor.platform });
 }
 
-/** Records the visit. The URL to copy contains the visit's id, so it matches only one install. */
+/**
+ * Records the visit. The URL to copy contains the visit's ID, so it matches exactly one install.
+ */
 async function collect({ collect: note, site }: PageVisit, address: string) {
   const visit = await note();
   if (visit === undefined) return {};
@@ -95,7 +99,9 @@ async function collect({ collect: note, site }: PageVisit, address: string) {
   };
 }
 
-/** Returns the QR code and stores for a desktop visitor, if the link has no desktop destination. */
+/**
+ * Returns the QR code and store buttons for a desktop visitor, if the link has no URL for desktops.
+ */
 async function findPhoneSection(
   { drawForPage }: PageParts,
   { site, hosted, visitor, visit, query, visited_address, findClient }: PageVisit,

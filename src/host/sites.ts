@@ -12,16 +12,19 @@ import { findOldestSubdomain, findSite, type SiteProject } from "../store/projec
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tables.ts";
 
-/** A project as served under one of its host names. Changes to the project create a new object. */
+/** A project under one of its host names. A change to the project creates a new object. */
 export type Site = {
   readonly serial: number;
   readonly project: SiteProject;
   readonly tenant: Tenant;
-  /** The origin of the project's links. */
+  /** The origin of the URLs of the project's links. */
   readonly origin: string;
-  /** The origin of the request. A project with a custom domain still has its subdomain. */
+  /**
+   * The origin of the request. A project with a custom domain can still be visited on its
+   * subdomain.
+   */
   readonly visitedOrigin: string;
-  /** A second origin of the same links. Only the Open button of preview pages uses it. */
+  /** A second origin with the same links. Only the Open button of preview pages uses it. */
   readonly secondOrigin: string | undefined;
   readonly isSecond: boolean;
   /** The host names of these three origins. */
@@ -31,19 +34,19 @@ export type Site = {
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Without `{subdomain}`, this origin belongs to the oldest project. */
+  /** If the origin does not contain `{subdomain}`, it belongs to the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
 
 const mostSites = 1000;
 
-/** A host name's site, which stays the same object until the project's row changes. */
+/** The site of a host name. It stays the same object until the project's row changes. */
 type CachedSite = { readonly site: Site | undefined; readonly row: string | undefined };
 
 /**
- * Finds sites and caches them until the project's settings or `generation` change. Clicks change
- * neither. After a change, links cached for the old site object are no longer found.
+ * Finds sites, and caches them until the project's settings or `generation` change. Clicks change
+ * neither of them. After a change, links that were cached for the old site object are not used.
  */
 export function createSites(options: SitesOptions) {
   const { store, clock } = options;
@@ -79,14 +82,14 @@ export function createSites(options: SitesOptions) {
 
   async function readSite(hostname: string, before: CachedSite | undefined): Promise<CachedSite> {
     const site = await findProject(hostname);
-    // The row contains `generation`, which every write to the project's links, apps or templates
-    // increases.
+    // The row contains `generation`. Every write to the project's links, apps or templates
+    // increases it.
     const row = site && JSON.stringify(site.project);
     return before !== undefined && row === before.row ? before : { site, row };
   }
 
   return {
-    /** Whether a host name belongs to a link origin, even if no project has it. */
+    /** Whether a host name matches a link origin, even if no project uses the host name. */
     isLinkHost: (hostname: string) => matchOrigins(hostname, options) !== undefined,
 
     /** Returns undefined if no project has this host name. */
@@ -95,10 +98,10 @@ export function createSites(options: SitesOptions) {
   };
 }
 
-/** The subdomain is undefined if all links share one host. */
+/** The parts of a host name. The subdomain is undefined if all links share one host. */
 type Hostname = { readonly subdomain: string | undefined; readonly isSecond: boolean };
 
-/** Returns undefined if the host name belongs to neither origin. */
+/** Returns undefined if the host name matches neither the link origin nor the second origin. */
 function matchOrigins(
   hostname: string,
   { linkOrigin, secondOrigin }: SitesOptions,

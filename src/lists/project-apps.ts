@@ -12,7 +12,7 @@ import { collectList, readList, type ListPart } from "./read-list.ts";
 
 export type ProjectApps = ReturnType<typeof createProjectApps>;
 
-/** The fields that select a link's apps. */
+/** The link fields that refer to apps. */
 export const appKinds = {
   ios_app: findKind(iosApps.show),
   android_app: findKind(androidApps.show),
@@ -26,8 +26,8 @@ export type ProjectApp = Read<IosApp> & Read<AndroidApp>;
 export type AppList = ListPart<ProjectApp>;
 
 /**
- * Reads the apps of a project. A project has few apps, so each kind is read once, completely.
- * `mayRead` returns false if the key is known to lack the permission.
+ * Reads a project's apps. Each kind is read only once and completely, because projects have few
+ * apps. `mayRead` returns false if the key certainly lacks the permission.
  */
 export function createProjectApps(
   asking: ServerAccess,
@@ -45,7 +45,7 @@ export function createProjectApps(
       mayRead(appKinds[member].index) ? readIfAllowed(() => requireList(member)) : undefined,
     requireList,
     isRead: (member: AppMember) => lists.has(member),
-    /** Clears the cache, for calls after an app was registered or changed. */
+    /** Clears the cache. Call this after an app was registered or changed. */
     forget: () => lists.clear(),
   };
 }
@@ -53,7 +53,7 @@ export function createProjectApps(
 /** Throws if the key may not read the apps. */
 export function readApps(member: AppMember, { call, signal }: ServerAccess): Promise<AppList> {
   const { index } = appKinds[member];
-  // The cast is safe, because the client has validated the body.
+  // The cast is safe, because the client has validated the response.
   const readPage = async (input: ListInput) => (await call(index, input, signal)) as never;
   return collectList(readList<ProjectApp>(index, readPage));
 }
@@ -66,18 +66,18 @@ export function describeApp(app: ProjectApp) {
   return { name: app.name, identifier: readIdentifier(app) };
 }
 
-/** Finds an app by its id, bundle id or package name. */
+/** Finds an app by its ID, bundle ID or package name. */
 export function findApp(apps: readonly ProjectApp[], text: string): ProjectApp | undefined {
   const id = normalizeId(text);
   return apps.find((app) => normalizeId(app.id) === id || readIdentifier(app) === text);
 }
 
-/** Whether the list is complete, so that an app missing from it does not exist. */
+/** Whether the list is complete. An app that is missing in a complete list does not exist. */
 export function isWhole({ rows, unread }: AppList): boolean {
   return unread === 0 && rows.every((app) => readIdentifier(app) !== undefined);
 }
 
-/** Returns the apps that match a name. More than one means that the name is ambiguous. */
+/** Returns the apps that match a name. If there are several, the name is ambiguous. */
 export function pickNamedApps(apps: readonly ProjectApp[], text: string): readonly ProjectApp[] {
   return pickNamed(apps, text, {
     unique: (app) => readIdentifier(app) ?? "",
@@ -85,18 +85,18 @@ export function pickNamedApps(apps: readonly ProjectApp[], text: string): readon
   });
 }
 
-/** A link's app field: an app's id or identifier, or the fields of a new app. */
+/** The value of a link's app field: an app's ID or identifier, or the fields of a new app. */
 export type AppChoice = Readonly<Record<string, unknown>>;
 
-/** Returns the id, bundle id or package name in a link's app field. */
+/** Returns the ID, bundle ID or package name from a link's app field. */
 export function readChoice({ id, bundle_id, package_name }: AppChoice): string {
   const text = isBlank(id) ? (bundle_id ?? package_name) : id;
   return typeof text === "string" ? text : "";
 }
 
 /**
- * Finds the registered apps that a link's app field selects. People also use an app's name, so more
- * than one app means that the name is ambiguous.
+ * Finds the registered apps that a link's app field may mean. The field may contain an app's name.
+ * If several apps match, the name is ambiguous.
  */
 export function findChosen(
   apps: readonly ProjectApp[],
@@ -110,7 +110,9 @@ export function findChosen(
   return isName ? pickNamedApps(apps, text) : [];
 }
 
-/** Returns undefined if the key may not read the data. It may still be allowed to write links. */
+/**
+ * Returns undefined if the key may not read the data. The key may still be allowed to write links.
+ */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();

@@ -20,10 +20,10 @@ export type ListPart<Item> = {
 export class ListChanging extends CallFailure {}
 
 /**
- * Yields each row of the list once. If a row may have been missed, the list is read again and the
- * missed rows are added. Rows deleted meanwhile stay in the result. Throws if the last pass does
- * not match the server's count. The order is by age, so that new rows come last. Rows of the same
- * moment have no fixed order, so the third attempt sorts by a unique field.
+ * Yields each row of a list once. If rows may have been missed, reads the list again and adds them.
+ * A row that was deleted in the meantime stays in the result. Throws if even the last attempt does
+ * not match the server's count. Rows are sorted by age, so that new rows come last. The order of
+ * rows with the same time may change, so the third attempt sorts by a unique field.
  */
 export async function* readList<Item extends RowWithId>(
   index: Endpoint,
@@ -60,11 +60,11 @@ export async function collectList<Item>(
   return { rows, unread };
 }
 
-/** The body of a list response, which contains the rows under the list's name. */
+/** The body of a list response. The property with the list's name contains the rows. */
 type ListBody = { readonly meta: ReceivedMeta; readonly [list: string]: unknown };
 type ReadPage = (input: ListInput) => Promise<ListBody>;
 
-/** `known` is the number of distinct rows read so far. `isJoined` is true if no row was missed. */
+/** `known` is the number of different rows read so far. `isJoined` is true if no row was missed. */
 type ListPage<Item> = ListPart<Item> & {
   readonly known: number;
   readonly count: number | undefined;
@@ -73,15 +73,17 @@ type ListPage<Item> = ListPart<Item> & {
 };
 
 /**
- * Reads pages until the last one, or until a page has no new rows. A deletion shifts later rows to
- * an earlier page, so they could be missed. Each page therefore overlaps the previous one by a row.
+ * Reads pages until the last one, or until a page has no new rows. If a row is deleted, later rows
+ * move to an earlier page and could be missed. So each page overlaps the previous page by a row.
  */
 async function* readPages<Item extends RowWithId>(
   name: string,
   readPage: ReadPage,
   query: ListInput,
 ): AsyncGenerator<ListPage<Item>> {
-  /** The ids of rows, and the positions of rows that could not be parsed. */
+  /**
+   * The IDs of the rows that were read. Rows that could not be parsed are identified by position.
+   */
   const known = new Set<string | number>();
   let unread = 0;
   let limit: number = paging.max_limit;
@@ -94,7 +96,7 @@ async function* readPages<Item extends RowWithId>(
     const shown = rows.length + unreadRows.length;
     const count = meta.count ?? undefined;
     const isFirst = known.size === 0;
-    // A server may use a smaller page size than requested, without reporting it.
+    // A server may use a smaller page size than requested, and may not report it.
     const size = meta.limit ?? (isFirst ? Math.min(shown, asked.limit) : asked.limit);
     const isSmaller = size < asked.limit;
     if (isSmaller) limit = Math.max(1, size);
@@ -105,25 +107,25 @@ async function* readPages<Item extends RowWithId>(
     for (const { id } of rows) known.add(id);
     for (const place of unreadRows) if (!known.has(start + place)) unread += 1;
     for (const place of unreadRows) known.add(start + place);
-    // Without a count, the last page is recognized because it is shorter than earlier pages.
+    // If the server reports no count, a page that is shorter than earlier ones is the last.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
-    // If no page size is reported, a short page may be the last one, or the server may limit pages
-    // to that size.
+    // If the server reports no page size, a short page may be the last, or the server may never
+    // return more rows.
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;
     yield { rows, known: known.size, unread, count, isJoined, isLast };
-    // A server that ignores the page number returns the same page every time.
+    // A server that ignores the page number always returns the same page.
     if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
     reached = Math.max(end, reached);
-    // Lets other work run, because the embedded service answers synchronously.
+    // The embedded service answers synchronously, so let other work run.
     await nextTurn();
   }
 }
 
 /**
- * Chooses the page that includes the last row read and extends furthest beyond it. If pages are too
- * small for an overlap, chooses the next page.
+ * Chooses the page that contains the last row read so far and the most rows after it. If pages are
+ * too small to overlap, chooses the next page.
  */
 function choosePage(reached: number, largest: number) {
   let best = { page: Math.floor(reached / largest) + 1, limit: largest };

@@ -35,8 +35,8 @@ export async function* selectParts(
 }
 
 /**
- * Reads one page of links. Throws unless the server confirms a filter that only Waypost has,
- * because other servers ignore such a filter and return every link.
+ * Reads one page of links. Throws unless the server confirms all filters that only Waypost has.
+ * Other servers ignore such filters, and would return all links.
  */
 export async function listLinks({ call, signal }: ServerAccess, input: ListInput) {
   const page = await call(links.index, input, signal);
@@ -50,7 +50,7 @@ export function usesOwnFilters(selection: LinkSelection): boolean {
   return nameWaypostFilters(selection).length > 0;
 }
 
-/** The names of the filters that only Waypost supports. */
+/** The names of the used filters that only Waypost has. */
 function nameWaypostFilters({ filters = [], search }: LinkSelection): readonly string[] {
   const own = filters.filter(isWaypostFilter).map(toPlainFilter);
   const names = own.map(({ field, condition }) => `${field}_${condition}`);
@@ -75,8 +75,8 @@ function refuseWaypostFilters({ filters = [], search }: LinkSelection): Problem 
 }
 
 /**
- * Throws if a link does not match the filters, because a server may ignore an unsupported filter
- * and return every link.
+ * Throws if a link does not match the filters, because a server that ignores a filter returns all
+ * links.
  */
 function createFilterCheck(asking: ServerAccess) {
   const known = new Set<string>();
@@ -85,7 +85,7 @@ function createFilterCheck(asking: ServerAccess) {
       const name = `${filter.field} ${filter.condition}`;
       const matches = new Set(rows.map(createMatcher(filter)));
       if (matches.has(false)) throw refuseFilter(name);
-      // The server has already confirmed the filters that only Waypost has.
+      // For filters that only Waypost has, the server has already confirmed its support.
       const isConfirmed = isWaypostFilter(filter) || known.has(name);
       if (!matches.has(undefined) || isConfirmed) continue;
       if (!(await isKnown(asking, filter))) throw refuseFilter(name);
@@ -101,8 +101,8 @@ function refuseFilter(name: string): CallFailure {
 }
 
 /**
- * Tests whether the server supports a filter whose field is missing in the links. Sends filters
- * that no link can match, and only a server that supports them returns an empty list.
+ * Tests whether the server supports a filter on a field that links do not show. Sends filters that
+ * no link can match. Only a server that supports the filter returns an empty list.
  */
 async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Promise<boolean> {
   for (const filters of contradict(filter)) {
@@ -111,7 +111,10 @@ async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Pro
   return true;
 }
 
-/** Maps each condition to its opposite. Null matches neither a comparison nor its opposite. */
+/**
+ * Maps each condition to its opposite. A field that is null matches neither a comparison nor the
+ * opposite of the comparison.
+ */
 const opposites: Readonly<Partial<Record<FilterCondition, FilterCondition>>> = {
   null: "present",
   present: "null",
@@ -140,8 +143,8 @@ function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * Checks locally whether a link matches a filter. Returns undefined if the link lacks the field,
- * and for times and ordering conditions, which only the server can evaluate.
+ * Returns a function that checks whether a link matches a filter. It returns undefined if only the
+ * server can decide: for times, for ordering conditions, and if the link lacks the field.
  */
 function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | undefined {
   const { field, condition, value } = toPlainFilter(filter);
@@ -153,8 +156,8 @@ function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | und
     if (held === undefined) return undefined;
     if (condition === "null") return (held === null) === value;
     if (condition === "present") return (held === null || held === "") !== value;
-    // Null matches none of the other conditions. Strings are compared as they are, and other values
-    // by their JSON.
+    // Null matches none of the remaining conditions. Strings are compared directly, and other
+    // values as JSON.
     const text = typeof held === "string" ? held : JSON.stringify(held);
     return held === null ? false : tests[condition]?.(text, wanted);
   };

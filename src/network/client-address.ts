@@ -15,7 +15,7 @@ type HeaderLines = Readonly<Record<string, string | readonly string[] | undefine
 
 type ArrivedRequest = {
   readonly headers: HeaderLines;
-  /** The remote address is undefined once the connection is closed. */
+  /** The remote address is undefined after the connection was closed. */
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
 
@@ -28,19 +28,20 @@ const forwarding = [
   "x-real-ip",
 ];
 
-/** Whether a proxy forwarded the request. The proxy may be untrusted. */
+/** Whether a proxy forwarded the request. It may be a proxy that is not trusted. */
 export function isForwarded(headers: Headers): boolean {
   return forwarding.some((name) => headers.has(name));
 }
 
-/** Like `isForwarded`, for a request of Node's HTTP server. */
+/** Like `isForwarded`, for requests of Node's HTTP server. */
 export function isForwardedMessage({ headers }: Pick<ArrivedRequest, "headers">): boolean {
   return forwarding.some((name) => headers[name] !== undefined);
 }
 
 /**
- * Finds the client's IP address. Each proxy appends its client's address to the list, so this reads
- * the list from the right while the proxies are trusted. Entries further left can be forged.
+ * Finds the client's IP address. Each proxy appends its client's address to `X-Forwarded-For`, so
+ * the entries are read from the right for as long as the proxies are trusted. Entries further left
+ * could be forged.
  */
 export function findClientAddress(
   { headers, socket }: ArrivedRequest,
@@ -58,8 +59,8 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address only if it is the client's own, not that of an untrusted proxy, which all of
- * the proxy's clients share. Such a proxy adds headers, but no `X-Forwarded-For` entry for itself.
+ * Returns the address only if it is the client's own. The address of an untrusted proxy is shared
+ * by all of its clients. Such a proxy adds headers, but no `X-Forwarded-For` entry for itself.
  */
 export function findOwnAddress(
   address: string | undefined,
@@ -72,7 +73,7 @@ export function findOwnAddress(
   return entries.map(readNode).includes(address) ? address : undefined;
 }
 
-/** Node joins repeated lines of this header, although its type allows an array. */
+/** The type allows an array, but Node joins repeated lines of this header into a string. */
 function listEntries(headers: HeaderLines): readonly string[] | undefined {
   return headers["x-forwarded-for"]?.toString().split(",");
 }
@@ -85,17 +86,20 @@ function readNode(text: string): string | undefined {
   return normalizeAddress(bracketed ?? dotted ?? node);
 }
 
-/** The proxies whose `X-Forwarded-For` header is trusted. */
+/** The proxies that are trusted to send a correct `X-Forwarded-For` header. */
 export type TrustedProxies =
-  /** The number of trusted proxies in a row. */
+  /** How many proxies in a row are trusted. */
   { readonly hops: number } | { readonly networks: readonly Network[] };
 
-/** Whether the machine at this IP address is trusted. Hop 0 is this process's direct peer. */
+/**
+ * Whether the machine with this IP address is trusted. Hop 0 is the machine that connected to this
+ * process.
+ */
 type Trusts = (address: string, hop: number) => boolean;
 
 /**
- * Parses a number of proxies, or networks such as `10.0.0.0/8, fd00::/8, loopback`. Returns
- * undefined for anything else.
+ * Parses a number of proxies, such as `2`, or networks, such as `10.0.0.0/8, fd00::/8, loopback`.
+ * Returns undefined for invalid text.
  */
 export function readTrustedProxies(text: string): TrustedProxies | undefined {
   if (/^[1-9]\d?$/.test(text.trim())) return { hops: Number(text) };
@@ -103,22 +107,22 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
   return networks && { networks };
 }
 
-/** Without trusted proxies, nothing is trusted. */
+/** If no trusted proxies are configured, no machine is trusted. */
 export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   if (proxies === undefined) return () => false;
   if ("hops" in proxies) return (_, hop) => hop < proxies.hops;
   return matchNetworks(proxies.networks);
 }
 
-/** Returns a phrase about the trusted proxies that completes a sentence. */
+/** Describes the trusted proxies, for use within a sentence. */
 export function describeTrustedProxies(proxies: TrustedProxies): string {
   if ("hops" in proxies) return proxies.hops === 1 ? "one proxy" : `${proxies.hops} proxies`;
   return writeNetworks(proxies.networks);
 }
 
 /**
- * Returns the client's network for comparison: an IPv4 address, or an IPv6 /64. Returns undefined
- * if the text is not an IP address.
+ * Returns the client's network: an IPv4 address or an IPv6 /64. Returns undefined if the text is
+ * not an IP address.
  */
 export function findClientNetwork(text: string | undefined): ClientNetwork | undefined {
   const address = normalizeAddress(text ?? "");
@@ -130,21 +134,21 @@ export function findClientNetwork(text: string | undefined): ClientNetwork | und
 export type ClientNetwork = {
   readonly group: string;
   /**
-   * Whether many people use this IP address at the same time: private networks, carrier NAT (RFC
-   * 6598), and the exit addresses of carriers and iCloud Private Relay.
+   * Whether many people use this IP address at the same time. True for private networks, carrier
+   * NAT (RFC 6598), and the exit addresses of carriers and iCloud Private Relay.
    */
   readonly isShared: boolean;
 };
 
-/** Known shared networks. Carriers share other addresses, too, which no list contains. */
+/** Networks that are known to be shared. No list contains all addresses that carriers share. */
 const isKnownAsShared = matchNetworks(
   listNetworks(
-    // The networks of all 13,581 prefixes in Apple's list of Private Relay exits,
+    // These networks cover all 13,581 prefixes in Apple's list of Private Relay exits,
     // https://mask-api.icloud.com/egress-ip-ranges.csv (copied on 13 April 2026).
     "104.28.0.0/16 140.248.0.0/16 146.75.0.0/16 172.224.0.0/15 172.226.0.0/16",
     "2606:54c0::/32 2606:54c3::/32 2a02:26f7::/32 2a04:4e41::/32 2a09:bac2::/31",
-    // Registered at ARIN as ATT-MOBILITY-LLC, TMO9 and WIRELESSDATANETWORK. The last two are routed
-    // only by the mobile networks of T-Mobile (AS21928) and Verizon (AS6167, AS22394).
+    // Registered at ARIN as ATT-MOBILITY-LLC, TMO9 and WIRELESSDATANETWORK. Only the mobile
+    // networks of T-Mobile (AS21928) and Verizon (AS6167, AS22394) route the last two.
     "107.64.0.0/10 172.32.0.0/11 174.192.0.0/10",
     // Routed almost only by carriers, mainly AT&T Mobility (AS20057) and Verizon Wireless
     // (RouteViews and DB-IP, 17 June 2026).

@@ -4,13 +4,16 @@ import { BlockList, isIP, SocketAddress } from "node:net";
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Returns undefined if the text is not an IP address. An IPv4-mapped IPv6 address becomes IPv4. */
+/**
+ * Returns undefined if the text is not an IP address. An IPv4-mapped IPv6 address becomes an IPv4
+ * address.
+ */
 export function normalizeAddress(text: string): string | undefined {
   const plain = mapped.exec(text)?.[1] ?? text;
   const version = isIP(plain);
   if (version === 0) return undefined;
   if (version === 4) return plain;
-  // Drops an IPv6 zone such as `%eth0`, which is meaningful only on its own machine.
+  // Without an IPv6 zone such as `%eth0`, because a zone has a meaning only on its own machine.
   const [address = ""] = plain.split("%");
   const written = new SocketAddress({ address, family: "ipv6" }).address;
   return mapped.exec(written)?.[1] ?? written;
@@ -21,12 +24,12 @@ export function dropBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** Expects a normalized address. */
+/** The address must be normalized. */
 export function readFamily(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
 }
 
-/** Groups IP addresses that may belong to one client, who may have a whole IPv6 /64. */
+/** Groups IP addresses that may belong to one client. A client may have a whole IPv6 /64. */
 export function findAddressGroup(address: string): string {
   if (readFamily(address) === "ipv4") return address;
   const [before = "", after] = address.split("::");
@@ -36,7 +39,7 @@ export function findAddressGroup(address: string): string {
   return [...first, ...zeros, ...last].slice(0, 4).join(":");
 }
 
-/** Whether a host name always refers to this machine. */
+/** Whether a host name refers to this machine on every network. */
 export function isLoopbackHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;
@@ -48,7 +51,7 @@ export function isLoopbackAddress(text: string): boolean {
   return address !== undefined && isLoopback(address);
 }
 
-/** Whether requests to a URL leave this machine unencrypted. */
+/** Whether requests to a URL leave this machine without encryption. */
 export function isOpenHttp(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !isLoopbackHost(hostname);
@@ -76,7 +79,7 @@ const isLoopback = matchNetworks(loopbackNetworks);
 
 /** Returns a function that checks whether a normalized IP address is in one of the networks. */
 export function matchNetworks(networks: readonly Network[]): (address: string) => boolean {
-  // Created on first use, because most processes never need it.
+  // Created when first used, because most processes never use it.
   let list: BlockList | undefined;
   return (address) => {
     list ??= writeList(networks);
@@ -94,8 +97,7 @@ function writeList(networks: readonly Network[]): BlockList {
 
 /**
  * Whether an IP address is on the public internet, so that requests to it cannot reach private
- * networks. The lists are IANA's special-purpose registries (RFC 6890). All other addresses count
- * as private.
+ * networks. Addresses in IANA's special-purpose registries (RFC 6890) are not public.
  */
 export function isPublicAddress(text: string): boolean {
   const address = normalizeAddress(text);
@@ -112,13 +114,22 @@ const isSpecialIpv4 = matchNetworks(
   ),
 );
 
-/** All public IPv6 addresses. Others are private, local, or translate to IPv4 (64:ff9b::). */
+/**
+ * All public IPv6 addresses. Other IPv6 addresses are private or local, or are translated to IPv4
+ * (64:ff9b::).
+ */
 const isGlobalIpv6 = matchNetworks(listNetworks("2000::/3"));
 
-/** Includes Teredo and 6to4, whose addresses contain an IPv4 address that could be private. */
+/**
+ * Includes Teredo and 6to4, because such an address contains an IPv4 address, and that may be
+ * private.
+ */
 const isSpecialIpv6 = matchNetworks(listNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));
 
-/** Parses `10.0.0.0/8, fd00::/8, 192.0.2.1, loopback`. Returns undefined if a word is invalid. */
+/**
+ * Parses networks and addresses, such as `10.0.0.0/8, fd00::/8, 192.0.2.1, loopback`. Returns
+ * undefined if any of them is invalid.
+ */
 export function readNetworks(text: string): readonly Network[] | undefined {
   const networks = text.split(",").flatMap<Network | undefined>((word) => {
     return word.trim() === "loopback" ? loopbackNetworks : [readNetwork(word.trim())];
@@ -131,11 +142,12 @@ export function writeNetworks(networks: readonly Network[]): string {
   return networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ");
 }
 
-/** Parses a network or a single IP address. Rejects `/0`, which matches everyone. */
+/** Parses a network or a single IP address. Rejects `/0`, because it contains every address. */
 function readNetwork(word: string): Network | undefined {
   const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];
   const address = normalizeAddress(text);
-  // An IPv4-mapped address has an IPv6 prefix length, which would be misread here.
+  // Rejects IPv4-mapped addresses, because their IPv6 prefix length would be misread as one for
+  // IPv4.
   if (address === undefined || (text.includes(":") && !address.includes(":"))) return undefined;
   const most = readFamily(address) === "ipv4" ? 32 : 128;
   const prefix = bits === undefined ? most : Number(bits);

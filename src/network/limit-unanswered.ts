@@ -1,29 +1,34 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Limits the unanswered requests per connection, because clients can send many without waiting. */
+/**
+ * Limits the unanswered requests per connection. A client can send many requests without waiting
+ * for responses.
+ */
 
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The maximum number of unanswered requests per connection. */
 export const mostUnanswered = 100;
-/** The maximum number of held requests, over all connections. */
+/** The maximum number of held requests on all connections together. */
 export const mostHeld = 20_000;
 
-/** The requests that wait behind the first unanswered request of a connection. */
+/** The requests of a connection that wait behind its first unanswered request. */
 type Pipeline = {
-  /** The number of responses that wait behind the current one, including those of held requests. */
+  /**
+   * The number of responses that wait behind the current response, including those of held
+   * requests.
+   */
   waiting: number;
-  /** Requests above the limit, which are parsed but not started. */
+  /** Requests above the limit. They are parsed, but not started. */
   readonly held: (() => void)[];
   isPaused: boolean;
   isReleasing: boolean;
 };
 
 /**
- * Stops reading from a connection with too many unanswered requests. Node parses a whole chunk,
- * which can contain thousands of requests; those above the limit are held. They start in batches,
- * one per iteration of the event loop, and never after the connection has closed. If too many
+ * Stops reading from a connection with too many unanswered requests. A chunk that Node has read may
+ * contain thousands of requests. Those above the limit are held, and start in batches, one batch
+ * per iteration of the event loop. They never start after the connection has closed. If too many
  * requests would be held, the connection is closed.
  */
 export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
@@ -33,7 +38,8 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
   function openPipeline(socket: Socket): Pipeline {
     const pipeline: Pipeline = { waiting: 0, held: [], isPaused: false, isReleasing: false };
     pipelines.set(socket, pipeline);
-    // Node resumes a connection after each message, and when its own write buffer drains.
+    // Pause again, because Node resumes a connection after each message, and when its own write
+    // buffer drains.
     socket.on("resume", () => {
       if (pipeline.isPaused) socket.pause();
     });
@@ -63,9 +69,9 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
 
   return (request, response) => {
     const { socket } = request;
-    // Node parses the rest of a chunk even after its connection was closed.
+    // Node parses the rest of a chunk even after the connection was closed.
     if (socket.destroyed) return;
-    // Only the first unanswered response has the socket, so no request is before this one.
+    // A response has the socket only if no earlier request is unanswered.
     if (response.socket !== null) return answer(request, response);
     const pipeline = pipelines.get(socket) ?? openPipeline(socket);
     pipeline.waiting += 1;

@@ -9,14 +9,15 @@ export function canUnpack({ headers }: Request): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(headers.get("accept-encoding") ?? "");
 }
 
-/** Values of `sec-fetch-site` for requests that no other site caused. */
+/** The values of `sec-fetch-site` if no other site caused the request. */
 const own: ReadonlySet<string | null> = new Set(["same-origin", "none"]);
-/** Smaller pages fit into one packet anyway. */
+/** Smaller pages fit into one packet without compression. */
 const leastBytes = 1000;
 
 /**
- * Compresses a page, unless another site caused the request. A compressed page's size reveals
- * whether text from its URL also occurs in the page, so another site could guess secrets.
+ * Compresses a page, unless another site caused the request. The size of a compressed page reveals
+ * whether text from its URL also occurs in the page. With many requests, another site could guess
+ * secrets.
  */
 export async function packPage(response: Response, request: Request): Promise<Response> {
   const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;

@@ -1,16 +1,21 @@
 import type { IncomingMessage } from "node:http";
 import { findAddressGroup } from "./ip-address.ts";
 
-/** The parts of Node's request that are needed to read its body. */
+/** The parts of Node's request that are needed for reading its body. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
-/** A request with a body. If a `Request` wraps Node's request, read only Node's. */
+/**
+ * A request with a body. If Node's request is available, pass it instead of a `Request` that wraps
+ * it.
+ */
 export type WithBody = Request | Incoming;
 
-/** After this many bytes, reading waits for `until`, and stops if it resolves to false. */
+/**
+ * After this many bytes, reading waits for `until`. If `until` resolves to false, reading stops.
+ */
 export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
 
-/** Reads a body up to a size limit; returns undefined if it is larger. */
+/** Reads a body. Returns undefined if it is larger than the size limit. */
 export async function readAtMost(
   message: WithBody,
   most: number,
@@ -19,7 +24,7 @@ export async function readAtMost(
   if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Counted on arrival, because the declared length may be missing or wrong.
+  // Counted while reading, because the declared length may be missing or wrong.
   for await (const chunk of openBody(message)) {
     size += chunk.byteLength;
     if (size > most) return undefined;
@@ -38,7 +43,7 @@ export function readLength(message: WithBody): string | null | undefined {
 }
 
 /**
- * Reads Node's request directly, because the stream of a `Request` is slow and keeps the bytes in
+ * Node's request is read directly, because the stream of a `Request` is slow and keeps all bytes in
  * memory until the response. If reading stops early, the connection stays open for the response.
  */
 function openBody(message: WithBody): AsyncIterable<Uint8Array> | [] {
@@ -54,10 +59,13 @@ export const mostKeylessBytes = 64 * 1024;
 
 const mostUnfinished = 32;
 
-/** A body that is still unfinished after this time can be dropped for a new one. */
+/** After this time, an unfinished body may be dropped in favor of a new one. */
 const slow_ms = 2000;
 
-/** Reads a body. Returns undefined if it is too large, and "busy" if too many are unfinished. */
+/**
+ * Reads a body. Returns undefined if the body is too large, and "busy" if too many bodies are
+ * unfinished.
+ */
 export type ReadKeyless = (
   message: WithBody,
   address: string | undefined,
@@ -66,8 +74,9 @@ export type ReadKeyless = (
 type Unfinished = { readonly since: number; readonly sender: string; readonly end: () => void };
 
 /**
- * Reads bodies that anyone may send, at most 32 at a time. Above that, the sender with the most
- * unfinished bodies loses one, so slow uploads from one IP address do not block others.
+ * Reads bodies that anyone may send, at most 32 at the same time. If more arrive, a body of the
+ * sender with the most unfinished bodies is dropped. So slow uploads from one IP address do not
+ * block other senders.
  */
 export function createKeylessReader(monotonic: () => number): ReadKeyless {
   const unfinished = new Set<Unfinished>();
@@ -94,7 +103,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
       };
       unfinished.add(reading);
       if (unfinished.size > mostUnfinished) {
-        // Deferred, so that fully arrived bodies are read first.
+        // Wait, so that bodies that have already arrived are read first.
         setImmediate(() => makeRoom(reading));
       }
       readAtMost(message, mostKeylessBytes)
@@ -103,7 +112,10 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
     });
 }
 
-/** Finds the sender with the most unfinished bodies; on a tie, the newcomer. */
+/**
+ * Finds the sender with the most unfinished bodies. If several have as many as the newcomer,
+ * returns the newcomer.
+ */
 function findLargestSender(unfinished: readonly Unfinished[], newcomer: string): string {
   const counts = new Map<string, number>([[newcomer, 0]]);
   for (const { sender } of unfinished) counts.set(sender, (counts.get(sender) ?? 0) + 1);

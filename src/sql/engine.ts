@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 
 /**
- * Loads SQLite and runs its statements. Prefers Node's own `node:sqlite`. If its version is not
- * safe, uses `@photostructure/sqlite`, which has the same synchronous API and which the build
- * copies to `dist`.
+ * Loads SQLite and runs its statements. If the SQLite version in Node's own `node:sqlite` is not
+ * safe, loads `@photostructure/sqlite` instead. It has the same synchronous API, and the build
+ * copies it to `dist`.
  */
 
 type SqlValue = null | number | bigint | string | Uint8Array;
@@ -49,8 +49,9 @@ export function openDatabase(path: string, { readOnly = false } = {}): Database 
 }
 
 /**
- * Defines an SQL function that fails once the statement's caller has left, which ends the statement
- * (see `whileAwaited`). Neither driver offers SQLite's own interrupt.
+ * Defines the SQL function `is_awaited`. Once the caller of a statement has left, the function
+ * throws, and this ends the statement (see `whileAwaited`). Neither driver offers SQLite's own
+ * interrupt.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {
@@ -86,7 +87,7 @@ function loadPackaged(): SqliteModule {
 }
 
 function requireEngine(name: string): SqliteModule {
-  // Not imported statically, because either module may be missing. Both have the same API.
+  // Loaded at run time, because either module may be missing. Both modules have the same API.
   return createRequire(import.meta.url)(name) as SqliteModule;
 }
 
@@ -100,12 +101,14 @@ export type StatementResult = {
 /** Runs a statement. Returns a promise only if the statement runs in another thread. */
 export type RunStatement = (query: SqlQuery) => StatementResult | Promise<StatementResult>;
 
-/** The maximum number of prepared statements. Filters create many different ones. */
+/** The maximum number of prepared statements. Filters produce many different statements. */
 const mostPrepared = 200;
 
 type PreparedStatement = { readonly statement: SqlStatement; readonly names: readonly string[] };
 
-/** Returns a function that runs statements synchronously and keeps recent ones prepared. */
+/**
+ * Returns a function that runs statements synchronously. The most recently used ones stay prepared.
+ */
 export function createStatementRunner(database: Database): (query: SqlQuery) => StatementResult {
   const preparedBySql = new Map<string, PreparedStatement>();
 
@@ -120,7 +123,7 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
   }
 
   return ({ sql, parameters }) => {
-    // Kysely types parameters as unknown, but our tables contain only these types.
+    // The cast is safe, because our columns contain only these types. Kysely types them as unknown.
     const values = parameters as readonly SqlValue[];
     refuseNul(values);
     const { statement, names } = findPrepared(sql);
@@ -135,19 +138,21 @@ export function createStatementRunner(database: Database): (query: SqlQuery) => 
 
 function prepareStatement(database: Database, sql: string): PreparedStatement {
   const statement = database.prepare(sql);
-  // The driver's row objects are slow to create and to copy, and have no prototype.
+  // Row objects from the driver have no prototype, and are slow to create and to copy.
   statement.setReturnArrays(true);
   return { statement, names: statement.columns().map(({ name }) => name) };
 }
 
 function nameCells(names: readonly string[], cells: readonly SqlValue[]) {
   const row: Record<string, SqlValue | undefined> = {};
-  // A loop with an iterator would take five times as long.
+  // An index loop, because a loop with an iterator is much slower.
   for (let at = 0; at < names.length; at += 1) row[names[at] ?? ""] = cells[at];
   return row;
 }
 
-/** Rejects text with a NUL. The driver would truncate the text there and match the wrong rows. */
+/**
+ * Rejects text that contains a NUL. The driver would cut the text there and match the wrong rows.
+ */
 export function refuseNul(values: readonly unknown[]): void {
   if (values.some(hasNul)) throw new Error("a text with a NUL reached the database");
 }

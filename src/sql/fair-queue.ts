@@ -2,8 +2,9 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Limits how many tasks run at the same time. Tasks in one line run one after the other, and lines
- * take turns. So a project with many long reads does not delay other projects.
+ * Limits how many tasks run at the same time. Each task belongs to a line, usually to that of its
+ * project. A line runs one task at a time, and lines take turns. So many long reads of one project
+ * do not delay other projects.
  */
 export type FairQueue = {
   /** Runs a task. If the caller leaves, the promise rejects, but a started task continues. */
@@ -11,7 +12,7 @@ export type FairQueue = {
     work: () => Promise<Result>,
     options: { readonly line: string; readonly signal?: ReadSignal },
   ) => Promise<Result>;
-  /** Rejects new tasks. Resolves when all other tasks have ended. */
+  /** Rejects new tasks. Resolves when all accepted tasks have ended. */
   readonly finish: () => Promise<void>;
   /** Rejects new and waiting tasks. */
   readonly refuseWaiting: () => void;
@@ -68,7 +69,7 @@ export function createFairQueue(most: number, mostWaitingInLine = Infinity): Fai
   };
 }
 
-/** Takes the first task of the next line without a running task. That line moves to the end. */
+/** Takes a task from the next line that has no running task, and moves that line to the end. */
 function takeNext(
   lines: Map<string, WaitingTask[]>,
   running: ReadonlyMap<string, unknown>,

@@ -1,11 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import type { WriteSignal } from "./sql.ts";
 
-/** Defines the errors of both kinds of databases, and retries while SQLite's lock is held. */
+/**
+ * Defines the errors of SQLite and PostgreSQL databases, and retries while SQLite's lock is held.
+ */
 
 /**
- * Why a write failed without any effect. It may succeed later. `busy`: another writer holds
- * SQLite's write lock. `locked`: another transaction has locked a table or row. `away`: the
+ * Why a write failed. Nothing was written, and a later attempt may succeed. `busy`: another writer
+ * holds SQLite's write lock. `locked`: another transaction has locked a table or row. `away`: the
  * database is unreachable or has no free connection.
  */
 type BusyCause = "busy" | "locked" | "away";
@@ -44,7 +46,7 @@ type StoreOutage = BusyCause | "unknown";
  */
 export function readOutage(error: unknown): StoreOutage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
-  // If an outage was the reason, opening the database may succeed later.
+  // If an outage caused the error, a later attempt to open the database may succeed.
   if (error instanceof StoreUnusable) return readOutage(error.cause);
   return error instanceof StoreBusy ? error.outage : undefined;
 }
@@ -83,7 +85,7 @@ export function isBusy(error: unknown): boolean {
   return (readSqliteCode(error) ?? -1) % 256 === sqliteBusy;
 }
 
-/** Whether the disk is full or a file limit was reached. Earlier writes are safe. */
+/** Whether the disk is full, or the file has reached its size limit. Earlier writes are safe. */
 export function isFull(error: unknown): boolean {
   // If the disk is full, even opening a file may fail.
   if (error instanceof StoreUnusable) return isFull(error.cause);
@@ -96,7 +98,7 @@ export function isIoFault(error: unknown): boolean {
   return error instanceof DiskFailed || (readSqliteCode(error) ?? -1) % 256 === sqliteIo;
 }
 
-/** Whether a write that failed with this error may have been stored nevertheless. */
+/** Whether a write may have been stored although it failed with this error. */
 export function isInDoubt(error: unknown): boolean {
   return readOutage(error) === "unknown" || isIoFault(error);
 }
@@ -113,7 +115,10 @@ export function translateFault(error: unknown): unknown {
   return new Duplicate(columns.split(", "), { cause: error });
 }
 
-/** SQLite's error codes by message. While reading rows, `@photostructure/sqlite` omits the code. */
+/**
+ * SQLite's error codes by message, because `@photostructure/sqlite` reports an error without its
+ * code if it occurs while rows are read.
+ */
 const codesByMessage: readonly (readonly [string, number])[] = [
   ["database is locked", sqliteBusy],
   ["disk I/O error", sqliteIo],
@@ -130,12 +135,14 @@ function readSqliteCode(error: unknown): number | undefined {
   return codesByMessage.find(([message]) => error.message.startsWith(message))?.[1];
 }
 
-/** Ignores errors, for closing, rolling back or merging the log. */
+/**
+ * Runs a clean-up step, such as closing, rolling back or merging the log, and ignores its errors.
+ */
 export function ignoreFault(work: () => void): void {
   try {
     work();
   } catch {
-    // The failed step was already done, or another process will do it.
+    // The step was already done, or another process will do it.
   }
 }
 

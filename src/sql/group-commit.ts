@@ -4,14 +4,14 @@ import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**
  * Commits concurrent writes as a group, with one transaction and one sync to disk. Each writer has
- * a savepoint, so a failing writer undoes only its own work. Every caller, even of a failed writer,
- * gets its result when the group is on disk, because it may depend on another write of the group.
- * The next group does not wait for the disk.
+ * a savepoint, so a failed writer undoes only its own work. All callers get their results once the
+ * group is on disk. Errors wait too, because another write of the group may have caused them. The
+ * next group does not wait for the sync.
  */
 
-/** The operations of the only connection that writes. */
+/** The operations on the connection that runs all writes. */
 export type TransactionSteps = {
-  /** Waits for the write lock. Stops if all callers have left. */
+  /** Waits for the write lock. Stops waiting if all callers have left. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
   readonly exec: (statement: string) => void;
   /** Resolves when all commits are on disk. */
@@ -38,11 +38,11 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
   readonly isKept: boolean;
 };
 
-/** After this time, a group accepts no more writers, because others are waiting. */
+/** After this time, a group accepts no more writers, because its callers are waiting. */
 const longestGroup_ms = 8;
 /** After this time, a group pauses, so that other work of the process can run. */
 const longestSlice_ms = 2;
-/** How many groups may overtake waiting writers with `isPatient`. */
+/** How many other groups may run before the waiting writers with `isPatient`. */
 const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
@@ -74,8 +74,8 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
       }
       const served = await writeGroup(steps, chooseLine(), monotonic);
       if (served.length === 0) continue;
-      // Increased before callers get their results, because caches must detect every write that a
-      // caller has seen.
+      // Count the commit before callers get their results. Otherwise, a caller that has its result
+      // could still read old data from a cache.
       if (served.some(({ isKept }) => isKept)) commits += 1;
       answering = steps.sync().then(
         () => served.forEach(({ answer }) => answer()),
@@ -93,7 +93,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
     ) =>
       new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        // The promise has the type of the writer's own result.
+        // The cast is safe, because `resolve` only gets the result of this writer's own `work`.
         const writer = { work, signal, resolve: resolve as WaitingWriter["resolve"], reject };
         (isPatient ? patient : hurried).push(writer);
         running ??= writeGroups();
@@ -107,7 +107,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   };
 }
 
-/** Runs the waiting writers in one transaction. Returns those that only wait for the disk. */
+/** Runs the waiting writers in one transaction. Returns those whose results wait for the sync. */
 async function writeGroup(
   steps: TransactionSteps,
   line: WaitingWriter[],
@@ -172,7 +172,7 @@ async function serve(
     try {
       exec("ROLLBACK TO one; RELEASE one");
     } catch {
-      // With a full disk, SQLite rolls back the whole transaction, including the group's other
+      // If the disk is full, SQLite rolls back the whole transaction, including the group's other
       // writes.
       throw error;
     }

@@ -6,8 +6,8 @@ import type { SqlQuery, StatementResult } from "./engine.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**
- * Runs long reads of a SQLite file one after the other in a separate thread, which the first read
- * starts. More threads would take processor time from the main thread, which serves visitors.
+ * Runs long reads of a SQLite file in a separate thread, one at a time. The first read starts the
+ * thread. More threads would take processor time from the main thread, which serves visitors.
  */
 export type LongReads = {
   /** Runs a long read. All statements in `work` see the database as it was at one point in time. */
@@ -19,15 +19,15 @@ export type LongReads = {
   readonly close: () => Promise<void>;
 };
 
-/** The maximum number of waiting reads per project. Further ones would start too late. */
+/** The maximum number of waiting reads per project. More reads would have to wait too long. */
 const mostWaiting = 100;
-/** The line of background statements in the queue. No project has this id. */
+/** The queue's line for background statements. No project has this ID. */
 const asideLine = "aside";
 
 /**
- * Returns a condition that is true, or ends the statement if its caller has left. It must come
- * first, because other conditions could skip it. Only one row in about a thousand is checked, so
- * that full scans stay fast.
+ * Returns a condition that is always true, but ends the statement if its caller has left. Must be
+ * the first condition, because it is not evaluated after a false one. Checks only about one row in
+ * a thousand, so that full scans stay fast.
  */
 export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
@@ -98,7 +98,7 @@ type PendingQuery = {
 };
 
 type ReaderThread = {
-  /** Runs a statement. The previous one must have ended. */
+  /** Runs a statement. The previous statement must have ended. */
   readonly run: (query: SqlQuery) => Promise<StatementResult>;
   readonly interrupt: () => void;
   readonly hasEnded: () => boolean;
@@ -111,7 +111,7 @@ type ReaderThread = {
  */
 function startThread(path: string): ReaderThread {
   const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  // Node 20 cannot run TypeScript in a thread, so even the source uses the built file.
+  // Node 20 cannot run TypeScript in a thread, so the thread always runs the built file.
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
   const workerData: ReaderStart = { path, unwanted };

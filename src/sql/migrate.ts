@@ -5,7 +5,7 @@ import { listTables, readEngine } from "./open-kysely.ts";
 import { readUnchanged } from "./sqlite-file.ts";
 import type { Engine, Sql } from "./sql.ts";
 
-/** Migrates a database to this version, and detects data of other versions. */
+/** Migrates a database to this version, and detects databases of other versions. */
 
 export type Migration = {
   readonly name: string;
@@ -20,9 +20,9 @@ export type KnownDatabase = {
   readonly file: string;
   readonly applicationId: number;
   readonly migrations: Migrations;
-  /** The tables that are copied, by backups and `waypost migrate`. */
+  /** The tables that backups and `waypost migrate` copy. */
   readonly tables: readonly CopiedTable[];
-  /** Tables that exist in a copy, but without rows. */
+  /** Tables that are left empty in a copy. */
   readonly left?: readonly string[];
 };
 
@@ -72,7 +72,7 @@ export async function migrate<Tables>(
   const done = await readKnown(store, migrations);
   if (done.length === migrations.list.length) return;
   if (mustExist) throw new NotMigrated();
-  // Before the migrations, the tables in Kysely's types do not exist.
+  // Without types, because the tables in Kysely's types do not exist before the migrations.
   const untyped = store as unknown as Sql<unknown>;
   await untyped.write((db) => runMigrations(db, store.engine, migrations), { isLong: true });
 }
@@ -86,12 +86,12 @@ export function writeMovedMark(place: string): string {
   return movedMark + place;
 }
 
-/** Reads the completed migrations. Throws if the data was moved or is of another version. */
+/** Reads the completed migrations. Throws if the data was moved or another version wrote it. */
 export async function readKnown<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
   { table, list }: Migrations,
 ): Promise<readonly string[]> {
-  // Read the tables before the migrations, because another process may create both in between.
+  // Must come before `readMarks`, because another process may create the tables in between.
   const tables = await listTables(db);
   return requireKnown({ table, list }, { engine, tables, marks: await readMarks(db, table) });
 }
@@ -123,7 +123,7 @@ function requireKnown(
     );
   }
   const areKnown = done.every((name) => list.some((migration) => migration.name === name));
-  // On PostgreSQL, other tables are normal, because the store and the state may share a database.
+  // On PostgreSQL, unknown tables are normal, because the store and the state may share a database.
   const isUnmarked = engine === "sqlite" && done.length === 0 && others.length > 0;
   if (areKnown && !isUnmarked) return done;
   throw new StoreUnusable(
@@ -148,7 +148,7 @@ async function runMigrations(
   }
 }
 
-/** "WAYP". No other program uses this lock. */
+/** "WAYP" in ASCII. No other program uses this lock. */
 const migrationLock = 0x57415950;
 
 /** Whether the completed migrations are exactly those of this version. */

@@ -48,7 +48,7 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   return db;
 }
 
-/** Returns the engine of a database, even if the database has plugins. */
+/** Returns the engine of a Kysely instance, even of one with plugins. */
 export function readEngine<Tables>(db: Kysely<Tables>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
 }
@@ -75,7 +75,7 @@ const runners = new WeakMap<object, RunStatement>();
 
 /**
  * Returns a function that runs statements without Kysely, synchronously if possible. Returns
- * undefined for PostgreSQL, and for a database with plugins.
+ * undefined for PostgreSQL, and for an instance with plugins.
  */
 export function findDirectRunner(db: object): RunStatement | undefined {
   return runners.get(db);

@@ -48,7 +48,7 @@ const locked =
   "nothing was written: another transaction has locked a table or row; wait until that ends, or " +
   "end its process (pg_locks shows it), and try again";
 
-/** Whether the connection was lost, so that the result of the last statement is unknown. */
+/** Whether the connection was lost. The result of the last statement is then unknown. */
 export function isLost(error: unknown): boolean {
   const code = readCode(error);
   return code === "" ? lostWords.test(findCause(error).message) : lost.test(code);
@@ -68,7 +68,7 @@ export function isRepeatable(error: unknown): boolean {
   return repeatable.test(readCode(error));
 }
 
-/** Returns the code of the driver's error, which may be the cause of another error. */
+/** Returns the code of the driver's error, even if that error is the cause of another one. */
 function readCode(error: unknown): string {
   const cause = findCause(error);
   return "code" in cause && typeof cause.code === "string" ? cause.code : "";
@@ -135,7 +135,7 @@ export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFac
   return facts;
 }
 
-/** The oldest version that PostgreSQL itself supports. */
+/** PostgreSQL 13, in the format of `server_version_num`. */
 const oldestVersion = 130_000;
 
 /** Explains why Waypost cannot use a database. Returns undefined if it can. */
@@ -149,7 +149,9 @@ export function findOpeningFault(facts: DatabaseFacts): string | undefined {
   return "contains tables of another program. Nothing was changed. Use a separate database.";
 }
 
-/** Explains why a database cannot be written. Opening a SQLite file already reports this. */
+/**
+ * Explains why a PostgreSQL database cannot be written. A SQLite file is checked when it is opened.
+ */
 export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
   return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
 }
@@ -171,7 +173,8 @@ const noSchema = "3F000";
 const readOnly = "25006";
 
 /**
- * Converts a permission error to StoreUnusable, with advice. Returns most other errors unchanged.
+ * Converts an error about missing permissions or a read-only database to one with advice. Returns
+ * other errors unchanged.
  */
 export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });

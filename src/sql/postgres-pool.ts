@@ -18,9 +18,9 @@ export type PostgresPool = {
 };
 
 type StatementLimits = {
-  /** The timeout of a statement, after which its connection is closed. */
+  /** The timeout of a statement. After a timeout, its connection is closed. */
   readonly longest_ms: number;
-  /** True to retry a statement after its connection broke. Only safe outside of transactions. */
+  /** True to retry a statement if its connection breaks. Safe only outside of transactions. */
   readonly isRepeating?: boolean;
 };
 
@@ -29,7 +29,7 @@ const longestIdle_ms = 30_000;
 /** The OIDs of bigint and numeric, which the driver would otherwise return as strings. */
 const numberTypes = [20, 1700];
 
-/** The name of this process's connections, by which `waypost migrate` finds processes. */
+/** The name of this process's connections. `waypost migrate` uses it to find running processes. */
 export const connectionName = `waypost ${process.pid} ${hostname()}`;
 
 /** Opens the pool. `explain` translates errors of the server or the network. */
@@ -55,7 +55,7 @@ export function openPostgresPool(
   });
   pool.on("connect", (client) => {
     for (const type of numberTypes) client.setTypeParser(type, Number);
-    // The statement that uses a broken connection also reports the error.
+    // Ignored, because the statement that uses the broken connection also gets the error.
     client.on("error", () => undefined);
   });
   pool.on("error", () => undefined);
@@ -64,7 +64,8 @@ export function openPostgresPool(
   return {
     openKysely: <Tables>(limits: StatementLimits) => {
       const connect = () => holdConnection(() => pool.connect(), limits, explain);
-      // Kysely's type includes cursors, which would need another package.
+      // The cast is needed because Kysely's type includes cursors, and they would need another
+      // package.
       const adapted = { connect, end: () => Promise.resolve() } as unknown as PoolOfKysely;
       return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: adapted }) });
     },

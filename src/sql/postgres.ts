@@ -26,7 +26,7 @@ import type {
 
 /** Writes and long reads have their own connections, so that short reads need not wait for them. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
-/** The maximum number of waiting reads per project. Further ones would start too late. */
+/** The maximum number of waiting reads per project. More reads would have to wait too long. */
 const mostWaitingScans = 100;
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
@@ -37,12 +37,14 @@ const scanSettings = {
   /** On two cores, a scan by three processes takes twice as long, and delays all other queries. */
   max_parallel_workers_per_gather: 0,
 };
-/** A migration may read tables with millions of rows while other processes wait for it. */
+/**
+ * Long, because a migration may read tables with millions of rows, and other processes wait for it.
+ */
 const longestMigration_ms = 60 * 60_000;
 const longestLock_ms = 5_000;
 /** How long a transaction may be idle before the server ends it. */
 const longestPause_ms = 30_000;
-/** How much longer than the server the client waits before it treats the connection as broken. */
+/** How long the client waits after the server's own timeout before it closes the connection. */
 const patience_ms = 2_000;
 
 /** How many times a write is retried if its connection is lost before the commit. */
@@ -55,8 +57,8 @@ const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
 /**
- * Opens a PostgreSQL database, or one with the same protocol. Throws if it contains another
- * program's tables, without changing anything.
+ * Opens a PostgreSQL database, or one with the same protocol. If it contains another program's
+ * tables, throws without changing anything.
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const place = describeDatabase(url);
@@ -163,8 +165,8 @@ function createWrites<Tables>(pool: PostgresPool) {
         if (!isLost(error)) throw error;
         throw new OutcomeUnknown("the answer to a commit was lost", { cause: error });
       });
-      // Increased before callers get their results, because caches must detect every write that a
-      // caller has seen.
+      // Count the commit before the caller gets its result. Otherwise, a caller that has its result
+      // could still read old data from a cache.
       commits += 1;
       return result;
     });
@@ -184,7 +186,7 @@ function createWrites<Tables>(pool: PostgresPool) {
   };
 }
 
-/** Returns the lock timeout, limited to the time for which the caller still waits. */
+/** Returns the lock timeout, which is at most the time that the caller will still wait. */
 function findLongestLock(signal: WriteSignal | undefined): number {
   const left_ms = signal?.left_ms?.() ?? longestLock_ms;
   // Zero would disable the timeout.
@@ -229,14 +231,16 @@ async function begin(
   await sql.raw([`begin isolation level ${mode}`, ...limits].join("; ")).execute(db);
 }
 
-/** Rolls back. Errors are ignored, because the server rolls back when a connection breaks. */
+/**
+ * Rolls back. Errors are ignored, because the server rolls back itself when a connection breaks.
+ */
 async function rollback(db: QueryExecutorProvider): Promise<void> {
   await sql`rollback`.execute(db).catch(() => undefined);
 }
 
 /**
- * Returns a function that reads a version number, which changes after any commit. The server's
- * start time is part of it, because another server may take over with the same snapshot.
+ * Returns a function that reads a number. The number changes after every commit. It also changes if
+ * a different server takes over, because that server may report the same snapshot.
  */
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";

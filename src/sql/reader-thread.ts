@@ -4,9 +4,9 @@ import { retryWhileBusy } from "./faults.ts";
 import { defineIsAwaited, openDatabase, createStatementRunner, type SqlQuery } from "./engine.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 
-/** The entry point of the thread for long reads, which the build writes to a separate file. */
+/** The entry point of the thread for long reads. The build writes it to a separate file. */
 
-/** Enough for the inner pages of indexes. Long reads need more pages than fit in any cache. */
+/** Enough for the inner pages of indexes. The pages with rows would not fit in any cache. */
 const cache_mb = 16;
 
 // The cast is safe, because `startThread` passes this data.
@@ -38,13 +38,13 @@ async function answer(query: SqlQuery): Promise<void> {
 
 /**
  * Gives this thread a lower priority than the main thread, which serves visitors. Only Linux has
- * priorities per thread. Elsewhere, this would slow down the whole process.
+ * priorities per thread. On other systems, this would slow down the whole process.
  */
 function lowerPriority(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(0, 10);
   } catch {
-    // A sandbox may forbid this. The thread then keeps the normal priority.
+    // A sandbox may forbid this. Then the thread keeps the normal priority.
   }
 }

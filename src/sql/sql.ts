@@ -2,23 +2,23 @@ import type { Kysely } from "kysely";
 
 /** The common interface of SQLite and PostgreSQL databases. */
 
-/** A caller that may leave. A write is skipped if its caller leaves before it starts. */
+/** The state of a write's caller. A write does not start if its caller has left. */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
-  /** Returns the remaining time. After that, only a write that has started may finish. */
+  /** Returns how long the caller will still wait. After that, no write may start. */
   readonly left_ms?: () => number;
   readonly noteWriting?: () => void;
 };
 
 export type WriteOptions = {
   readonly signal?: WriteSignal | undefined;
-  /** True to let other writes go first, because no one waits for this one. */
+  /** True to let other writes go first, because no caller waits for this write. */
   readonly isPatient?: boolean | undefined;
   /** True for statements that may read whole tables. Their timeouts are much longer. */
   readonly isLong?: boolean | undefined;
 };
 
-/** A caller of a long read, who may leave. */
+/** The state of a long read's caller. */
 export type ReadSignal = WriteSignal & {
   /** Registers a function to call when the caller leaves. */
   readonly onAbort: (end: () => void) => void;
@@ -32,10 +32,12 @@ export type ReadOptions = {
 
 export type Engine = "sqlite" | "postgres";
 
-/** Numbers of connections, and of requests that wait for one. `open` includes `idle`. */
+/**
+ * The numbers of open and idle connections, and of requests that wait for a connection. `open`
+ * includes `idle`.
+ */
 export type PoolMeasures = Readonly<Record<"open" | "idle" | "waiting", number>>;
 
-/** A SQLite or PostgreSQL database. */
 export type Sql<Tables> = {
   readonly engine: Engine;
   /** Reads committed data only. */
@@ -51,8 +53,8 @@ export type Sql<Tables> = {
   /**
    * Runs `work` in a transaction. If the promise resolves, all changes are durable. If it rejects,
    * nothing was written, unless the error is OutcomeUnknown. On SQLite, several writes may share a
-   * transaction and see each other's changes. On PostgreSQL, `work` may be retried, so it must
-   * change nothing but tables.
+   * transaction and see each other's changes. On PostgreSQL, `work` may be retried, so it must have
+   * no effects outside the database.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,
@@ -62,7 +64,7 @@ export type Sql<Tables> = {
   readonly countWrites: () => number;
   /** Returns a number that changes after a commit by any process. */
   readonly readVersion: () => Promise<number>;
-  /** Counts connections, for databases with a connection pool. */
+  /** Set only for databases with a connection pool. */
   readonly measurePool?: () => PoolMeasures;
   readonly close: () => Promise<void>;
 };

@@ -34,14 +34,14 @@ export function refuseForeignFile(path: string, applicationId: number): void {
 
 /** Reads a text column without changing a byte of the file or its log. */
 export function readUnchanged(path: string, column: string, source: string): readonly string[] {
-  // Opened as immutable if there is no log, because SQLite would create one.
+  // Without a log file, the database is opened as immutable, because SQLite would create a log.
   const hasLog = existsSync(`${path}-wal`);
   const address = hasLog ? path : `${pathToFileURL(path).href}?immutable=1`;
   const database = openDatabase(address, { readOnly: true });
   const texts: string[] = [];
   database.function("note", (text) => texts.push(String(text)));
   try {
-    // Not a prepared statement, which would keep the file open until its memory is freed.
+    // A prepared statement would keep the file open until the statement's memory is freed.
     database.exec(`select note(${column}) from ${source}`);
     return texts;
   } finally {
@@ -63,8 +63,8 @@ function openReadable(path: string): number {
 
 /**
  * Creates the file before SQLite does, so that its mode is private from the start. SQLite copies
- * the mode to the -wal and -shm files. The file contains Waypost's application id at once, so an
- * empty file was emptied by another program.
+ * the mode to the -wal and -shm files. The new file already contains Waypost's application ID, so
+ * an empty file means that another program emptied it.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
   if (existsSync(path)) return;
@@ -92,7 +92,6 @@ function moveIntoPlace(draft: string, path: string): void {
   }
 }
 
-/** Whether another program has emptied the file. */
 export function isEmptied(path: string): boolean {
   return existsSync(path) && statSync(path).size === 0;
 }

@@ -32,8 +32,8 @@ type OpenOptions = {
 
 /**
  * Opens or creates a SQLite file. Rejects a file that is damaged or not Waypost's, without changing
- * it. Reads use the writing connection, whose cache stays valid after its own commits. Only while
- * it has an open transaction do they use a second connection, which sees no uncommitted changes.
+ * it. Reads use the writing connection, whose cache stays valid after its own commits. During a
+ * transaction, they use a second connection, which sees no uncommitted changes.
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   const { writer, reader, log } = await openConnections(path, options);
@@ -71,14 +71,14 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     countWrites: groups.countCommits,
     readVersion: async () => {
       log.requireSound();
-      // Not on the writing connection, because `data_version` ignores a connection's own commits.
+      // Uses the second connection, because `data_version` ignores a connection's own commits.
       const { rows } = await retryWhileBusy(() => onReader(selectVersion));
       return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
       await groups.finish();
       await log.close();
-      // Close the other connections first, because an open one would leave the log file behind.
+      // Close the thread's connection first, because an open one would leave the log file behind.
       await longReads.close();
       // Merge the log here, because closing a connection with open statements would leave the log
       // file behind. If other processes use the file, the last one to close it merges the log.
@@ -164,14 +164,14 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   const wasEmpty = Object.values(owner ?? {})[0] === 0;
   if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
   database.exec("PRAGMA journal_mode = WAL");
-  // `openLogSync` syncs every commit before its caller gets the result.
+  // NORMAL is enough, because `openLogSync` syncs each commit before its caller gets the result.
   database.exec("PRAGMA synchronous = NORMAL");
-  // `createCheckpoints` normally merges the log before it gets this long.
+  // A fallback, because `createCheckpoints` normally merges the log before it gets this long.
   database.exec(`PRAGMA wal_autocheckpoint = ${longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");
-  // The main thread is blocked during a statement, so it cannot notice that a caller has left.
+  // Always true, because this thread cannot notice during a statement that a caller has left.
   defineIsAwaited(database, () => true);
 }
 
@@ -179,9 +179,9 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
 
 /**
  * Makes commits durable, like `synchronous=FULL`: the log is synced after each commit, before a
- * caller gets its result. SQLite would block the main thread, but Node syncs in another one. Other
- * callers may read a commit before it is on disk, and a power failure may then lose it. Their own
- * later writes would be lost too, because the log is valid only up to its first gap.
+ * caller gets its result. SQLite would block the main thread, but Node syncs in another thread.
+ * Other callers may read a commit before it is on disk. If a power failure then loses it, their own
+ * later writes are lost too, because the log is valid only up to its first gap.
  */
 export type LogSync = {
   /** Resolves when all earlier commits, of any process, are on disk. */
@@ -214,14 +214,14 @@ export async function openLogSync(path: string): Promise<LogSync> {
 
   return {
     sync: () => {
-      // A running sync may not include the latest commits, so wait for the next one, which all
-      // callers share until it starts.
+      // A running sync may miss the latest commits, so wait for the next sync. All callers share it
+      // until it starts.
       next ??= syncAfter(last);
       last = next;
       return last;
     },
     requireSound: () => {
-      // After a failure, the disk may report later syncs as successful.
+      // After a failed sync, the disk may report later syncs as successful although data was lost.
       if (failed !== undefined) throw failed;
     },
     close: async () => {
@@ -236,9 +236,9 @@ const commitsApart = 50;
 const longestLog_pages = 10_000;
 
 /**
- * Merges the log into the file after every few commits. It runs in the thread for long reads,
- * because syncing the file would block other work. The log can only start over after all of it was
- * merged. If writes never pause, SQLite does that at a commit once the log is long.
+ * Merges the log into the file after every few commits. The merge runs in the thread for long
+ * reads, because syncing the file would block other work. The log starts over only after all of it
+ * was merged. If writes never pause, SQLite itself merges it at a commit once the log is long.
  */
 function createCheckpoints(runAside: (query: SqlQuery) => Promise<unknown>): () => void {
   let commits = 0;

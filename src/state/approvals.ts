@@ -18,30 +18,32 @@ type ApprovalPageRequest = TokenRequest &
     /** The hash of the PIN that the approval page requires. */
     readonly pin?: string | undefined;
     /**
-     * The id of the approval that this request has already waited for. Once that one is answered,
-     * no second page is opened.
+     * The ID of an earlier approval that this call has waited for. If the answer to that approval
+     * was already used, no second page is created.
      */
     readonly waited?: string | undefined;
-    /** What webhooks report when an approval page is opened. If omitted, no event is queued. */
+    /** What webhooks report when an approval page is created. If omitted, no event is queued. */
     readonly told?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
   /** Creates an approval that the client presents as a token. */
   readonly openForToken: (request: TokenRequest) => Promise<Approval>;
-  /** Uses up a token's approval. Returns true only once, and only for its original request. */
+  /**
+   * Uses up a token's approval. Returns true only for the first call, and only for the original
+   * request.
+   */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Whether this request has an unexpired approval, by page or by token, with this id. */
+  /** Whether an unexpired approval with this ID exists for this request, by page or by token. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
    * Returns the user's answer to this request and uses it up. If several identical requests wait,
-   * only one gets the approval. Without an answer, returns the waiting approval page, and creates
-   * it if necessary.
+   * only one gets the approval. If there is no answer yet, returns the waiting approval page, and
+   * creates it if necessary.
    */
   readonly askPage: (
     request: ApprovalPageRequest,
   ) => Promise<RecordedAnswer | { readonly said: "used" } | { readonly waits: Approval }>;
-  /** Lists a key's approvals that still wait for an answer. */
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
   /** Reads only the status, because waiting calls poll it and the preview may be long. */
@@ -119,7 +121,7 @@ export function createApprovals(
       const removed = await write((inner) =>
         inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
       );
-      // Either no one answered, or the approved request was never repeated.
+      // No one answered these requests, or they were approved but not repeated.
       const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
       measured.expired += unspent.length;
     },
@@ -127,7 +129,6 @@ export function createApprovals(
   };
 }
 
-/** Uses up the approval. Returns true only for its original request. */
 async function useUp(
   db: StateDb,
   { id, digest }: Pick<ApprovalRow, "id" | "digest">,
@@ -171,7 +172,7 @@ async function readAnswer(
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
   const unused = current.filter(({ status }) => status !== "used" && status !== "told");
-  // An approval with a different PIN was requested by another process.
+  // Ignore approvals with a different PIN. Another process requested them.
   const row = unused.find((approval) => approval.pin === (pin ?? null));
   if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
@@ -204,12 +205,12 @@ function selectUnexpired(db: StateDb, now: number) {
     db
       .selectFrom("approvals")
       .where("expires_at", ">", now)
-      // Approvals from the future were created before a clock was set back.
+      // An approval from the future was created before a clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)
   );
 }
 
-/** Changes a status. If several callers do so at once, only one of them gets true. */
+/** Changes a status. If several callers do so at the same time, only one gets true. */
 async function setStatus(
   db: StateDb,
   id: string,

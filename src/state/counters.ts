@@ -4,11 +4,13 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Rate limits that all processes share. Every use is stored as a row until its window has passed,
- * so no window of time contains more uses than the limit.
+ * Rate limits that all processes share. Each use is stored as a row for as long as its time window,
+ * so that no window contains more uses than the limit.
  */
 export type Counters = {
-  /** Counts one use against each limit. If any is reached, counts nothing and returns undefined. */
+  /**
+   * Counts one use against each limit. If a limit is reached, counts nothing and returns undefined.
+   */
   readonly take: (
     subjects: Partial<Record<CounterName, string>>,
   ) => Promise<CountedUse | undefined>;
@@ -28,8 +30,8 @@ type QueuedUse = {
   /** Returns how long the use must still wait. Uses are allowed in queue order. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
-   * Ends the wait. If the request was sent, it is counted at this time, because the remote server
-   * has counted it by now.
+   * Ends the wait. If the request was sent, its use moves to the current time, because the remote
+   * server cannot have counted it later than that.
    */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
@@ -38,9 +40,9 @@ const hour_ms = 60 * 60_000;
 export const longestWindow_ms = hour_ms;
 
 const limits = {
-  /** Per key, so that single overwrites cannot replace a bulk plan, which needs an approval. */
+  /** Per key. Otherwise, many single overwrites could avoid the approval that a bulk plan needs. */
   overwrite: { most: unapprovedOverwrites.most, window_ms: unapprovedOverwrites.window_ms },
-  /** Per approval: the additional overwrites that it allows. */
+  /** Per approval, which allows this many additional overwrites. */
   approved_overwrite: {
     most: unapprovedOverwrites.granted,
     window_ms: unapprovedOverwrites.window_ms,
@@ -48,10 +50,10 @@ const limits = {
   pin_of_approval: { most: 5, window_ms: hour_ms },
   /** Per key, because each new approval allows new attempts to guess the PIN. */
   pin_of_key: { most: 20, window_ms: hour_ms },
-  /** Per IP address. Attempts with an API key and with the PIN are counted separately. */
+  /** Per IP address. Attempts to sign in with an API key or with the PIN have separate limits. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Per key: requests to hosts named in its calls. */
+  /** Per key: requests to hosts that the key's calls name. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;
@@ -108,7 +110,7 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
         const at = await findFree(db, line, most, time, id);
         return { id: await writeQueuedUse(db, { kind, subject, at }, id), wait_ms: at - time };
       });
-      // Set only after the commit, because after a failed transaction, another use may get this id.
+      // Set only after the commit, because a rollback lets another use get the same ID.
       ({ id } = placed);
       return placed.wait_ms;
     },
@@ -147,7 +149,7 @@ function selectNewest(db: StateDb, { kind, subject, window_ms }: UseLine, now: n
     .orderBy("at", "desc");
 }
 
-/** Returns when the next use is allowed. For a queued use, only earlier queued uses count. */
+/** Returns when the next use is allowed. A queued use waits only for uses with lower IDs. */
 async function findFree(
   db: StateDb,
   line: UseLine,

@@ -8,7 +8,7 @@ import type { StateDb, StateTables } from "./tables.ts";
 
 /** Stores expiring values, each identified by a kind and a key. All processes share them. */
 export type ExpiringValues = {
-  /** Saves a value. For kinds with a limit per owner, deletes the owner's oldest values. */
+  /** Saves a value. If its kind has a limit per owner, deletes the owner's oldest values. */
   readonly save: <K extends ValueKind>(
     kind: K,
     key: string,
@@ -35,18 +35,18 @@ export type ExpiringValues = {
 };
 
 type ValueTypes = {
-  /** Encrypted with a token that only the browser or the terminal has. */
+  /** This and the next value are encrypted with a token that only the browser or terminal has. */
   console_session: string;
   console_address: string;
   preview: string;
   export_page: { readonly type: string; readonly text: string };
   /**
-   * A client that claims to support forms but does not show them. Remembered here, because each
+   * Set for a client that claims to support forms but does not show them. Stored, because each
    * stdio session is a new process.
    */
   hidden_form: true;
   overwrite_grant: true;
-  /** What is known about a key's access to a remote server's tools (see `mcp/access`). */
+  /** What is known about a key's access to a remote server (see `mcp/access`). */
   known_access: JsonObject;
   /** A job or approval event that is not in the outbox yet. */
   notice: Notice;
@@ -56,12 +56,12 @@ type ValueTypes = {
 type ValueKind = keyof ValueTypes;
 
 /**
- * A webhook event about a job or an approval. It is saved in the transaction of the job or
- * approval, whose database may not contain the webhooks. The delivering process later moves it to
- * the outbox under the same id.
+ * A webhook event about a job or an approval. It is saved together with the job or approval, in a
+ * database that may not contain the webhooks. The process that delivers events moves it to the
+ * outbox, with the same ID.
  */
 export type Notice = {
-  /** The project, or a remote server's URL, as in the history. */
+  /** The project, or the URL of a remote server that does not report its project. */
   readonly realm: string;
   readonly event: Extract<WebhookEvent, "job.finished" | "approval.waiting">;
   readonly subject: string;
@@ -86,14 +86,14 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
   hidden_form: day_ms,
   overwrite_grant: unapprovedOverwrites.window_ms,
   known_access: day_ms,
-  // Without webhooks, no process moves notices to the outbox, so they stay until they expire.
+  // If no webhooks are set up, notices are never moved to the outbox, and stay until they expire.
   notice: 7 * day_ms,
   successor: 30 * day_ms,
 };
 
 /**
- * The maximum number per owner, so that one key cannot fill the disk. The pages of one export are
- * saved at the same time, and count as one.
+ * The maximum number of values per owner, so that one key cannot fill the disk. The pages of an
+ * export are saved with the same time, and count as one value.
  */
 const mostOfOwner: Partial<Record<ValueKind, number>> = {
   preview: 100,
@@ -216,13 +216,16 @@ async function dropOldest(
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/** Queues a webhook event, but only once for each end of a job or approval. */
+/** Queues a webhook event. Another call for the same `end` of a job or approval replaces it. */
 export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }
 
-/** Hashes an event's key, because an approval's id is secret: it opens the approval page. */
+/**
+ * Hashes the parts of an event's key. An approval's ID is secret, because it opens the approval
+ * page.
+ */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
 }

@@ -2,7 +2,7 @@ import type { ClockAndRandom } from "../contract/clock.ts";
 import { createPrefixedId } from "./tables.ts";
 import type { ExpiringValues } from "./expiring-values.ts";
 
-/** Stores exported links in pages, which an assistant can read within an hour. */
+/** Stores exported links in pages. An assistant can read the pages for an hour. */
 
 export async function saveExportPages(
   openKept: () => Promise<ExpiringValues>,
@@ -16,7 +16,8 @@ export async function saveExportPages(
   let kept: ExpiringValues | undefined;
   try {
     for await (const text of texts) {
-      // A key without permission to read links fails before anything is opened.
+      // Opened only now, so that a key without permission to read links fails before anything is
+      // opened.
       kept ??= await openKept();
       const key = writeKey(owner, id, keys.length + 1);
       keys.push(key);

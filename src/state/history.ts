@@ -9,7 +9,7 @@ import { findValue, saveValue } from "./expiring-values.ts";
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Replaces the key hash for an operator, who has no key. Real key hashes are longer. */
+/** Saved instead of a key hash for an operator, who has no key. Real key hashes are longer. */
 export const operatorPrint = "operator";
 
 /** One effect of a change. Undo reverts the effects from last to first. */
@@ -31,7 +31,7 @@ export type Effect = {
 export type ChangeTarget = {
   readonly kind: string;
   readonly target_id: string | null;
-  /** Another identifier of the target, such as its path or bundle ID. */
+  /** Another identifier of the target, such as a path or bundle ID. */
   readonly target_key: string | null;
   readonly name: string | null;
 };
@@ -59,7 +59,7 @@ type StartedChange = ChangeAuthor &
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
 type ChangeFilter = {
-  /** The target's id, or a path or other identifier that it had at the time. */
+  /** The target's ID, or a path or other identifier that the target had when it was changed. */
   readonly target?: string | undefined;
   readonly kind?: string | undefined;
 };
@@ -77,7 +77,7 @@ export type History = {
   readonly count: (readers: Readers, filter: ChangeFilter) => Promise<number>;
   /** Finds the latest change that is not an undo and was not undone. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
-  /** Finds a target's latest change within this time. */
+  /** Finds a target's latest change that is not older than `within_ms`. */
   readonly findRecent: (
     realm: string,
     target: string,
@@ -212,16 +212,16 @@ export async function insertChange(
 }
 
 /**
- * Shortens a string to fit in an index, because PostgreSQL rejects indexed values over 2.7 KB. A
- * path that is too long may be rejected only later, by the API.
+ * Shortens a string, because PostgreSQL rejects values over 2.7 KB in an index. A change is saved
+ * before its request is sent, so the API has not yet rejected a path that is too long.
  */
 function fitIndex(text: string): string {
   return text.slice(0, 500).toWellFormed();
 }
 
 /**
- * Marks the change that this change undoes as undone. If that change was itself an undo, the change
- * that it had undone is unmarked, and so on.
+ * Marks the change that this one undoes as undone. If that change was itself an undo, the mark that
+ * it had set is removed, and so on.
  */
 async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
@@ -235,7 +235,7 @@ async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   }
 }
 
-/** Updates a change. Kysely skips undefined columns. */
+/** Updates the given columns. Kysely skips undefined ones. */
 async function setOne(
   db: StateDb,
   { realm, id }: ChangeId,
@@ -275,7 +275,7 @@ async function findSuccessor(db: StateDb, realm: string, id: string, now: number
   return current;
 }
 
-/** The maximum number of successor ids to follow. */
+/** The maximum number of successor IDs to follow. */
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: ChangeRow): Change {

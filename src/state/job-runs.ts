@@ -26,16 +26,19 @@ export type JobRuns = {
   readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
   /** Cancels a job, even one that another process runs. No more rows are sent. */
   readonly cancel: (id: string) => Promise<void>;
-  /** Lets a cancelled job run again. */
+  /** Makes a cancelled job resumable. */
   readonly revive: (id: string) => Promise<void>;
   /**
    * Marks a row as sent, before its request. If the process then dies, the row's result is unknown.
    * Returns false if nothing may be sent, because the job was cancelled or another process runs it.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
-  /** Saves a row's result, unless another process now runs the job and checks the link itself. */
+  /**
+   * Saves a row's result. Saves nothing if another process now runs the job, because that process
+   * checks the row's link itself.
+   */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** Lists rows with write actions, starting at or ending before a position. */
+  /** Lists rows that write links, either from a position onward or before a position. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,
@@ -154,7 +157,10 @@ async function noteInHistory(
   await change.where("kind", "=", "job").where("target_id", "=", id).execute();
 }
 
-/** Queues a webhook event. The job's counts are added later, when all sent rows have a result. */
+/**
+ * Queues a webhook event. The job's counts are added when the event is delivered, because sent rows
+ * may not have a result yet.
+ */
 async function noteEnd(
   db: StateDb,
   { id, realm, state }: Pick<StoredJob, "id" | "realm" | "state">,
@@ -167,12 +173,15 @@ async function noteEnd(
 type Status = NonNullable<StateTables["plan_rows"]["status"]>;
 
 /**
- * A row of the plan with its result: the link that was written, and the server's message. The
- * status is null until the row is sent.
+ * A row of the plan and its result: the written link, and the server's message. The status is null
+ * until the row is sent.
  */
 export type Receipt = PlanRow & {
   readonly status: Status | null;
-  /** The written link, as the server returned it. Undo compares it with the current link. */
+  /**
+   * The writable fields of the written link, as the server returned them. Undo compares them with
+   * the current link.
+   */
   readonly made: JsonObject | null;
 };
 
@@ -296,7 +305,7 @@ async function listReceipts(
   if (only !== undefined) {
     query = query.where((row) => {
       const ended = row("status", "in", [...kinds[only]]);
-      // A row without a status was not sent.
+      // Rows without a status were not sent.
       return only === "open" ? row.or([row("status", "is", null), ended]) : ended;
     });
   }

@@ -11,7 +11,7 @@ export type Job = Readonly<
   Pick<StoredJob, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
 > &
   Pick<Plan, "operation" | "undoes" | "request"> & {
-    /** An `interrupted` job is not being run by any process, and can be resumed. */
+    /** An `interrupted` job can be resumed, because no process is running it. */
     readonly state: "running" | "interrupted" | "done" | "cancelled";
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
@@ -29,7 +29,7 @@ export type JobCounts = {
 /** Who started a job, and with which tool or command. */
 export type JobWriter = ChangeAuthor & { readonly tool: string };
 
-/** The job's author, and the job's name in the history. */
+/** A job's author, and the job's name in the history. */
 type NamedWriter = JobWriter & { readonly name: string };
 
 export type Jobs = JobRuns & {
@@ -47,7 +47,7 @@ export type Jobs = JobRuns & {
   >;
 };
 
-/** How recently a job must have been active to be resumed after a restart. */
+/** A job is resumed after a restart only if it was active this recently. */
 const resumedFor_ms = 10 * 60_000;
 
 export function createJobs(sql: Sql<StateTables>, sources: ClockAndRandom): Jobs {
@@ -125,7 +125,7 @@ async function openJob(
     .onConflict((conflict) => conflict.column("plan_id").doNothing())
     .executeTakeFirst();
   if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
-  // A job is a single change in the history. Undoing a job marks that change as undone.
+  // Undoing a job marks that job's change in the history as undone.
   const undone = await db
     .selectFrom("changes")
     .select("id")

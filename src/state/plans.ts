@@ -14,14 +14,13 @@ export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflic
 /** Actions that write. Rows with other actions are only shown. */
 export const writeActions = ["create", "update", "delete"] as const;
 
-/** Counts the links that a plan would write. */
 export function countPlannedWrites(counts: Plan["counts"]): number {
   return writeActions.reduce((sum, action) => sum + counts[action], 0);
 }
 
 /**
- * Whether errors prevent the plan from being applied. Invalid rows can be skipped on request, but
- * errors of the whole source cannot.
+ * Whether errors prevent the plan from being applied. Invalid rows can be skipped on request.
+ * Errors that concern the whole source cannot.
  */
 export function isFaulty({
   counts,
@@ -63,13 +62,16 @@ export type Plan = {
   readonly request: PlanRequest;
 };
 
-/** Details of the request other than its rows. */
+/** Details of the request, without its rows. */
 export type PlanRequest = {
-  /** The changed fields, such as "url to example.com", or the file, such as "from links.csv". */
+  /**
+   * What the plan is about: the changed fields, such as "url to example.com", or the imported file,
+   * such as "from links.csv".
+   */
   readonly about?: string;
   readonly rules?: readonly PlanRule[];
   readonly skips_invalid?: true;
-  /** The progress of the undone job when this plan was made. Later rows are not undone. */
+  /** The progress of the undone job when this plan was made. Rows applied later are not undone. */
   readonly undone?: { readonly done: number; readonly left: number };
   /** Known only after the last row of the source has been read. */
   readonly source?: PlanSource;
@@ -96,9 +98,9 @@ export type PlanRule = {
 };
 
 export type PlanProblem = {
-  /** The row in the source; omitted for the whole source or a link selected by filters. */
+  /** The row in the source; omitted if the problem concerns the whole source or a filtered link. */
   readonly row?: number;
-  /** The link's path or id, for a link that is not from a row of the source. */
+  /** The link's path or ID, if the link was not read from a row of the source. */
   readonly link?: string;
   readonly field?: string;
   readonly message: string;
@@ -125,7 +127,7 @@ export type RowPage = {
 type WriteState = Sql<StateTables>["write"];
 
 const lasts_ms = 60 * 60_000;
-/** How long drafts are kept. Only processes that died leave drafts behind. */
+/** How long drafts are kept. A draft is left behind only if its process dies. */
 const draftLasts_ms = 24 * lasts_ms;
 /** How long a job can be resumed or undone. */
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
@@ -146,7 +148,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         const created_at = clock.now();
         return { created_at, expires_at: created_at + length_ms };
       };
-      // If saving fails midway, the draft's expiry ensures that its rows are deleted.
+      // If the process dies while rows are saved, the draft expires and its rows are deleted.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
         await dropPlan(write, begun.id);
@@ -218,7 +220,6 @@ async function insertBatch(
   await write((db) => db.insertInto("plan_rows").values(values).execute());
 }
 
-/** A plan, or a draft without counts. */
 type PlanDraft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
 
 async function savePlan(

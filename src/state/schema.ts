@@ -16,8 +16,8 @@ const changeNumber = {
 const changeKey = { sqlite: "", postgres: "primary key (realm, number)," } as const;
 
 /**
- * Tables with an expiry have an index on it, because deleting with a scan would lock rows that
- * other processes write.
+ * Tables whose rows expire have an index on the expiry. Otherwise, deleting would scan the table,
+ * and lock rows that other processes write.
  */
 const keyTables = (engine: Engine) => [
   `create table secrets (

@@ -33,7 +33,6 @@ export type State = {
 
 const secretBytes = 32;
 
-/** Opens a state that has its own SQLite file. */
 export async function openStateFile(
   path: string,
   sources: ClockAndRandom,
@@ -50,7 +49,7 @@ export function migrateState(sql: Sql<StateTables>, mustExist = false): Promise<
   return migrate(sql, stateMigrations, mustExist);
 }
 
-/** Opens the state. With `mustExist`, a database without tables is an error (NotMigrated). */
+/** Opens the state. If `mustExist` is set, a database without tables is an error (NotMigrated). */
 export async function openState(
   sql: Sql<StateTables>,
   sources: ClockAndRandom,

@@ -8,7 +8,7 @@ export type StateTables = {
   secrets: { name: string; value: string };
   approvals: {
     id: string;
-    /** The hash of what the approval covers: key, tool, arguments, and the target's state. */
+    /** The hash of what the approval allows: key, tool, arguments, and the target's state. */
     digest: string;
     /** The hash of the requesting key; empty for an approval by token. */
     key_print: string;
@@ -26,7 +26,7 @@ export type StateTables = {
     id: Generated<number>;
     kind: string;
     subject: string;
-    /** When the use happened or, while it waits, when it will be allowed. */
+    /** The time of the use. For a queued use, the time at which it will be allowed. */
     at: number;
   };
   /** The values of `expiring-values.ts`, as JSON. */
@@ -55,12 +55,12 @@ export type StateTables = {
     fields: string | null;
     before: string | null;
     message: string | null;
-    /** The row's status in its job; null if it was not sent. */
+    /** The row's status in its job; null if it has not been sent. */
     status: "sent" | "done" | "rejected" | "unknown" | null;
     /** The id of the written link. The next column contains the server's message. */
     result_id: string | null;
     result: string | null;
-    /** Fields of the written link that the row does not set, as JSON. */
+    /** The writable fields of the written link, as JSON. */
     made: string | null;
   };
   jobs: {
@@ -70,7 +70,7 @@ export type StateTables = {
     plan_id: string;
     key_print: string;
     state: "open" | "done" | "cancelled";
-    /** Why the last run ended early. */
+    /** Why the last run was interrupted; null if it was not. */
     message: string | null;
     /** The process that runs the job until `runs_until`. After that, any process may resume it. */
     runner: string | null;
@@ -82,7 +82,7 @@ export type StateTables = {
      * resumed after a restart.
      */
     key_id: string | null;
-    /** The project whose history contains the job, as in `changes`; null for none. */
+    /** The project whose history contains the job; null if no history contains it. */
     realm: string | null;
   };
   changes: {
@@ -93,7 +93,7 @@ export type StateTables = {
     /** The project, or the URL of a remote server that does not report its project. */
     realm: string;
     key_print: string;
-    /** The name that the client reported for itself. */
+    /** The client's name, as reported by the client. */
     client: string | null;
     tool: string;
     kind: string;
@@ -102,7 +102,7 @@ export type StateTables = {
     name: string | null;
     state: "begun" | "done";
     effects: string;
-    /** What cannot be undone, or why a job ended. */
+    /** What cannot be undone, or why a job ended early. */
     note: string | null;
     undoes: string | null;
     undone_by: string | null;

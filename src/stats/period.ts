@@ -5,13 +5,15 @@ import { day_ms, hour_ms } from "./visit.ts";
 
 export type Period = {
   readonly from: number;
-  /** The exclusive end. */
+  /** The end of the period. This time itself is not part of the period. */
   readonly to: number;
-  /** The number of local days, or undefined if the period does not consist of whole days. */
+  /**
+   * The number of days in the time zone. Undefined if the period does not consist of whole days.
+   */
   readonly days: number | undefined;
 };
 
-/** Which bound is invalid, or what is wrong with the two bounds together. */
+/** The invalid bound, or what is wrong with the two bounds together. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
 /** The number of days in the default period, which ends with today. */
@@ -19,7 +21,7 @@ const usualDays = 7;
 const mostDays = 3700;
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Parses a period. A date stands for the whole day, so the day in `to` is included. */
+/** Parses a period. If `to` is a date, that whole day is included. */
 export function readPeriod(
   bounds: { readonly from?: string | undefined; readonly to?: string | undefined },
   zone: TimeZone,
@@ -53,9 +55,9 @@ export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period
   return { from: startDay(moveDate(writeDate(from, zone), -days), zone), to: from, days };
 }
 
-/** Returns the start of a date, which is not always midnight, because clocks may skip midnight. */
+/** Returns when a day starts. This is not always midnight, because clocks may skip midnight. */
 function startDay(date: string, zone: TimeZone): number {
-  // Years with more than four digits cannot be parsed, but they have no visits either.
+  // Years with more than four digits cannot be parsed, but no visit has such a year.
   return parseLocalTime(date, zone) ?? Date.parse(date);
 }
 
@@ -69,7 +71,7 @@ export function writeDate(time: number, zone: TimeZone): string {
   return writeLocalTime(time, zone).slice(0, 10);
 }
 
-/** Formats both bounds. If the period consists of whole days, `to` is its last day. */
+/** Formats both bounds. If the period consists of whole days, `to` is formatted as its last day. */
 export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
   if (days === undefined) return { from: writeLocalTime(from, zone), to: writeLocalTime(to, zone) };
   return { from: writeDate(from, zone), to: writeDate(to - 1, zone) };
@@ -78,7 +80,10 @@ export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
 const stepNames = ["hour", "day", "week", "month"] as const;
 export type StepName = (typeof stepNames)[number];
 
-/** One hour, day, week or month. It ends where the next step starts, or with the period. */
+/**
+ * An hour, day, week or month of a period. A step ends where the next one starts. The last step
+ * ends with the period.
+ */
 export type Step = { readonly key: string; readonly start: number };
 
 export function isStep(by: string): by is StepName {
@@ -86,8 +91,8 @@ export function isStep(by: string): by is StepName {
 }
 
 /**
- * Lists the first `most` steps of a period. Hours are UTC hours, because visits are counted that
- * way. In a time zone with a half-hour offset, they start at half past.
+ * Lists the first `most` steps of a period. Visits are counted per UTC hour. So in a time zone with
+ * a half-hour offset, hours start at half past.
  */
 export function listSteps(
   { from, to }: Period,
@@ -119,7 +124,7 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
 
 const mostDaysOf = { day: 1, week: 7, month: 31 };
 
-/** Returns the first date of the step that contains this date. */
+/** Returns the first day of the step that contains this day. */
 function findFirst(date: string, name: Exclude<StepName, "hour">): string {
   switch (name) {
     case "day":
@@ -134,9 +139,9 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 }
 
 /**
- * Returns the steps of the previous period that correspond to these steps. Their dates or clock
- * times are shifted by the period's length, and together they cover the whole previous period.
- * Steps in an hour that clocks skip are omitted.
+ * Returns the matching steps of the previous period. A step's date or clock time is shifted by the
+ * period's length. Together, the steps cover the whole previous period. A step is omitted if it
+ * would fall into an hour that clocks skip.
  */
 export function moveSteps(
   steps: readonly Step[],
@@ -146,7 +151,7 @@ export function moveSteps(
   const end = findHour(before.to);
   let latest = findHour(before.from);
   const starts = steps.map(({ start }) => {
-    // Local times occur twice when clocks are set back, so keep the steps in order.
+    // When clocks are set back, local times occur twice, so keep the steps in order.
     latest = Math.max(latest, findHour(findEarlier(start, name, period, zone)));
     return latest;
   });
@@ -170,7 +175,9 @@ function findEarlier(time: number, name: StepName, period: Period, zone: TimeZon
   return parseLocalTime(`${date}T${clock.slice(0, -1)}`, zone) ?? startDay(date, zone);
 }
 
-/** Finds the step that contains this time. Earlier times belong to the first step. */
+/**
+ * Finds the step that contains this time. A time before the first step belongs to the first step.
+ */
 export function findStep(steps: readonly Step[], time: number): Step | undefined {
   return steps.findLast(({ start }) => start <= time) ?? steps[0];
 }

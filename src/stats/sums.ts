@@ -27,7 +27,7 @@ export function isNone({ click, open, install }: Sum): boolean {
   return click + open + install === 0;
 }
 
-/** Sorts by most clicks, then most opens, then most installs, then by key. */
+/** Compares sums, for sorting by most clicks, then most opens, then most installs, then by key. */
 export function compareSums(
   [key, sum]: readonly [string, Sum],
   [otherKey, other]: readonly [string, Sum],

@@ -1,6 +1,6 @@
 import type { Platform } from "../visit/decide-visit.ts";
 
-/** One counted visit. It contains no IP address, no user agent and nothing else personal. */
+/** A counted visit. It contains no IP address, no user agent and no other personal data. */
 export type CountedVisit = {
   readonly projectId: string;
   readonly linkId: string;
@@ -10,15 +10,15 @@ export type CountedVisit = {
 } & VisitFacts;
 
 /**
- * The kind of a visit. A click is a visit to the link itself. Opens and installs that a link caused
- * are reported by apps.
+ * A click is a visit to the link itself. An app reports an open if a link opened it, and an install
+ * if a link led to its installation.
  */
 export type VisitEvent = "click" | "open" | "install";
 
 export type VisitFacts = {
   readonly platform: Platform;
   readonly source: VisitSource;
-  /** Two uppercase letters; undefined if unknown. */
+  /** The country code in uppercase. Undefined if unknown. */
   readonly country?: string | undefined;
   /** The host of the page that the visitor came from. */
   readonly referrer?: string | undefined;
@@ -26,25 +26,32 @@ export type VisitFacts = {
 
 /**
  * How the visitor opened the link: by its URL, its short URL, its QR code, or the button on its
- * page. `reported` is an install that is known only from the app.
+ * page. An install is known only from the app's report, so its source is `reported`.
  */
 export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
 
-/** A press of the page's button. Totals exclude it, because its visit was already counted. */
+/**
+ * A press of the button on a link's page. Totals leave it out, because the visit to the page was
+ * already counted.
+ */
 export const pressSource: VisitSource = "button";
-/** Counts all hosts that are not stored separately. Real hosts contain a dot. */
+/**
+ * Counts referring hosts that are not stored separately. A real host name contains a dot, so it
+ * cannot be confused with this value.
+ */
 export const otherReferrers = "other";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
 export const day_ms = dayHours * hour_ms;
-/** A counter's columns for the hours of its day. */
+/** The columns of a counter: one for each hour of its day. */
 export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_${hour}` as const);
 export type HourColumn = (typeof hourColumns)[number];
 
 /**
- * Each property's most common value. Visits are counted in total and by value, except for these
- * values. Their count is the total minus all other values, which halves the number of writes.
+ * The most common value of each property. Visits are counted in total and for each other value. The
+ * number for a most common value is the total minus the other values. This halves the number of
+ * writes.
  */
 export const usualValues = {
   platform: "desktop",
@@ -54,7 +61,8 @@ export const usualValues = {
 } as const;
 export type VisitFact = keyof typeof usualValues;
 /**
- * The property that a counter counts by. Months have their own totals, so reports read fewer rows.
+ * What a counter counts: all visits, or those with a certain value of a property. Months also have
+ * their own totals, so that reports read fewer rows.
  */
 export type Dimension = VisitFact | "total" | "month";
 
@@ -64,7 +72,7 @@ export function findMonth(day: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / day_ms;
 }
 
-/** Visits with the same properties in the same hour, which are counted together. */
+/** What visits that are counted together have in common: the hour and all properties. */
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
   /** The number of hours since 1970. */
   readonly hour: number;
@@ -83,8 +91,8 @@ export type LinkVisits = {
 };
 
 /**
- * Orders links before writing. The fixed order prevents deadlocks between processes, and keeps the
- * rows of one batch close together.
+ * Sorts links before they are written. The fixed order prevents deadlocks between processes, and
+ * keeps the rows of a batch close together in the table.
  */
 export function compareLinks(
   { linkId: one }: Pick<LinkVisits, "linkId">,

@@ -4,12 +4,12 @@ import { pictureData } from "./html-rules.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks a template's CSS in two passes. The tokens reveal what the parser and browsers could read
- * differently: escapes, an end of the style element, unclosed parts. The tree shows which rules,
- * properties and functions are used.
+ * Checks a template's CSS in two passes. The first pass reads the tokens, and finds text that the
+ * parser and browsers could read differently: escapes, an end of the style element, unclosed parts.
+ * The second pass reads the parsed tree, and checks which rules, properties and functions are used.
  */
 
-/** Limits that bound the parsing time. The parser recovers slowly from each fault. */
+/** Limits for the parser, which becomes slow for large CSS and for CSS with many errors. */
 const limits = { depth: 16, tokens: 16_000, blocks: 1500, parseFaults: 200 } as const;
 
 class TooManyFaults extends Error {
@@ -87,7 +87,7 @@ function findTokenFault(type: number, text: string): string | undefined {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
     return isClosed ? undefined : "This string is never closed.";
   }
-  // Checked here too, because the parser may drop an at-rule together with the text around it.
+  // Checked in both passes, because the parser may drop an at-rule with the text around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
   // Escapes could disguise a forbidden name, so they are only allowed in strings.
   return text.includes("\\") ? "Backslashes are only allowed in strings." : undefined;
@@ -125,8 +125,8 @@ function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // The parser returns unknown selectors in brackets as raw text, which is checked like a value. A
-  // raw semicolon is the second of two in a row, and harmless.
+  // For an unknown selector in brackets, the parser returns raw text. That text is checked like a
+  // value. A raw semicolon is harmless: it is the second of two in a row.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 

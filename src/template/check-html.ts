@@ -6,11 +6,11 @@ import type { ReportFault } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Checks a template's HTML as its author wrote it. Liquid is masked with filler of the same length,
- * so that offsets stay the same. The rendered HTML is checked in `check-template.ts`.
+ * Checks a template's HTML before it is rendered. Liquid is masked with filler of the same length,
+ * so that offsets stay the same. `check-template.ts` checks the rendered HTML.
  */
 
-/** The filler for Liquid output. It is first removed from the HTML itself. */
+/** The filler for Liquid output. In the HTML itself, this character is replaced with a space. */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";
@@ -59,10 +59,10 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
 
 function ignore(): void {}
 
-/** Elements whose content browsers do not parse as HTML. */
+/** Elements whose content browsers read as text, not as HTML. */
 const rawElements = listWords("script style textarea title xmp iframe noscript");
 
-/** Faults that browsers repair, but rarely as the author intended. */
+/** Errors that browsers repair, but rarely in the way that the author intended. */
 const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
   "eof-in-tag": "The last tag has no closing >.",
   "eof-in-comment": "The last comment has no closing -->.",
@@ -105,11 +105,14 @@ function checkTag(
   }
 }
 
-/** Matches a value without quotes. Such a value would end at the first space in Liquid's output. */
+/**
+ * Matches a value with Liquid but without quotes. Such a value would end at the first space in
+ * Liquid's output.
+ */
 const isBare = /^[^=]*=\s*\ue000/;
 const needsQuotes = "Put quotes around a value that contains Liquid.";
 
-/** Checks an attribute's value. If it contains Liquid, only the text before that can be checked. */
+/** Checks an attribute's value. If the value contains Liquid, checks only the text before it. */
 function checkValue(name: string, value: string): string | undefined {
   const at = value.indexOf(unknown);
   if (at < 0) return findValueFault(name, value);

@@ -6,7 +6,7 @@ import { findVariableFault } from "./liquid-variables.ts";
 
 /**
  * Checks a template's Liquid piece by piece, because liquidjs stops at the first fault. Also limits
- * the cost of rendering a page, in which every loop iteration counts.
+ * the cost of rendering a page. Each loop iteration adds to this cost.
  */
 
 /** A tag, output or comment in the source. A comment is one piece with its content. */
@@ -19,20 +19,20 @@ export type Piece = {
 export type Pieces = {
   /** Sorted by position. Pieces do not overlap. */
   readonly pieces: readonly Piece[];
-  /** True if the template is small enough to be parsed as a whole. */
+  /** True if the template is within the limits, so that liquidjs may parse it as a whole. */
   readonly isReadable: boolean;
 };
 
 const limits = {
   pieceLength: 1000,
   depth: 20,
-  /** How many tags and outputs a page may run, counting every loop iteration. */
+  /** The maximum number of tags and outputs of a page, counted once per loop iteration. */
   steps: 500,
-  /** How many source characters a page may run, counting every loop iteration. */
+  /** The maximum number of source characters of a page, counted once per loop iteration. */
   characters: 96 * 1024,
 } as const;
 
-/** The tags, such as `else`, that may divide each kind of block. */
+/** For each kind of block, the tags that may divide it, such as `else`. */
 const blocks: Readonly<Record<string, readonly string[]>> = {
   case: ["when", "else"],
   comment: [],
@@ -55,13 +55,12 @@ type LiquidCheck = {
   readonly locals: ReadonlySet<string>;
   steps: number;
   characters: number;
-  /** True once the page exceeds a limit. No further pieces are parsed then. */
+  /** True once a limit is exceeded. Then no more pieces are parsed. */
   isOver: boolean;
   hasButtons: boolean;
   readonly pieces: Piece[];
 };
 
-/** Reports every fault, and returns the pieces. */
 export function checkLiquid(source: string, report: ReportFault): Pieces {
   const { tokens, isWhole } = readTokens(source, report);
   const check: LiquidCheck = {
@@ -87,7 +86,7 @@ export function checkLiquid(source: string, report: ReportFault): Pieces {
 
 function checkButtons(check: LiquidCheck, isWhole: boolean): void {
   const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
-  // If a part could not be read, the store buttons may be in it.
+  // If a piece could not be read, it may contain the store buttons.
   if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
   for (const { begin } of more) check.report(begin, "{% store_buttons %} can appear only once.");
 }
@@ -136,7 +135,7 @@ function readTokens(
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
       report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
-    // Without a new tokenizer, liquidjs would skip everything up to {% endraw %}.
+    // A new tokenizer, because liquidjs would skip everything up to {% endraw %}.
     const last = tokens.at(-1);
     if (last !== undefined && isTag(last) && last.name === "raw" && last.begin === begin) {
       tokenizer = new Tokenizer(source, operators, undefined, [last.end, source.length]);

@@ -2,12 +2,12 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { Waiter } from "../contract/clock.ts";
 import { overloaded } from "../contract/problem.ts";
 
-/** Adds work to the queue, and resolves with its result. */
+/** Runs work in the queue, and resolves with the result of the work. */
 export type RunQueued = <Result>(work: () => Result) => Promise<Result>;
 
 /**
- * The time limit for rendering a page in a check or preview. It is higher than for visitors,
- * because only the caller has to wait.
+ * The time limit for rendering a page in a check or preview. Higher than the limit for visitors,
+ * because a slow check delays only its caller.
  */
 export const pageTimeLimit_ms = 100;
 
@@ -38,18 +38,17 @@ export function createCheckQueue({ monotonic, sleep = pause }: QueueTiming): Run
   };
 }
 
-/** Pauses. For a short pause, does not use a timer, because timers take at least a millisecond. */
+/** Short pauses use no timer, because a timer takes at least a millisecond. */
 function pause(milliseconds: number): Promise<unknown> {
   return milliseconds < 1 ? setImmediate() : setTimeout(milliseconds);
 }
 
-/** A request with a template to check. */
 type QueuedCall = {
   readonly caller: { readonly project: { readonly id: string } };
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 
-/** Runs the work of a request after all earlier requests of the same project. */
+/** Runs a request's work when no earlier request of the same project is running or waiting. */
 export type WaitInQueue = <Result>(
   call: QueuedCall,
   work: (runQueued: RunQueued) => Promise<Result>,
@@ -62,15 +61,15 @@ type Queue = {
 };
 
 /**
- * The maximum number of calls that wait per project, because each call keeps a whole template in
- * memory. It is twice the number of calls that a key may make per minute.
+ * The maximum number of calls that wait per project. Each call keeps a whole template in memory.
+ * This is twice the number of calls that a key may make per minute.
  */
 const mostQueuedCalls = 120;
 
 /**
- * Queues template checks, which are the service's heaviest work. Every project has a queue and only
- * the first call of each queue runs, so one project's calls do not delay those of others. Its own
- * calls run one by one, so that not all of them time out. Calls whose client has left are skipped.
+ * Queues template checks, which are the service's heaviest work. Each project has its own queue, so
+ * its checks do not delay those of other projects. A queue runs one call at a time. Otherwise, all
+ * calls of a busy project could time out. Calls whose client has left are skipped.
  */
 export function createTemplateQueue(runQueued: RunQueued): WaitInQueue {
   const queues = new Map<string, Queue>();

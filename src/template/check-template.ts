@@ -28,13 +28,13 @@ import { templateForm, renderButtons } from "./store-buttons.ts";
 
 export type CheckTiming = { readonly runQueued: RunQueued; readonly monotonic: () => number };
 
-/** The maximum number of problems to list. One more entry counts the others. */
+/** The maximum number of problems to list. If there are more, a last entry states how many. */
 const mostProblems = 50;
 
 /**
  * Returns all problems of a template with their positions. If Liquid can parse the body, also
- * renders it for several sample links, because valid pieces of Liquid can still make an invalid
- * page. The steps are queued, so that other requests are answered in between.
+ * renders it for several sample links. Even if each piece of Liquid is valid, the rendered page may
+ * be invalid. The steps are queued, so that other requests are answered in between.
  */
 export async function checkTemplate(
   { body, css }: TemplateSource,
@@ -49,7 +49,7 @@ export async function checkTemplate(
     const check = isReadable
       ? await runQueued(() => prepareRenderedCheck(body, monotonic))
       : undefined;
-    // Faults of single pieces also make the whole body unreadable, and are already reported.
+    // A fault in a piece also makes the whole body unreadable. That fault is already reported.
     if (typeof check === "object" && ofBody.size === 0) report(check.offset, check.message);
     await runQueued(() => checkHtml(body, pieces, report));
     if (typeof check === "function") await reportRendered(check, ofBody, runQueued);
@@ -67,14 +67,14 @@ async function reportRendered(
   const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
     for (const { offset, message } of await runQueued(() => check(subject))) {
-      // The source check has already reported this fault.
+      // The check of the source has already reported this fault.
       if (ofSource.has(message)) continue;
       report(offset, `The rendered body cannot be shown: ${message}`);
     }
   }
 }
 
-/** Faults by position and message, so that each one is reported once. */
+/** Faults by position and message, because the same fault may be found more than once. */
 type Faults = Map<string, TemplateFault>;
 
 function reportTo(faults: Faults): ReportFault {
@@ -96,7 +96,7 @@ function listProblems(
   return placeFaults(field, source, shown);
 }
 
-/** Renders the body for a sample link and checks the result. Offsets are those of the source. */
+/** Renders the body for a sample link, and checks the page. Offsets are positions in the source. */
 type CheckRendered = (subject: PageSubject) => readonly TemplateFault[];
 
 /** Parses the body for `CheckRendered`. Returns a fault if liquidjs cannot parse it. */
@@ -128,7 +128,7 @@ function findFaults(
       renderButtons(sampleButtons, templateForm),
       true,
     );
-    // Reported only if nothing was removed, because the buttons may have been in a removed part.
+    // If something was removed, the buttons may have been lost with it. That is already reported.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));
@@ -136,7 +136,7 @@ function findFaults(
     if (error instanceof HtmlTooLarge) {
       return [{ offset: trace.locate(error.offset), message: error.message }];
     }
-    // liquidjs wraps errors that occur during rendering, and adds their position.
+    // During rendering, liquidjs wraps each error in one that has a position.
     const { offset } = explainLiquid(error);
     const isWrapped = error instanceof Error && "originalError" in error;
     const cause: unknown = isWrapped ? error.originalError : error;
@@ -157,7 +157,7 @@ type OutputPart = {
   /** The part's offset in the output. */
   readonly at: number;
   readonly begin: number;
-  /** How many characters of the source are copied to the output unchanged. */
+  /** How many characters are copied from the source to the output without changes. */
   readonly length: number;
 };
 

@@ -9,7 +9,7 @@ import {
 import type { TemplateFault } from "./page-input.ts";
 
 /**
- * Parses rendered HTML like a browser, and writes only the allowed elements and attributes. It
+ * Parses rendered HTML like a browser, and keeps only the allowed elements and attributes. It
  * closes all elements and quotes all values, so that every browser reads the result in the same
  * way.
  */
@@ -17,7 +17,9 @@ import type { TemplateFault } from "./page-input.ts";
 export type CleanHtml = {
   readonly html: string;
   readonly hasPictures: boolean;
-  /** False if the inserted markup was lost because it was in a comment or a removed element. */
+  /**
+   * False if the inserted markup was lost, because its place was in a comment or a removed element.
+   */
   readonly hasInserted: boolean;
   /** What was removed. All offsets are 0 unless `hasPlaces` is set. */
   readonly faults: readonly TemplateFault[];
@@ -31,13 +33,14 @@ export const mark = "\udc00";
 
 /**
  * With these limits, the parsing time is proportional to the length. Without them, a page that
- * keeps reopening an element (`<p><b id=1></p><p><b id=2></p>…`) takes minutes and all memory.
+ * keeps reopening an element (`<p><b id=1></p><p><b id=2></p>…`) could take minutes and use all
+ * memory.
  */
 export const pageLimits = {
   depth: 64,
   elements: 1500,
   /**
-   * The length of the input. The limit for the output (`written`) is higher, because the output is
+   * The limit for the input. The limit for the output (`written`) is higher, because the output is
    * escaped and contains our own markup.
    */
   characters: 128 * 1024,
@@ -59,7 +62,7 @@ type Node = DefaultTreeAdapterMap["node"];
 type Element = DefaultTreeAdapterMap["element"];
 
 /**
- * Cleans HTML, and replaces the mark with `inserted`, which is not changed. With `hasPlaces`,
+ * Cleans HTML, and replaces the mark with `inserted`, which is not cleaned. If `hasPlaces` is set,
  * faults have offsets, but parsing is slower.
  */
 export function cleanHtml(html: string, inserted: string, hasPlaces = false): CleanHtml {
@@ -108,7 +111,7 @@ function findOffset({ sourceCodeLocation: place }: Element, attribute?: string):
 type CleanOutput = {
   readonly parts: string[];
   readonly faults: TemplateFault[];
-  /** The markup to insert; undefined once it is written, because it is inserted only once. */
+  /** The markup to insert. Undefined after it was inserted, because it may appear only once. */
   inserted: string | undefined;
   length: number;
   hasPictures: boolean;

@@ -7,12 +7,15 @@ import type { TemplateFault, TemplateProblem } from "./page-input.ts";
 import { listWords } from "./split-words.ts";
 
 /**
- * Finds URLs on hosts to which a project's pages may not link. The rendered URLs depend on the
- * link, so the source is checked. All hosts must be written there without Liquid, and Liquid must
- * not be able to turn text into markup.
+ * Finds URLs on hosts to which a project's pages may not link. Checks the template's source,
+ * because the rendered URLs depend on the link. So each host must be written without Liquid, and
+ * Liquid must not be able to turn text into markup.
  */
 
-/** Returns a phrase about the URL's fault that completes a sentence; undefined if allowed. */
+/**
+ * Returns undefined if the URL is allowed. Otherwise returns the end of a sentence that begins with
+ * "This address".
+ */
 export type JudgeAddress = (address: string) => string | undefined;
 
 const addressed = listWords("href src cite action formaction poster srcset data background");
@@ -33,14 +36,14 @@ export function findForeignAddresses(
     masked,
     pieces,
     judge,
-    // False if the template itself assigns `link`. Liquid accepts unusual white space, so the
-    // pattern accepts any separator.
+    // False if the template itself assigns `link`. Any separator matches, because Liquid accepts
+    // unusual white space.
     hasOwnAddresses: !/\b(?:assign|for)[^\w-]+link\b/.test(body),
     report: (offset, message) => faults.push({ offset, message }),
   };
   /**
-   * The end of the last tag or comment. Between tags, every `<` is reported, because Liquid could
-   * turn it into a tag.
+   * The end of the last tag or comment. A `<` between tags is reported, because Liquid could turn
+   * it into a tag.
    */
   let end = 0;
   const checkBetween = (start: number) => {
@@ -92,8 +95,8 @@ const needsHost =
   "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
 /**
- * Checks a tag. Liquid must stay inside quoted values, because an `if` around a quote could let a
- * value's content out of the tag.
+ * Checks a tag. Liquid must stay inside quoted values. An `if` around a quote could let a value's
+ * content out of the tag.
  */
 function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): void {
   const { masked, report } = search;
@@ -102,7 +105,8 @@ function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): v
   for (const { name, value } of attrs) {
     const place = location?.attrs?.[name];
     if (place === undefined) {
-      // The second of two attributes with the same name has no position. `checkHtml` rejects it.
+      // The second of two attributes with the same name has no position. `checkHtml` reports it
+      // too.
       report(start, needsWhole);
       continue;
     }
@@ -136,7 +140,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // White space may be a masked `if`, which another URL could follow.
+    // White space may stand for a masked `if`, after which another URL could follow.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;

@@ -1,6 +1,9 @@
 import { listWords } from "./split-words.ts";
 
-/** The HTML that a template may contain, as an allowlist: a missing entry is harmless. */
+/**
+ * The HTML that a template may contain, as an allowlist. An entry that is missing here does no
+ * harm.
+ */
 
 const elements = listWords(
   "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
@@ -12,7 +15,7 @@ const elements = listWords(
 /** Elements without content or an end tag. */
 export const voidElements = listWords("br col hr img wbr");
 
-/** Attributes of all elements, besides `aria-` and `data-` attributes. */
+/** Attributes that every element may have. `aria-` and `data-` attributes are allowed too. */
 const globalAttributes = listWords("id title lang dir role hidden translate class");
 
 const ownAttributes = new Map<string, readonly string[]>(
@@ -34,7 +37,7 @@ const ownAttributes = new Map<string, readonly string[]>(
   }),
 );
 
-/** Why elements that authors often try to use are not allowed. */
+/** Reasons for elements that authors often try to use but that are not allowed. */
 const elementReasons = new Map(
   Object.entries({
     script: "pages cannot run scripts",
@@ -52,7 +55,9 @@ const elementReasons = new Map(
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
-/** Explains why an element is not allowed, in a sentence. Returns undefined if it is. */
+/**
+ * Returns a sentence about an element that is not allowed, or undefined if the element is allowed.
+ */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
@@ -60,7 +65,9 @@ export function findElementFault(name: string): string | undefined {
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/** Explains why an element cannot have an attribute, in a sentence. Undefined if it can. */
+/**
+ * Returns a sentence about an attribute that is not allowed on an element, or undefined if it is.
+ */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
@@ -72,7 +79,7 @@ export function findAttributeFault(element: string, name: string): string | unde
 
 export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-/** Explains why a value is not allowed, in a sentence. Returns undefined if it is. */
+/** Returns a sentence about a value that is not allowed, or undefined if the value is allowed. */
 export function findValueFault(name: string, value: string): string | undefined {
   switch (name) {
     case "href":
@@ -92,7 +99,7 @@ export function findValueFault(name: string, value: string): string | undefined 
   }
 }
 
-/** Whether this is the URL of an image. Images are the only content that a page loads. */
+/** Whether this is the URL of an image. A page loads nothing but images. */
 function isPicture(value: string): boolean {
   return pictureData.test(value) || (/^https:/i.test(value) && isWebAddress(value));
 }
@@ -101,10 +108,12 @@ export function isWebAddress(value: string): boolean {
   return webAddress.test(value) && !hasControls(value) && isUrl(value);
 }
 
-/** Limits host name labels, because the parsing time grows with the square of their length. */
+/** Limits the length of host name labels, because the matching time grows with its square. */
 const webAddress = /^https?:\/\/[^\s\\/?#.]{0,63}(?:\.[^\s\\/?#.]{0,63})*(?:[/?#][^\s\\]*)?$/i;
 
-/** Checks a URL without `URL.canParse`, which rejects some host names once V8 has optimized it. */
+/**
+ * Does not use `URL.canParse`, because V8's optimized code for it rejects some valid host names.
+ */
 function isUrl(value: string): boolean {
   try {
     return new URL(value).host !== "";

@@ -25,14 +25,16 @@ export type { TemplateSource } from "./page-input.ts";
 /**
  * Renders a link's page as a document with headers, for the link host and for previews. The page
  * loads nothing but the template's images. Its only script reports the phone's properties for
- * deferred deep linking.
+ * deferred links.
  */
 
 /** A parsed template, which can be rendered many times. */
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
-  /** True for the starter template's body. Its page also gets the additions of our own design. */
+  /**
+   * True if the body is the starter template's. Then the page also gets our own styles and texts.
+   */
   readonly isStarter: boolean;
 };
 
@@ -44,16 +46,18 @@ export type PageInput = PageSubject & {
   /** The app whose in-app browser shows the page, if that browser cannot open other apps. */
   readonly within?: string | undefined;
   readonly phone?: PhoneSection | undefined;
-  /** A new value for every page, which allows our own inline styles and scripts. */
+  /** A new random value for each page. It allows our own inline styles and scripts. */
   readonly nonce: string;
   readonly forPreview?: boolean;
-  /** The visit's id for the script; undefined if no visit is recorded, as in a preview. */
+  /**
+   * The ID of the recorded visit, for the page's script. Undefined if the visit is not recorded.
+   */
   readonly collectedVisit?: string | undefined;
-  /** True for a preview of a page with a script. The preview's script sends nothing. */
+  /** True if a preview contains the page's script. In a preview, the script sends nothing. */
   readonly hasIdleScript?: boolean;
-  /** The URL that the App Store button copies; undefined if the project's setting is off. */
+  /** The URL that the App Store button copies. Undefined if the project has turned copying off. */
   readonly copied?: string | undefined;
-  /** The time limit for the template. If undefined, only its steps are limited. */
+  /** The time limit for the template. If undefined, only its number of steps is limited. */
   readonly time: TimeLimit | undefined;
 };
 
@@ -77,7 +81,9 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   return { templates: parseLiquid(body), css, isStarter: body === starter.body };
 }
 
-/** Replaces an empty body with the starter template, whose CSS comes before the given CSS. */
+/**
+ * Replaces an empty body with the starter template's. The starter template's CSS then comes first.
+ */
 export function fillBody({ body, css }: TemplateSource): TemplateSource {
   if (body !== "") return { body, css };
   return css === "" || css === starter.css
@@ -93,7 +99,7 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const { collectedVisit, hasIdleScript = false } = input;
   const hasScript = hasIdleScript || collectedVisit !== undefined;
   const policy = describePolicy(hasPictures, nonce, { hasScript, sends: !forPreview });
-  // The policy is also in a meta element, because previews may be shown without headers.
+  // A preview also has the policy in a meta element, because it may be shown without headers.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
@@ -126,7 +132,7 @@ type PageBody = {
   readonly isOurs: boolean;
 };
 
-/** Renders the template. If that fails, visitors see the default design. */
+/** Renders the template. If that fails, visitors see the starter template. */
 function renderTemplate(input: PageInput): PageBody {
   compiledStarter ??= compileTemplate(starter);
   for (const template of [input.template, compiledStarter]) {
@@ -144,10 +150,10 @@ function tryRender(
   try {
     const made = renderLiquid(templates, buildVariables(input), input.time);
     const { html: body, hasPictures, hasInserted } = cleanHtml(made, actions);
-    // A page without its buttons would be useless.
+    // A page without its buttons is not shown.
     return hasInserted ? { css, body, hasPictures, isOurs } : undefined;
   } catch {
-    // Only a faulty template can cause this error.
+    // Only a faulty template causes an error here.
     return undefined;
   }
 }
@@ -185,12 +191,12 @@ function renderActions(actions: ActionsInput): string {
     renderLeaving(actions, texts),
     renderButtons(buttons, form),
     renderCode(phone, texts),
-    // None of these buttons is primary, because they are next to the QR code.
+    // Next to the QR code, no button is primary.
     renderButtons(phone?.stores ?? [], { ...form, first }),
   ].join("");
 }
 
-/** Explains how to leave an in-app browser, where the Open button may have no effect. */
+/** Explains how to leave an in-app browser, because its Open button may have no effect. */
 function renderLeaving({ platform, buttons, within }: ActionsInput, texts: PageTexts): string {
   if (within === undefined || buttons.every(({ kind }) => kind !== "open")) return "";
   const menu = platform === "android" && within !== "WeChat" ? "⋮" : "⋯";
@@ -209,8 +215,8 @@ function renderCode(phone: PhoneSection | undefined, texts: PageTexts): string {
 }
 
 /**
- * Renders the metadata for other programs: link previews (Open Graph, Twitter), iOS (Smart App
- * Banner, App Clip card) and App Links.
+ * Renders metadata for link previews (Open Graph, Twitter), iOS (Smart App Banner, App Clip card)
+ * and App Links.
  */
 function renderHead(subject: PageSubject): string {
   const title = readVisibleTitle(subject);
@@ -218,7 +224,7 @@ function renderHead(subject: PageSubject): string {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
     '<meta name="color-scheme" content="light dark">',
-    // Without this, browsers would request a favicon from the link host.
+    // Without this element, browsers would request a favicon from the link host.
     '<link rel="icon" href="data:,">',
     `<title>${escapeText(title)}</title>`,
     ...describeSharing(subject, title),
@@ -262,7 +268,7 @@ function describeApps({ link, apps, opened = link.address }: PageSubject): reado
   return [...(ofIos ?? []), ...(ofAndroid ?? []), writeTag("property", "al:web:url", link.address)];
 }
 
-/** Describes the Smart App Banner. Commas separate the parts, so a URL must not contain any. */
+/** Describes the Smart App Banner. Commas separate its parts, so commas in the URL are encoded. */
 function describeBanner(
   address: string,
   { app_store_id, clip_bundle_id }: PageIosApp,
@@ -277,8 +283,8 @@ function describeBanner(
 }
 
 /**
- * Returns the link's path with the app's custom scheme, or the link's URL. The scheme may come from
- * a remote server that allows schemes we reject.
+ * Returns the link's path with the app's custom scheme, or else the link's URL. A remote server may
+ * allow schemes that we reject.
  */
 function addressIn(address: string, scheme: string | null): string {
   if (scheme === null || !isAppScheme(scheme)) return address;
@@ -292,7 +298,7 @@ function writeTag(kind: "name" | "property", name: string, content: string | nul
 
 /**
  * The script of a link's page. It reports the phone's properties, so that an app installed after
- * the visit can be matched to the link. It sends no cookies, and nothing waits for the response.
+ * the visit can be matched to the link. It sends no cookies, and does not wait for the response.
  */
 function renderScript(
   { visit, copied }: { readonly visit: string | undefined; readonly copied: string | undefined },
@@ -307,15 +313,15 @@ function renderScript(
     `headers:{"content-type":"application/json"},body:JSON.stringify(${body})})`;
   const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
   const copying = copied === undefined ? "" : renderCopying(copied);
-  // Without a visit, as in a preview, nothing is sent.
+  // If no visit is recorded, as in a preview, nothing is sent.
   const report = visit === undefined ? "" : `${sending}.catch(()=>{});`;
   const script = `const ${reading};${report}${copying}`;
   return `<script nonce="${nonce}">(()=>{${script}})()</script>`;
 }
 
-/** Copies a URL when the App Store button is pressed. The button works even if that fails. */
+/** Copies a URL when the App Store button is pressed. If copying fails, the button still works. */
 function renderCopying(address: string): string {
-  // The URL must not end the script element.
+  // Escaped, because a < in the URL could end the script element.
   const text = JSON.stringify(address).replaceAll("<", "\\u003c");
   const button = 'e.target.closest("a.store-button-app-store")';
   return `addEventListener("click",e=>{${button}&&n.clipboard?.writeText(${text}).catch(()=>{})})`;

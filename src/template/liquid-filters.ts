@@ -2,22 +2,25 @@ import type { FilterImplOptions } from "liquidjs";
 import { listWords } from "./split-words.ts";
 
 /**
- * The filters for templates, which replace those of liquidjs. Every filter returns a value of
- * limited length, so that chains cannot grow. No filter evaluates expressions, or reads files or
- * the clock.
+ * The filters for templates. They replace the filters of liquidjs. The length of each result is
+ * limited, so that a chain of filters cannot make a value grow without end. No filter evaluates
+ * expressions, or reads files or the clock.
  */
 
 /** Longer strings are truncated. The URLs of links are always shorter. */
 const longestText = 8192;
 export const longestList = 50;
 
-/** Adds to the cost of a page. Throws if the total is too high. */
+/** Adds to the cost of a page. Throws if the total exceeds the limit. */
 export type AddCost = (cost: number) => void;
 
 type Value = unknown;
 type FilterHandler = (value: Value, ...args: readonly Value[]) => Value;
 
-/** Lists the filters for liquidjs. Every use adds its input and output to the cost. */
+/**
+ * Lists the filters for liquidjs. Each use of a filter adds its input and output to the page's
+ * cost.
+ */
 export function listFilters(
   readAddCost: (context: object) => AddCost,
 ): Readonly<Record<string, FilterImplOptions>> {
@@ -49,7 +52,7 @@ export function cut(text: string): string {
   return end < 0 ? "" : text.slice(0, end);
 }
 
-/** Returns the cost of reading a value, in characters. List items cost more than characters. */
+/** Returns the cost of reading a value, in characters. A list item costs more than a character. */
 export function measure(value: Value): number {
   if (typeof value === "string") return value.length;
   return Array.isArray(value)
@@ -58,8 +61,8 @@ export function measure(value: Value): number {
 }
 
 /**
- * Returns the cost of searching for a string, in steps. In the worst case, it is compared at every
- * position.
+ * Returns the cost of searching for a string, in steps. In the worst case, the string is compared
+ * at every position.
  */
 export function measureSearch(value: Value, search: Value): number {
   return 1 + (measure(value) * measure(search)) / 4096;
@@ -88,7 +91,7 @@ function onNumbers(handle: (one: number, other: number) => number): FilterHandle
   };
 }
 
-/** Replaces up to `times` occurrences. Stops where the result would be truncated anyway. */
+/** Replaces up to `times` occurrences, or fewer if the result is already too long. */
 function replaceTexts(text: string, search: string, by: string, times: number): string {
   if (search === "") return text;
   let result = "";
@@ -123,7 +126,7 @@ const handlers: Readonly<Record<string, FilterHandler>> = {
   upcase: onText((text) => text.toUpperCase()),
   downcase: onText((text) => text.toLowerCase()),
   capitalize: onText((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
-  // All output is escaped anyway, so these two filters change nothing.
+  // These two filters change nothing, because all output is escaped.
   escape: onText((text) => text),
   escape_once: onText((text) => text),
   url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll("%20", "+")),

@@ -3,11 +3,11 @@ import { filterNames, longestList } from "./liquid-filters.ts";
 import type { TemplateFault, ReportFault } from "./page-input.ts";
 
 /**
- * Finds syntax that liquidjs accepts but templates may not contain. The time to render all other
- * syntax is proportional to its length.
+ * Finds syntax that liquidjs accepts but templates may not contain. All other syntax is rendered in
+ * a time proportional to its length.
  */
 
-/** The largest number in a range. */
+/** The largest number that a range may contain. */
 const longestRange = 1000;
 
 export function findShapeFaults(templates: readonly Template[]): readonly TemplateFault[] {
@@ -25,7 +25,7 @@ export function findShapeFaults(templates: readonly Template[]): readonly Templa
   return faults;
 }
 
-/** Returns how many times a loop can run at most, from its range or the longest list. */
+/** Returns the maximum number of iterations of a loop, from its range or from the longest list. */
 export function countRounds(templates: readonly Template[]): number {
   let rounds = longestList;
   visitParts(templates, (part) => {
@@ -35,11 +35,11 @@ export function countRounds(templates: readonly Template[]): number {
   return rounds;
 }
 
-/** A variable's name in segments, with its position in the source. */
+/** The segments of a variable's name, and its position in the source. */
 type NamedVariable = { readonly offset: number; readonly segments: readonly unknown[] };
 
 /**
- * Lists all variables, with the segments of their names. Computed segments are undefined. Does not
+ * Lists all variables, with the segments of their names. A computed segment is undefined. Does not
  * use liquidjs's own function, which takes seconds for a thousand variables.
  */
 export function listVariables(templates: readonly Template[]): readonly NamedVariable[] {
@@ -55,27 +55,27 @@ export function listVariables(templates: readonly Template[]): readonly NamedVar
 export function visitParts(value: object, visit: (part: object) => void): void {
   visit(value);
   for (const name in value) {
-    // TypeScript does not know that every property is a part of the template.
+    // The cast is safe, because `name` is a property of `value`.
     const part: unknown = sourceParts.has(name) ? undefined : value[name as keyof typeof value];
     if (typeof part === "object" && part !== null) visitParts(part, visit);
   }
 }
 
-/** Properties that refer to the source text, which is already parsed. */
+/** Properties that refer back to the source text, so they contain no further parts. */
 const sourceParts: ReadonlySet<string> = new Set(["token", "tokenizer", "liquid"]);
 
 type Range = { readonly lhs: object; readonly rhs: object; readonly begin: number };
 
-/** Returns the range of a `for`. `visitParts` visits the `for` before its range. */
+/** Returns the range of a `for` loop. `visitParts` visits the loop before its range. */
 function readLoopedRange(part: object): Range | undefined {
   const collection = "collection" in part ? part.collection : undefined;
   return TypeGuards.isRangeToken(collection) ? collection : undefined;
 }
 
 /**
- * Rejects ranges outside of a `for`, and large ranges. liquidjs converts every range to a list,
- * whose length is only counted in a `for`. Beyond 2^53, adding one changes nothing, so the list
- * would fill all memory.
+ * Rejects ranges outside of a `for`, and ranges with large numbers. liquidjs converts each range to
+ * a list, but counts the list's length only in a `for`. Above 2^53, adding 1 has no effect, so the
+ * list would fill all memory.
  */
 function checkRange(range: Range, looped: ReadonlySet<object>, report: ReportFault): void {
   const isSmall = [range.lhs, range.rhs].every((bound) => {
@@ -99,7 +99,7 @@ type PropertyAccess = {
   readonly begin: number;
 };
 
-/** Rejects variables with a computed name, which liquidjs would look up in every scope. */
+/** Rejects variables with a computed name. liquidjs would look up such a name in every scope. */
 function checkRoot({ variable, props, begin }: PropertyAccess, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
   if (!isNamed) report(begin, "A variable must start with a name.");
@@ -113,7 +113,7 @@ function checkFilter(name: string, filter: object, report: ReportFault): void {
   report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);
 }
 
-/** Reports missing operators and operands. In `a b`, liquidjs would ignore `b`. */
+/** Reports missing operators and operands. For example, liquidjs would ignore the `b` in `a b`. */
 function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
   let values = 0;
   for (const token of postfix) {

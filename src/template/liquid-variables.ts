@@ -48,7 +48,7 @@ function pick<Name extends string>(
 ): object {
   return Object.fromEntries(
     Object.keys(names).map((name) => {
-      // The cast is needed, because `Object.keys` returns strings.
+      // The cast is safe, because `names` has only keys of this type.
       const value = values[name as Name];
       return [name, value === null ? null : cut(value)];
     }),
@@ -62,7 +62,7 @@ const textProperties = new Set(["size", "first", "last"]);
 export function findVariableFault(segments: readonly unknown[]): string | undefined {
   let place: string | Documented = variables;
   for (const [index, segment] of segments.entries()) {
-    // The value of a computed segment is only known during rendering.
+    // The value of a computed segment is known only during rendering.
     if (typeof segment !== "string") return undefined;
     if (typeof place === "string") {
       return textProperties.has(segment) ? undefined : describe(segments, index);

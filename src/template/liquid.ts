@@ -8,18 +8,20 @@ import type { TemplateFault } from "./page-input.ts";
 /**
  * Liquid for templates, with only the listed tags and filters. No tag reads a file, no filter
  * evaluates an expression, and every output is escaped. Templates run in this process and cannot be
- * interrupted, so their cost is limited in three ways: `check-liquid.ts` measures each template
- * first, `findShapeFaults` rejects syntax on which liquidjs would hang, and rendering counts its
- * steps (pieces, values, filters and searches).
+ * interrupted, so their cost is limited in three ways. `check-liquid.ts` measures each template
+ * before it is rendered. `findShapeFaults` rejects syntax on which liquidjs would hang. During
+ * rendering, all pieces, values, filters and searches are counted as steps.
  */
 
 export const tagNames: readonly string[] =
   "assign break case comment continue for if store_buttons unless".split(" ");
 
 const mostSteps = 10_000;
-/** The maximum length of a page's escaped output. */
+/** The maximum length of a page's output after escaping. */
 const mostCharacters = 128 * 1024;
-/** Pages with fewer steps never check the time, so they do not depend on the machine's speed. */
+/**
+ * A page with fewer steps is never checked against the clock, so a slow machine cannot reject it.
+ */
 const stepsPerClockCheck = 256;
 
 /** Thrown if a page exceeds its limits. */
@@ -47,7 +49,7 @@ type ParsedTemplate = { readonly templates: Template[]; readonly faults: readonl
  * parse the template.
  */
 export function readLiquid(source: string): ParsedTemplate {
-  // Replaces unpaired surrogates, one of which marks where the buttons are inserted.
+  // Replaces unpaired surrogates, because one of them marks where the buttons are inserted.
   const templates = engine.parse(source.toWellFormed());
   return { templates, faults: findShapeFaults(templates) };
 }
@@ -86,8 +88,8 @@ export function renderLiquid(
     time,
   );
   const addCharacters = createCostLimit(mostCharacters, "The page is too long.");
-  // liquidjs only calls `check`, before every step. The cast is needed because `Limiter` has
-  // private members.
+  // liquidjs calls only `check`, before each step. The cast is needed because `Limiter` has private
+  // members.
   const renderLimit = { use: () => undefined, check: () => addSteps(1) } as unknown as Limiter;
   const own = { renderLimit, liquid: engine };
   const context = new Context(variables, engine.options, { sync: true }, own);
@@ -120,15 +122,18 @@ function createCostLimit(most: number, message: string, time?: TimeLimit): AddCo
   };
 }
 
-/** The properties of `forloop` that templates may read. liquidjs would call any of its methods. */
+/**
+ * The properties of `forloop` that templates may read. Without this list, liquidjs would call any
+ * of its methods.
+ */
 const loopNames = new Set(["first", "index", "index0", "last", "length", "rindex", "rindex0"]);
 
-/** Counts the values that a template reads. liquidjs reads all of them with `readProperty`. */
+/** Counts the values that a template reads. liquidjs reads each of them with `readProperty`. */
 function countReadValues(context: Context, addSteps: AddCost): void {
   const read = context.readProperty.bind(context);
   context.readProperty = (holder, key) => {
     const isName = typeof key === "string" || typeof key === "number";
-    // liquidjs would join a list and use the result as a name.
+    // A list is not a name, but liquidjs would join the list and use the result as a name.
     if (!isName || (holder instanceof Drop && !loopNames.has(String(key)))) {
       addSteps(1);
       return undefined;
@@ -141,11 +146,12 @@ function countReadValues(context: Context, addSteps: AddCost): void {
 
 function createEngine(): Liquid {
   const engine = new Liquid({
-    // `findShapeFaults` reports every unknown filter. liquidjs would only report the first one.
+    // Unknown filters are not errors here, because liquidjs would report only the first one.
+    // `findShapeFaults` reports all of them.
     strictFilters: false,
     lenientIf: true,
     ownPropertyOnly: true,
-    // With an empty set of templates, liquidjs includes none from the file system.
+    // With an empty object, liquidjs reads no templates from the file system.
     templates: {},
     locale: "en",
     operators: {

@@ -1,4 +1,4 @@
-/** The content of a link's page, and the faults of a template. */
+/** The content of a link's page, and the faults found in a template. */
 
 export type PageLink = {
   readonly url: string | null;
@@ -26,21 +26,21 @@ export type PageButton = {
   readonly href: string;
 };
 
-/** What a desktop visitor needs to continue on a phone. */
+/** The part of a desktop page that helps visitors continue on a phone. */
 export type PhoneSection = {
   readonly stores: readonly PageButton[];
   /** The QR code as an SVG; undefined if the link's URL is too long. */
   readonly code: string | undefined;
 };
 
-/** The content of the page, which Liquid can read too. */
+/** The content of the page. Templates can read it with Liquid. */
 export type PageSubject = {
   readonly link: PageLink;
   readonly apps: {
     readonly ios?: PageIosApp | undefined;
     readonly android?: (PageApp & { readonly package_name: string }) | undefined;
   };
-  /** The URL that opens apps; by default, the link's own URL. */
+  /** The URL for opening apps. If omitted, the link's own URL opens them. */
   readonly opened?: string;
   readonly project: { readonly name: string };
   readonly platform: "ios" | "android" | "desktop";
@@ -48,7 +48,6 @@ export type PageSubject = {
 
 export type TemplateSource = { readonly body: string; readonly css: string };
 
-/** A fault in a template's body or CSS, with its offset. */
 export type TemplateFault = { readonly offset: number; readonly message: string };
 
 export type ReportFault = (offset: number, message: string) => void;

@@ -1,6 +1,6 @@
 import { colours } from "../look/tokens.ts";
 
-/** The styles of our own markup. They use `:where`, so that a template's rules take precedence. */
+/** The styles of our own markup. They use `:where`, so that a template's styles override them. */
 export const pageStyle = `
 :where(html){-webkit-text-size-adjust:100%;text-size-adjust:100%}
 :where(body){margin:0;min-height:100svh;font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,
@@ -24,7 +24,7 @@ font-weight:600;font-size:1.0625rem;line-height:1.25;text-align:center;text-deco
 }
 `.replaceAll("\n", "");
 
-/** The additional styles of the default design, with the colors of the starter template. */
+/** Additional styles for pages with the starter template, in its colors. */
 export const ownStyle = `
 :where(.store-button){padding-inline:1.125rem}
 :where(.store-button-primary){background:var(--ink,#14151a)}

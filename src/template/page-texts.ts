@@ -1,20 +1,23 @@
 /**
- * Strings for our own markup, in every supported language. A missing string is a compile error. The
- * stores have the names that Apple and Google use on their own buttons.
+ * Strings for our own markup, in every supported language. A missing string is a compile error.
+ * Store names are written as on Apple's and Google's own buttons.
  */
 
 export type PageTexts = {
   readonly dir: "ltr" | "rtl";
-  /** Contains the app's name. If the name is unknown, `open_app` is used instead. */
+  /** Contains the app's name. `open_app` is used if the name is unknown. */
   readonly open: string;
   readonly open_app: string;
   readonly app_store: string;
   readonly play_store: string;
   readonly continue: string;
-  /** The caption of the QR code, and its description for screen readers. */
+  /** The caption of the QR code. `qr_code` describes the code for screen readers. */
   readonly scan: string;
   readonly qr_code: string;
-  /** A hint for in-app browsers. `leave_how` contains the app's name and the symbol of its menu. */
+  /**
+   * A hint in in-app browsers. `leave_how` contains the in-app browser's name and its menu's
+   * symbol.
+   */
   readonly leave: string;
   readonly leave_how: string;
   readonly not_found: string;
@@ -245,13 +248,13 @@ export const pageTexts = {
 
 export type PageLanguage = keyof typeof pageTexts;
 
-/** Longer lists of languages are truncated. Browsers send only a few languages. */
+/** Longer lists of languages are cut off. Browsers send only a few languages. */
 const mostRanges = 20;
 const mostCharacters = 500;
 
 /**
- * Chooses the visitor's preferred language among the supported ones (RFC 9110, section 12.5.4). A
- * regional variant falls back to its language (RFC 4647, section 3.4). The default is English.
+ * Chooses the supported language that the visitor prefers (RFC 9110, section 12.5.4). A regional
+ * variant falls back to its language (RFC 4647, section 3.4). The default is English.
  */
 export function chooseLanguage(accepted: string | undefined): PageLanguage {
   const ranges = (accepted ?? "")
@@ -282,10 +285,10 @@ function readRange(range: string): { readonly tag: string; readonly quality: num
   };
 }
 
-/** The supported languages by lowercase tag, including older tags that some browsers send. */
+/** The supported languages by lowercase tag. Some browsers send older tags. */
 const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ...Object.keys(pageTexts).map(
-    // The cast is needed, because `Object.keys` returns strings.
+    // The cast is safe, because the keys of `pageTexts` are the supported languages.
     (language) => [language.toLowerCase(), language as PageLanguage] as const,
   ),
   ["iw", "he"],
@@ -294,7 +297,9 @@ const languages: ReadonlyMap<string, PageLanguage> = new Map([
   ["zh-sg", "zh-Hans"],
 ]);
 
-/** Readers of traditional Chinese get their next preferred language, not simplified Chinese. */
+/**
+ * Readers of traditional Chinese do not get simplified Chinese, but their next preferred language.
+ */
 const otherScript = /^zh-(?:hant|tw|hk|mo)(?:-|$)/;
 
 function findLanguage(tag: string): PageLanguage | undefined {

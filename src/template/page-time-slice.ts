@@ -1,17 +1,20 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 
 /**
- * The time budget for pages per event loop iteration. A typical page takes much less, the slowest
- * one several times as much.
+ * The time that pages may take in one iteration of the event loop. A typical page takes much less
+ * time, and the slowest page several times as much.
  */
 const slice_ms = 10;
 
-/** Renders a visitor's page or compiles its template, perhaps in a later event loop iteration. */
+/**
+ * Runs a function that renders a page or compiles a template. If pages have used up the time of
+ * this event loop iteration, the function runs in a later one.
+ */
 export type MakePage = <Page>(make: () => Page) => Promise<Page>;
 
 /**
- * Limits the time spent on pages in each iteration of the event loop. Further pages wait for the
- * next iteration, so that other requests are answered in between.
+ * Limits the time spent on pages in each iteration of the event loop. Once the time is used up,
+ * pages wait for the next iteration, so that other requests are answered in between.
  */
 export function createPageMaker(monotonic: () => number): MakePage {
   let used_ms = 0;

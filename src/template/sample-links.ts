@@ -33,14 +33,14 @@ const bareLink: PageLink = {
   address: "https://links.example.com/a",
 };
 
-/** The links with which templates are checked: one with all fields, and one with none. */
+/** The pages with which a template is checked: two with all fields, and one with none. */
 export const samples: readonly PageSubject[] = [
   { link: sampleLink, apps: sampleApps, project, platform: "ios" },
   { link: sampleLink, apps: sampleApps, project, platform: "android" },
   { link: bareLink, apps: {}, project, platform: "desktop" },
 ];
 
-/** The largest number of buttons that a page can have. */
+/** As many buttons as a page can have. */
 export const sampleButtons: readonly PageButton[] = [
   { kind: "open", app: sampleApps.ios.name, href: "exampleshop://spring" },
   { kind: "app_store", app: null, href: "https://apps.apple.com/app/id1234567890" },

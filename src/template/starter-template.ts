@@ -6,8 +6,8 @@ const { "accent-start": start, "accent-end": end } = visitColours;
 const glows = ["glow-one", "glow-two", "glow-three", "shade"] as const;
 
 /**
- * The CSS of the starter template. It begins with variables for colors and sizes, so that templates
- * can change these and our other pages can use them.
+ * The CSS of the starter template. It begins with variables for colors and sizes. Other templates
+ * can change the variables, and our other pages can use them.
  */
 const starterStyle = `.page {
   --ink: ${ink[0]};
@@ -301,8 +301,8 @@ function writeSizes(indent: string): string {
 }
 
 /**
- * The starter template, which is also the default page of a project without a template. It uses no
- * feature that other templates may not use.
+ * The starter template. A project without its own template uses it. It contains only what all
+ * templates may contain.
  */
 export const starter: TemplateSource = {
   body: `{% if platform == "ios" %}

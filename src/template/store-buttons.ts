@@ -5,13 +5,13 @@ import { pageTexts, type PageTexts } from "./page-texts.ts";
 /** The language and style of the store buttons. */
 export type ButtonForm = {
   readonly texts: PageTexts;
-  /** True to shorten app names and to isolate them from the surrounding text direction. */
+  /** True to shorten app names, and to isolate them from the text direction of the page. */
   readonly isolates: boolean;
   /** The first button's style; primary by default. */
   readonly first?: Rank;
 };
 
-/** The language and style of the buttons in published templates. */
+/** The language and style of the buttons in all templates other than the starter template. */
 export const templateForm: ButtonForm = { texts: pageTexts.en, isolates: false };
 
 type Rank = "primary" | "secondary";
@@ -54,7 +54,7 @@ function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 
-/** Whether a button's URL cannot run code in the page. Checked once more here, to be safe. */
+/** Whether a button's URL cannot run code in the page. An additional check, to be safe. */
 function isSafe(href: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):[\x21-\x7e]+$/i.exec(href) ?? [];
   const runs = ["javascript", "data", "vbscript", "blob", "file", "filesystem", "about"];

@@ -10,11 +10,13 @@ type ComparedWords = {
 };
 
 /**
- * The maximum number of edits. The time grows quadratically, so texts with more edits are shown in
- * full.
+ * The maximum number of edits to search for, because the time grows with its square. Strings with
+ * more edits are shown without marks.
  */
 const mostEdits = { words: 200, lines: 1000 } as const;
-/** If a smaller share is unchanged, nothing is marked, because many marks are hard to read. */
+/**
+ * If less than this share is unchanged, no changes are marked, because many marks are hard to read.
+ */
 const leastCommon = 1 / 4;
 
 export function compareWords(before: string, after: string): ComparedWords {
@@ -34,7 +36,7 @@ function markWhole(text: string, isChanged: boolean): readonly TextPart[] {
   return text === "" ? [] : [{ text, isChanged }];
 }
 
-/** One changed section. Line numbers start at 1. */
+/** One changed section of a text. Line numbers start at 1. */
 export type Hunk = {
   readonly old_start: number;
   readonly new_start: number;

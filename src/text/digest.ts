@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** Hashes a value. The order of an object's members makes no difference. */
+/** Hashes a value. The order of an object's members does not matter. */
 export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonize(value)).digest("base64url");
 }
 
-/** Serializes to JSON with sorted members, so that equal objects give equal text. */
+/** Writes JSON with sorted members, so that equal objects result in equal text. */
 export function canonize(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonize).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

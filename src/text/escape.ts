@@ -18,8 +18,8 @@ const entities: Readonly<Record<string, string>> = {
 const escaped = /\\u\{([0-9a-f]{1,6})\}/g;
 
 /**
- * Escapes hidden characters in files, so that a reader of the file can restore the text exactly.
- * Escapes the backslash of text that looks like such an escape.
+ * Escapes hidden characters in files. The original text can be restored exactly, because the
+ * backslash of text that already looks like an escape is escaped too.
  */
 export function escapeHidden(text: string): string {
   return showHidden(text.replace(escaped, (_, digits: string) => `\\u{5c}u{${digits}}`));
@@ -34,7 +34,7 @@ export function unescapeHidden(text: string): string {
   });
 }
 
-/** Uses JSON's own escapes, which every parser understands. */
+/** Escapes hidden characters as `\u1234`, which every JSON parser understands. */
 export function escapeHiddenInJson(json: string): string {
   return replaceHidden(json, (character) =>
     character
@@ -49,7 +49,7 @@ export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Whether a path is certainly not a database URL, so it contains no password and can be shown. */
+/** Whether a path cannot be a database URL. It then contains no password, so it may be shown. */
 export function isPlainPath(path: string): boolean {
   return /^[\w./-]+$/.test(path);
 }

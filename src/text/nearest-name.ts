@@ -3,8 +3,9 @@
 const mostSuggested = 3;
 
 /**
- * Suggests names in this order: names with the same meaning or with all of its words, then the most
- * similar spelling, then names that consist of some of its words.
+ * Suggests known names for `name`. Prefers names with the same meaning or with all of its words.
+ * Otherwise suggests the name with the most similar spelling, or else names that consist of some of
+ * its words.
  */
 export function suggestNames(
   name: string,
@@ -28,7 +29,7 @@ function isPartOf(some: readonly string[], all: readonly string[]): boolean {
   return some.length > 0 && some.every((word) => all.includes(word));
 }
 
-/** Splits `socialTitle` and `social-title` into two words. */
+/** Splits a name such as `socialTitle` or `social-title` into words. */
 function listWords(name: string): readonly string[] {
   const parted = name.slice(0, mostCharacters).replace(/([a-z\d])([A-Z])/g, "$1_$2");
   return parted
@@ -37,7 +38,7 @@ function listWords(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** Returns the known name with the most similar spelling, or undefined if none is close. */
+/** Returns the known name with the most similar spelling. Returns undefined if none is similar. */
 export function findNearest(name: string, known: Iterable<string>): string | undefined {
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(name.length / 2));
@@ -48,10 +49,10 @@ export function findNearest(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** Limits the work, because an untrusted name may be a megabyte long. */
+/** The number of characters to compare. An untrusted name may be a megabyte long. */
 const mostCharacters = 64;
 
-/** Makes `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` equal. */
+/** Maps `iosFallbackUrl`, `ios-fallback-url` and `ios_fallback_url` to the same string. */
 function normalize(name: string): string {
   return name
     .slice(0, mostCharacters)
@@ -59,7 +60,7 @@ function normalize(name: string): string {
     .toLowerCase();
 }
 
-/** Counts inserted, deleted, replaced and swapped letters, up to `most`. */
+/** Counts inserted, deleted, replaced and swapped letters. Stops counting at `most`. */
 function countEdits(first: string, second: string, most: number): number {
   const one = Array.from(first);
   const other = Array.from(second);

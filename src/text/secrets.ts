@@ -2,21 +2,21 @@ import { timingSafeEqual, randomBytes } from "node:crypto";
 
 /** Reads, compares and describes keys and other secrets. */
 
-/** Reads the token of an `Authorization: Bearer …` header; undefined for other headers. */
+/** Reads the token of an `Authorization: Bearer …` header. Returns undefined for other headers. */
 export function readBearer(authorization: string | null | undefined): string | undefined {
   const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
   return token;
 }
 
-/** The formats of REST clients: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
+/** The formats that REST clients use: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
-/** Reads the API key of a header in one of these formats; undefined for other headers. */
+/** Reads the API key of a header in these formats. Returns undefined for other headers. */
 export function readHeaderKey(header: string): string | undefined {
   return authorization.exec(header)?.[2];
 }
 
-/** The prefix of every client key, so that people recognize one anywhere. */
+/** The prefix of every client key, by which people can recognize one. */
 export const clientPrefix = "waypost_client_";
 
 export function isClientToken(token: string): boolean {
@@ -34,8 +34,8 @@ function toBytes(secret: string | Uint8Array): Uint8Array {
 }
 
 /**
- * Masks a secret differently in each response. Pages are compressed, and a compressed page's size
- * would reveal whether it contains a guess (BREACH).
+ * Masks a secret in a different way in each response. Otherwise, an attacker could find it with
+ * many guesses, because the size of a compressed page reveals whether it contains a guess (BREACH).
  */
 export function maskSecret(secret: Uint8Array): string {
   const mask = randomBytes(secret.length);
@@ -45,7 +45,7 @@ export function maskSecret(secret: Uint8Array): string {
 export function isMasked(masked: string, secret: Uint8Array): boolean {
   const bytes = Buffer.from(masked, "base64url");
   const { length } = secret;
-  // Decoders skip characters outside the alphabet, so re-encoding detects them.
+  // Encode the bytes again, because the decoder skips invalid characters.
   if (bytes.length !== 2 * length || bytes.toString("base64url") !== masked) return false;
   return isSameSecret(combine(bytes.subarray(0, length), bytes.subarray(length)), secret);
 }
@@ -54,7 +54,7 @@ function combine(one: Uint8Array, other: Uint8Array): Buffer {
   return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
 }
 
-/** Names a key by the end of its id, because the start may be a timestamp. Reveals no secret. */
+/** Names a key by the end of its ID, because the start may be a timestamp. The ID is not secret. */
 export function nameKey({ id }: { readonly id: string }): string {
   return `…${id.slice(-8)}`;
 }

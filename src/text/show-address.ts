@@ -1,17 +1,17 @@
 import { domainToUnicode } from "node:url";
 import { showHidden, quote } from "./show-hidden.ts";
 
-/** Formats a URL as people would type it, with warnings about deceptive letters. */
+/** Formats a URL as people would type it. Warns about letters that look like others. */
 
 export type ReadableAddress = {
   /** The URL with its host in Unicode and its path decoded. */
   readonly typed: string;
-  /** The host in punycode (`xn--…`), if it differs. */
+  /** The host in punycode (`xn--…`). Undefined if it equals the shown host. */
   readonly ascii: string | undefined;
   readonly warnings: readonly string[];
 };
 
-/** The maximum length of a host name. Longer ones are invalid and slow to parse. */
+/** The maximum length of a host name. Longer names are invalid and slow to parse. */
 const mostHost = 255;
 
 /** Returns undefined if the text is not an http or https URL. */
@@ -38,7 +38,7 @@ function readHost(text: string): URL | undefined {
   }
 }
 
-/** Characters that would change the URL when decoded stay encoded. */
+/** Decodes a path. Characters stay encoded if the URL would otherwise change. */
 function decode(path: string): string {
   try {
     return decodeURI(path);
@@ -58,15 +58,18 @@ const scripts = [
   ["Georgian", /\p{Script=Georgian}/u],
   ["Thai", /\p{Script=Thai}/u],
   ["Devanagari", /\p{Script=Devanagari}/u],
-  // Japanese, Korean and Chinese names mix these scripts, also with Latin.
+  // Japanese, Korean and Chinese names use several of these scripts together, and Latin letters.
   ["Han", /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u],
 ] as const;
 
 const east = "Han";
-/** Cyrillic and Greek letters that look like Latin ones. A label of only these is suspicious. */
+/**
+ * Cyrillic and Greek letters that look like Latin ones. A label with only such letters is
+ * suspicious.
+ */
 const lookalikes = /^[аеорсухіјѕһԁԛԝгвкмтнӏοανρυικχωε\d-]+$/u;
 
-/** Warns if a label of a host name could be mistaken for another one. */
+/** Warns if a label of a host name could be mistaken for a different label. */
 function findDeception(label: string): readonly string[] {
   const found = scripts.filter(([, pattern]) => pattern.test(label)).map(([name]) => name);
   const shown = JSON.stringify(showHidden(label));
@@ -81,12 +84,14 @@ function findDeception(label: string): readonly string[] {
 }
 
 /**
- * Explains that a URL is not on the project's link host. Only the user knows whether the same path
- * on the link host was meant.
+ * Explains that a URL is not on the project's link host. Describes the link at the same path on the
+ * link host, because only the user knows which of the two was meant.
  */
 export function describeForeignHost(
   host: string,
-  /** The link host, the URL with the same path on it, and the name of the link at that URL. */
+  /**
+   * The link host, the URL of the same path on the link host, and the name of the link at that URL.
+   */
   ours: { readonly host: string; readonly place: string; readonly there?: string } | undefined,
 ): string {
   if (ours === undefined) return `Waypost does not know whether ${quote(host)} is the link host`;

@@ -1,27 +1,32 @@
 /**
- * Makes untrusted text safe to read: replaces invisible characters, and those that change the
- * reading direction, with their codes.
+ * Makes untrusted text safe to read. Replaces invisible characters with their codes, and also
+ * characters that change the reading direction.
  */
 
-/** Control characters except line breaks and tabs, format characters, and noncharacters. */
+/**
+ * Control characters, format characters, and noncharacters. Of these, `replaceHidden` keeps line
+ * breaks and tabs.
+ */
 const hiddenRanges = [
   String.raw`\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}`,
   // The empty Braille pattern.
   String.raw`\u2800`,
   // A combining joiner, and the Hangul and Khmer fillers.
   String.raw`\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5`,
-  // Variation selectors, which can encode a hidden message.
+  // Variation selectors. Together, they can encode a hidden message.
   String.raw`\ufe00-\ufe0f\u{e0100}-\u{e01ef}`,
 ];
 const hidden = new RegExp(`[${hiddenRanges.join("")}]`, "gu");
 
-/** Matches most strings, and is faster than testing for all of Unicode. */
+/** Printable ASCII. Most strings match, and testing for it is fast. */
 const plain = /^[\x20-\x7e]*$/;
 
 const symbol = String.raw`\p{Extended_Pictographic}`;
 const joiner = String.raw`(?<=[${symbol}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d(?=${symbol})`;
 const colouring = String.raw`(?<=${symbol})\ufe0f|(?<=[\d#*])\ufe0f(?=\u20e3)`;
-/** The joiner inside an emoji, and the selector for colored symbols and keycaps. */
+/**
+ * The joiner inside an emoji, and the selector for colored symbols and keycaps. Both are allowed.
+ */
 const emojiJoint = new RegExp(`${joiner}|${colouring}`, "gu");
 
 export function showHidden(text: string): string {
@@ -59,12 +64,12 @@ function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }
 
-/** The API's responses are nested less deeply, but a remote server may return deeper data. */
+/** A limit for data from remote servers. The API's own responses have fewer levels. */
 const mostLevels = 32;
 
-/** Like `showHidden`, for every string and property name inside a value. */
+/** Applies `showHidden` to every string and property name inside a value. */
 export function showHiddenIn(value: unknown): unknown {
-  // Most values have no hidden characters, and checking is cheaper than copying.
+  // Most values contain no hidden characters, and checking a value is faster than copying it.
   return isShownIn(value, mostLevels) ? value : copyShown(value, mostLevels);
 }
 
@@ -87,17 +92,22 @@ function copyShown(value: unknown, levels: number): unknown {
   );
 }
 
-/** Quotes untrusted text in a sentence: on one line, truncated, without hidden characters. */
+/**
+ * Quotes untrusted text for use in a sentence: on one line, shortened, without hidden characters.
+ */
 export function quote(text: string, most = 80): string {
   return quoteLine(showHidden(text), most);
 }
 
-/** Like `quote`, without quotation marks. */
+/** Like `quote`, but without quotation marks. */
 export function showName(name: string): string {
   return quote(name).slice(1, -1);
 }
 
-/** Like `quote`, for stored sentences. Hidden characters are replaced when they are shown. */
+/**
+ * Like `quote`, but keeps hidden characters. Used for sentences that are stored, because hidden
+ * characters are replaced when a sentence is shown.
+ */
 export function quoteLine(text: string, most = 60): string {
   const line = text.replace(/\s+/g, " ");
   return JSON.stringify(line.length > most ? `${line.slice(0, most).toWellFormed()}…` : line);

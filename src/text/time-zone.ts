@@ -2,10 +2,13 @@ import { findNearest } from "./nearest-name.ts";
 
 /** Validates the names of time zones in user input. */
 
-/** Ignores case. Rejects plain offsets, because they have no daylight saving time. */
+/**
+ * Whether a name is that of a time zone. Ignores case. Rejects plain offsets, because they have no
+ * daylight saving time.
+ */
 export function isTimeZone(text: string): boolean {
   try {
-    // Throws if the zone is unknown.
+    // Throws if the time zone is unknown.
     new Date(0).toLocaleString("en", { timeZone: text });
     return /^[a-z]/i.test(text);
   } catch {
@@ -13,7 +16,9 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Completes a sentence about an invalid time zone, with a suggestion by city or spelling. */
+/**
+ * Describes an invalid time zone, for the end of a sentence. Suggests a zone by city or spelling.
+ */
 export function explainTimeZone(text: string): string {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;

@@ -1,16 +1,16 @@
 import { findNearest } from "./nearest-name.ts";
 import { quote } from "./show-hidden.ts";
 
-/** Messages about apps that a link refers to but that are not registered. */
+/** Messages about apps that a link names but that are not registered. */
 
-/** An app by its display name, and its bundle ID or package name. */
+/** An app's display name, and its bundle ID or package name. */
 export type NamedApp = { readonly name?: unknown; readonly identifier?: unknown };
 
 type UnregisteredApp = {
   /** `iOS app` or `Android app`. */
   readonly label: string;
   readonly identifier: string;
-  /** What only the app's developer knows, such as the Team ID. */
+  /** The values that only the app's developer knows, such as the Team ID. */
   readonly needs: string;
 };
 
@@ -28,7 +28,7 @@ export function describeUnregistered(
   return `The ${label} ${writeIdentifier(identifier)} is not registered${others}`;
 }
 
-/** Advice for assistants, which would otherwise invent missing values. */
+/** Advises assistants not to invent the values that are missing. */
 export function adviseUnregistered(
   { identifier, needs }: UnregisteredApp,
   registered: readonly NamedApp[],
@@ -45,7 +45,7 @@ export function writeNamedApp({ name, identifier }: NamedApp): string {
   return written === undefined ? quote(name) : `${quote(name)} (${written})`;
 }
 
-/** A remote server may accept any text as an identifier. */
+/** Quoted unless plain, because a remote server may accept any text as an identifier. */
 function writeIdentifier(identifier: string): string {
   return /^[\w.-]{1,80}$/.test(identifier) ? identifier : quote(identifier);
 }

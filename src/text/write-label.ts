@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
   destinations: "allowed destinations",
 };
 
-/** Returns a field's name for use within a sentence. */
+/** Returns a field's name in words, for use within a sentence. */
 export function writeWords(name: string): string {
   if (Object.hasOwn(words, name)) return words[name] ?? name;
   return name
@@ -35,14 +35,16 @@ export function writeWords(name: string): string {
     .replace(/\bandroid\b/g, "Android");
 }
 
-/** Replaces field names in a sentence that was written for developers and assistants. */
+/**
+ * Replaces field names with words, in a sentence that was written for developers and assistants.
+ */
 export function writeFieldsInWords(sentence: string): string {
   return sentence.replace(/\b(?:url|referrer|[a-z]+(?:_[a-z]+)+)\b/g, (name) =>
     Object.hasOwn(words, name) ? `“${writeLabel(name)}”` : name,
   );
 }
 
-/** Returns a field's name as a label, with a capital letter. */
+/** Returns a field's name in words, as a label that starts with a capital letter. */
 export function writeLabel(name: string): string {
   const label = writeWords(name);
   return label.startsWith("iOS") ? label : label.charAt(0).toUpperCase() + label.slice(1);

@@ -4,9 +4,9 @@ import { encodePath, reservedFolders } from "../contract/rules/link-path.ts";
 import { canAndroidOpen, canIosOpen } from "./decide-visit.ts";
 
 /**
- * Writes the files by which iOS and Android verify that a project's apps may open its links. They
- * list every app that can be verified, for all paths except those that stay in the browser. The
- * visit decides which apps a link uses.
+ * Writes the association files. With these, iOS and Android verify that a project's apps may open
+ * its links. A file lists every app that can be verified, for all paths except those that stay in
+ * the browser. Which of its apps a link uses is decided at each visit.
  */
 
 export type AssociationSystem = "ios" | "android";
@@ -16,20 +16,22 @@ export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
   android: "/.well-known/assetlinks.json",
 };
 
-/** Apple's size limit. Google rejects large files too, but does not publish its limit. */
+/** Apple's size limit. Google also rejects large files, but does not publish a limit. */
 export const mostFile_bytes = 128 * 1024;
 
 export type AssociationFile = {
   readonly text: string;
-  /** How many apps and excluded paths fit in the file. */
+  /** How many apps and excluded paths the file contains. It may not have room for all. */
   readonly apps: number;
   readonly paths: number;
 };
 
-/** A pattern for paths. Apple and Google use the same form. The first one that matches decides. */
+/**
+ * A path pattern, in the form that both Apple and Google use. The first matching pattern decides.
+ */
 type Component = { readonly "/": string; readonly exclude?: true };
 
-/** The host's own paths and `browserPaths` stay in the browser. The app opens all others. */
+/** Excludes the link host's own paths and `browserPaths`. The app opens all other paths. */
 function listComponents(browserPaths: readonly string[]): readonly Component[] {
   return [
     ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true }) as const),
@@ -44,7 +46,7 @@ export function writeIosFile(
   browserPaths: readonly string[],
 ): AssociationFile {
   const entries = apps.flatMap((app) => describeIosEntry(app) ?? []);
-  // Apple compares paths as they are encoded in the URL.
+  // Encoded, because Apple compares paths as they are in the URL.
   const paths = browserPaths.map(encodePath);
   return writeWithinLimit(entries, paths, (named, excluded) => {
     const appIDs = named.map(({ appID }) => appID);
@@ -69,12 +71,12 @@ export function writeAndroidFile(
   });
 }
 
-/** Google's name for the permission to open links. */
+/** Google's name for an app's permission to open links. */
 export const opensLinks = "delegate_permission/common.handle_all_urls";
 
 type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
 
-/** Only Android 15 and later use the components. */
+/** Only Android 15 and later read the path patterns. Earlier versions ignore them. */
 function writeStatement(
   { package_name, fingerprints }: AndroidEntry,
   components: readonly Component[],
@@ -91,8 +93,8 @@ function writeStatement(
 }
 
 /**
- * Omits what does not fit: first excluded paths, because a missing app cannot open links at all,
- * and then the latest apps.
+ * Omits what does not fit. Excluded paths are omitted first, because a missing app cannot open any
+ * link. If apps do not fit either, the latest ones are omitted.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],
@@ -108,7 +110,7 @@ function writeWithinLimit<App>(
   return { text: write(named, excluded), apps: named, paths: excluded };
 }
 
-/** Finds the largest count that fits, by binary search. Zero always fits. */
+/** Finds the largest count that fits, by binary search. A count of zero always fits. */
 function findMost(most: number, fits: (count: number) => boolean): number {
   if (fits(most)) return most;
   let [good, bad] = [0, most];
@@ -120,7 +122,9 @@ function findMost(most: number, fits: (count: number) => boolean): number {
   return good;
 }
 
-/** Returns the IDs of an iOS app and its App Clip, or undefined if iOS cannot verify the app. */
+/**
+ * Returns the IDs of an iOS app and its App Clip. Returns undefined if iOS cannot verify the app.
+ */
 export function describeIosEntry(
   app: IosAppFields,
 ): { readonly appID: string; readonly clipID: string | undefined } | undefined {
@@ -130,7 +134,10 @@ export function describeIosEntry(
   return { appID: `${team_id}.${bundle_id}`, clipID };
 }
 
-/** Returns the app's package name and fingerprints. Undefined if Android cannot verify the app. */
+/**
+ * Returns the package name and fingerprints of an Android app. Returns undefined if Android cannot
+ * verify the app.
+ */
 export function describeAndroidEntry(
   app: AndroidAppFields,
 ): { readonly package_name: string; readonly fingerprints: readonly string[] } | undefined {

@@ -13,9 +13,9 @@ import { writeForHeader } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 
 /**
- * Decides what a visitor of a link sees. The link host acts on the decision, and `explain_link`
- * describes it. Visitors with the app rarely get here, because their phone opens the app without a
- * request to the link host. See docs/visitors.md.
+ * Decides what a visitor of a link sees. The link host shows it, and `explain_link` describes it.
+ * If the app is installed, the phone usually opens it without a request to the link host. See
+ * docs/visitors.md.
  */
 
 /** A saved link, or a draft with missing fields. */
@@ -25,7 +25,7 @@ export type VisitedLink = LinkFields & {
   readonly android_app_id?: string | null | undefined;
 };
 
-/** The link's apps; undefined if unknown. */
+/** The link's apps. An app is undefined if it is unknown or the link has none. */
 export type VisitedApps = {
   readonly ios_app?: IosAppFields | undefined;
   readonly android_app?: AndroidAppFields | undefined;
@@ -35,7 +35,7 @@ export type Mobile = "ios" | "android";
 export type Platform = Mobile | "desktop";
 
 export type Visitor = {
-  /** Every device that is not known as a phone or tablet is a desktop. */
+  /** A device counts as a desktop unless it is known to be a phone or tablet. */
   readonly platform: Platform;
   readonly bot?: boolean;
 };
@@ -48,21 +48,24 @@ export type VisitOptions = {
   readonly link_in_referrer?: boolean | undefined;
   /** The visited URL with its query, if known. */
   readonly address?: string | undefined;
-  /** The part of the query to add to the destination. */
+  /** The part of the visit's query that is added to the destination. */
   readonly query?: string;
-  /** True if the Open button can use a second host for the same links. */
+  /** True if a second host serves the same links, and the Open button can use it. */
   readonly second_host?: boolean;
 };
 
-/** The URL to which visitors go, safe for a header, and the field or store it comes from. */
+/**
+ * Where visitors go. `to` is safe for a header. `reason` is the field or store that `to` comes
+ * from.
+ */
 export type Destination = {
   readonly to: string;
   readonly reason: "ios_fallback_url" | "android_fallback_url" | "app_store" | "play_store" | "url";
 };
 
 /**
- * How the preview page's Open button opens the app. It never uses the link's own URL, because iOS
- * does not open the app for a universal link on a page of the same domain.
+ * How the Open button of a preview page opens the app. It never uses the link's own URL, because on
+ * a page of the same domain, iOS opens a universal link in the browser.
  */
 export type OpenButton =
   | { readonly by: "second_host" }
@@ -75,11 +78,14 @@ export type VisitDecision =
       readonly action: "preview_page";
       /** Undefined if no button can open the app. */
       readonly open: OpenButton | undefined;
-      /** Where the page sends visitors without the app; undefined if it has no destination. */
+      /**
+       * Where the page sends visitors who do not have the app. Undefined if there is no
+       * destination.
+       */
       readonly next: Destination | undefined;
     }
   | { readonly action: "default_page" }
-  /** A page with only the link's social tags, for bots. No click is counted. */
+  /** For bots, a page with only the link's social tags. The visit is not counted as a click. */
   | { readonly action: "tags_page" };
 
 export function decideVisit(
@@ -99,13 +105,13 @@ export function decideVisit(
   return next === undefined ? { action: "default_page" } : { action: "redirect", ...next };
 }
 
-/** Returns where visitors without the app go, by redirect or from the preview page. */
+/** Returns where visitors without the app go, either by a redirect or from the preview page. */
 export function readDestination(visit: VisitDecision): Destination | undefined {
   if (visit.action === "redirect") return visit;
   return visit.action === "preview_page" ? visit.next : undefined;
 }
 
-/** Whether iOS can open the app. It needs a valid bundle ID and Team ID. */
+/** Whether iOS can open the app. The app needs a valid bundle ID and Team ID. */
 export function canIosOpen(app: IosAppFields): boolean {
   const { problems } = checkIosApp(app);
   if (findTeamIdWarning(app) !== undefined) return false;
@@ -116,7 +122,7 @@ export function canAndroidOpen(app: AndroidAppFields): boolean {
   return readPackageName(app) !== undefined && selectSha256(app).length > 0;
 }
 
-/** Finds the first available destination: the platform's fallback, its store, then `url`. */
+/** Finds the first destination that exists: the platform's fallback, its store, then `url`. */
 function findDestination(
   link: VisitedLink,
   apps: VisitedApps,
@@ -138,8 +144,8 @@ function findDestination(
 }
 
 /**
- * Returns a field's URL with the visit's query, safe for a header. A store's URL gets no query.
- * Returns undefined if the current rules reject the URL.
+ * Returns a field's URL, safe for a header. Adds the visit's query, unless the URL is that of a
+ * store. Returns undefined if the current rules reject the URL.
  */
 function readAddress(
   link: VisitedLink,
@@ -160,7 +166,7 @@ function buildAppStoreAddress(
   const id = app === undefined ? null : checkIosApp(app).values.app_store_id;
   if (id === null) return undefined;
   const store = `https://apps.apple.com/app/id${id}`;
-  // Apple ignores a campaign without both tokens.
+  // Apple counts a campaign only if both tokens are sent.
   if (isBlank(provider_token) || isBlank(campaign_token)) return store;
   return `${store}?pt=${encode(provider_token)}&ct=${encode(campaign_token)}&mt=8`;
 }
@@ -183,13 +189,13 @@ function buildPlayAddress(
 }
 
 /**
- * The maximum length of a URL that works everywhere. A shorter one contains both `_url` and `url`.
- * The public Android SDK has read `_url` since version 1.0.2, but React Native's SDK contains
- * version 1.0.0, which reads `url`.
+ * The maximum length of a URL that works everywhere. Up to this length, the referrer contains the
+ * address twice, as `_url` and as `url`. The public Android SDK has read `_url` since version
+ * 1.0.2, but React Native's SDK contains version 1.0.0, which reads `url`.
  */
 const mostTwice_characters = 2048;
 
-/** Prefers the second host, because a custom scheme shows an error if the app is missing. */
+/** Prefers the second host, because a custom scheme shows an error if the app is not installed. */
 function chooseButton(
   { ios_app, android_app }: VisitedApps,
   platform: Mobile,
@@ -213,18 +219,18 @@ function readPackageName(app: AndroidAppFields): string | undefined {
   return problems.some(({ field }) => field === "package_name") ? undefined : values.package_name;
 }
 
-/** Ignores a scheme that the rules reject, because it could run code in the page. */
+/** Ignores a custom scheme that the rules reject, because it could run code in the page. */
 function readScheme(app: CheckedValues<{ readonly custom_scheme: string | null }>): string | null {
   const isRefused = app.problems.some(({ field }) => field === "custom_scheme");
   return isRefused ? null : app.values.custom_scheme;
 }
 
-/** Replaces unpaired surrogates before encoding, because they cannot be encoded. */
+/** Replaces unpaired surrogates, because they cannot be encoded. */
 function encode(text: string | null | undefined): string {
   return encodeURIComponent((text ?? "").toWellFormed());
 }
 
-/** Encodes as URL-safe Base64 without padding, as the public Android SDK expects. */
+/** Encodes text as URL-safe Base64 without padding, as the public Android SDK expects it. */
 function toBase64Url(text: string): string {
   const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
   return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
@@ -238,8 +244,8 @@ type DeviceVisit = {
 };
 
 /**
- * Whether the page has the script that reports the phone's properties for deferred deep linking,
- * which needs the Pro plan. Only iPhones need the script.
+ * Whether the page contains the script that reports the phone's properties for deferred links. Only
+ * iPhones need the script. Deferred links need the Pro plan.
  */
 export function hasDeviceScript({ link, apps, project, platform }: DeviceVisit): boolean {
   if (platform !== "ios" || apps.ios_app === undefined || link.enable_forced_redirect === true) {

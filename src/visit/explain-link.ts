@@ -24,7 +24,7 @@ import { findButtonKind } from "./page-buttons.ts";
 
 const outcome = z.looseObject({
   action: z.enum(["open_app", "preview_page", "redirect", "default_page"]),
-  /** Where the visitor goes, by redirect or from the preview page. */
+  /** Where the visitor goes, either by a redirect or from the preview page. */
   to: z.string().optional(),
   why: z.string(),
 });
@@ -60,7 +60,7 @@ const destinationNames: Readonly<Record<Destination["reason"], string>> = {
   url: "the link's url",
 };
 
-/** Safari on an iPad sends the same headers as on a Mac (see `read-platform.ts`). */
+/** Counts as a desktop, because it sends a Mac's headers (see `read-platform.ts`). */
 const safariOnIpad = "and Safari on an iPad";
 
 function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<typeof outcomes> {
@@ -79,13 +79,16 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   return { with_app: { action: "open_app", why }, without_app };
 }
 
-/** The association files list every app but exclude the paths of links without apps. */
+/**
+ * The association files list every app of the project. They exclude only paths of links without any
+ * app.
+ */
 function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
   if (ios !== "none" || android !== "none") return ", but another app in the project may open it.";
   return ". Links without any app stay in the browser.";
 }
 
-/** Whether the system can open the app. An unknown app is assumed to work. */
+/** Whether the system can open the app. If the app could not be read, assumes that it can. */
 function canOpen({ apps: { ios_app, android_app } }: ExplainedLink, platform: Mobile): boolean {
   if (platform === "ios") return ios_app === undefined || canIosOpen(ios_app);
   return android_app === undefined || canAndroidOpen(android_app);
@@ -125,7 +128,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): VisitOutco
   }
 }
 
-/** Whether an app that is installed after the visit gets the link, and the reason. */
+/** Whether an app that is installed after a visit gets the link, and why. */
 type InstallOutcome = {
   readonly matched: "exactly" | "by_likeness" | "never" | "not_known";
   readonly why: string;
@@ -166,7 +169,7 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
   const visit = decideVisit(link, apps, { platform }, options);
   if (visit.action === "redirect") return "visitors are redirected at once";
   if (visit.action !== "preview_page") return "visitors see the project's default page";
-  // In in-app browsers, buttons can open another app on Android, but not on iOS.
+  // From an in-app browser, a button can open the app on Android, but not on iOS.
   const hasButton = visit.open !== undefined || appSources.android === "unknown";
   const isOpening = platform === "android" && hasButton;
   const opens = isOpening ? ", and has a button that opens the app" : "";
@@ -210,7 +213,7 @@ const pasting =
   " If the app reads the clipboard, the match is exact, because the App Store button copies the " +
   "link's address.";
 
-/** Only the App Store button copies the URL. Buttons to other destinations do not. */
+/** The App Store button copies the URL, but buttons to other destinations do not. */
 function explainPasting({ link, apps, appSources }: ExplainedLink, options: VisitOptions): string {
   const next = readDestination(decideVisit(link, apps, { platform: "ios" }, options));
   if (next !== undefined && findButtonKind(next) === "app_store") {

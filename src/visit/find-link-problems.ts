@@ -29,7 +29,7 @@ export type ExplainedLink = {
   readonly faults: readonly FieldProblem[];
 };
 
-/** Where the app's fields come from. `unknown`: the link has an app that could not be read. */
+/** Where the app's fields come from. `unknown` means that the link's app could not be read. */
 type AppSource = "none" | "record" | "draft" | "unknown";
 
 export const systemNames = { ios: "iOS", android: "Android", desktop: "Desktop" } as const;
@@ -61,7 +61,7 @@ function isSaved(link: VisitedLink): boolean {
   return link.id !== undefined;
 }
 
-/** Returns the app that saving the draft would register. */
+/** Returns the app that would be registered when the draft is saved. */
 function readDraft<Fields extends { readonly id?: string | null | undefined }>(
   fields: Fields | null | undefined,
   identifier: string | null | undefined,
@@ -75,14 +75,13 @@ function findSource(record: unknown, app: unknown, id: string | null): AppSource
   return isBlank(id) ? "none" : "unknown";
 }
 
-/** A missing or contradictory field, and how to fix it. */
 export const linkProblem = z.looseObject({
   field: z.string().optional(),
   message: z.string(),
   fix: z.string().optional(),
 });
 
-/** The kind of a problem, for counting. Users see only the message. */
+/** The kinds of problems, for counting. Users see only the messages. */
 export type LinkFault =
   | "invalid_field"
   | "app_invalid"
@@ -127,7 +126,7 @@ export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem
   ];
 }
 
-/** Lists the problems that the API would report, with the same messages. */
+/** Lists the problems that the API would report, with the API's own messages. */
 function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const { provider_token, campaign_token } = explained.link;
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
@@ -158,7 +157,7 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   return [describe("app_unknown", field, message, fix)];
 }
 
-/** Reports app fields in a link that have no effect because the app is already registered. */
+/** Reports app fields of a draft that are ignored, because the app is already registered. */
 function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): readonly LinkProblem[] {
   if (explained.appSources[platform] !== "record") return [];
   const ignored = platform === "ios" ? listIosChanges(explained) : listAndroidChanges(explained);
@@ -183,7 +182,7 @@ function listAndroidChanges({ link, apps }: ExplainedLink): readonly string[] {
 }
 
 /**
- * Reports visitors who have nowhere to go, and iOS visitors who cannot get to the App Store
+ * Reports visitors without a destination. Also reports iOS visitors who cannot get to the App Store
  * although the link has an app.
  */
 function findMissingDestination(
@@ -193,8 +192,7 @@ function findMissingDestination(
   const field = `${platform}_fallback_url` as const;
   const code = `no_${platform}_destination` as const;
   const source = explained.appSources[platform];
-  // Skipped if a URL is rejected, which must be fixed first, or if the app is unknown, because it
-  // may have a store page.
+  // A rejected URL must be fixed first. An unknown app may have a store page.
   if (source === "unknown" || isFaulty(explained, field) || isFaulty(explained, "url")) return [];
   const visitors = `${systemNames[platform]} visitors`;
   const destination = findDestination(explained, platform);
@@ -225,7 +223,9 @@ function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   return [describe("no_desktop_destination", "url", message, "set url")];
 }
 
-/** Reports a preview page without an Open button. See `OpenButton` for the reason. */
+/**
+ * Reports a preview page without an Open button. `OpenButton` describes when a button cannot work.
+ */
 function findMissingButton({ link, apps, options }: ExplainedLink): readonly LinkProblem[] {
   const visit = decideVisit(link, apps, { platform: "ios" }, options);
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
@@ -247,7 +247,7 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
-  // The script that reports the phone's properties is on the preview page.
+  // Only the preview page contains the script that reports the phone's properties.
   const message =
     "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";
@@ -322,7 +322,7 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
   return problems;
 }
 
-/** Whether two URLs belong to the same link, which may have any query and fragment. */
+/** Whether two URLs belong to the same link. Queries and fragments are ignored. */
 function isSamePage(one: string | null | undefined, other: string | undefined): boolean {
   const [first, second] = [one, other].map((address) => (address ? readUrl(address) : undefined));
   return first !== undefined && first.host === second?.host && first.pathname === second.pathname;
@@ -345,7 +345,7 @@ function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string)
   return `ask the user for ${what}, then ${isDraft ? `correct ${platform}_app` : "update the app"}`;
 }
 
-/** Creates a problem, with its fixes in one sentence. */
+/** Creates a problem. Joins its fixes to one sentence. */
 function describe(
   code: LinkFault,
   field: string,

@@ -12,8 +12,8 @@ import {
 } from "./decide-visit.ts";
 
 /**
- * The buttons of a page. The link host and previews use the same ones. Their URLs follow from the
- * decision of `decideVisit`.
+ * A button of a preview page. The link host and previews show the same buttons. `decideVisit`
+ * decides what they open.
  */
 export type VisitButton = {
   readonly kind: "open" | "app_store" | "play_store" | "continue";
@@ -26,7 +26,7 @@ export type PageButtonOptions = {
   readonly platform: Platform;
   readonly apps: VisitedApps;
   readonly address: string;
-  /** The same URL on the second host, if there is one. */
+  /** The visited URL on the second host. Undefined if no second host is configured. */
   readonly second_address?: string | undefined;
 };
 
@@ -48,8 +48,8 @@ export function listPageButtons(
 }
 
 /**
- * Returns the store buttons for desktop visitors without a destination. Returns undefined if phones
- * have no destination either.
+ * Returns store buttons for desktop visitors, for links without a URL for desktops. Returns
+ * undefined if phones have no destination either.
  */
 export function listPhoneStores(
   link: VisitedLink,
@@ -60,7 +60,7 @@ export function listPhoneStores(
   if (visits.every(({ action }) => action === "default_page")) return undefined;
   return visits.flatMap((visit) => {
     const href = readDestination(visit)?.to;
-    // Desktop browsers can open only a store's web page.
+    // A desktop browser can open a store's web page, but no store app.
     if (href === undefined || !/^https?:/i.test(href)) return [];
     const kind = findStoreKind(href);
     return kind === undefined ? [] : [{ kind, app: null, href }];
@@ -69,7 +69,7 @@ export function listPhoneStores(
 
 const phones = ["ios", "android"] as const;
 
-/** Returns the kind of button for a destination. Even a fallback URL may be that of a store. */
+/** Returns the kind of button for a destination. A fallback URL may also be that of a store. */
 export function findButtonKind({ to, reason }: Destination): Exclude<VisitButton["kind"], "open"> {
   const isStore = reason === "app_store" || reason === "play_store";
   return isStore ? reason : (readStore(to)?.kind ?? "continue");
@@ -94,8 +94,8 @@ function buildOpenAddress(
     case "intent": {
       const place = open.scheme === null ? `${host}/${path}` : path;
       const parts = [`scheme=${open.scheme ?? scheme}`, `package=${open.package_name}`];
-      // Chrome accepts only web pages as a fallback. Without one, it opens the app's page in the
-      // store.
+      // Chrome accepts only web pages as a fallback. Without a fallback, it opens the app's page in
+      // Google Play.
       if (fallback !== undefined && /^https?:/i.test(fallback)) {
         parts.push(`S.browser_fallback_url=${encode(fallback)}`);
       }
@@ -104,7 +104,7 @@ function buildOpenAddress(
   }
 }
 
-/** Encodes a value. An unescaped semicolon would end it. */
+/** Encodes a value of an intent URL, because a semicolon would end the value. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

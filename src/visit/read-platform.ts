@@ -1,19 +1,18 @@
 import type { Platform } from "./decide-visit.ts";
 
-/** Browsers send shorter User-Agent headers. Searching longer ones would slow down visits. */
+/** No browser sends a longer User-Agent header. Searching long headers would slow down visits. */
 const agent_characters = 512;
 
-/** Returns the User-Agent header, cut to a maximum length. */
 export function readAgent(headers: { readonly "user-agent"?: string | undefined }): string {
   return (headers["user-agent"] ?? "").slice(0, agent_characters);
 }
 
 /**
- * Returns a browser's platform. Safari on an iPad sends the headers of a Mac, so it is treated as a
- * desktop. Other browsers on an iPad do the same, but their names exist only on iOS.
+ * Returns a browser's platform. An iPad sends the headers of a Mac, so Safari on an iPad counts as
+ * a desktop. Other browsers on an iPad are recognized by names that exist only on iOS.
  */
 export function readPlatform(agent: string): Platform {
-  // Windows phones send the names of all other systems too.
+  // Windows phones also send the names of iOS and Android.
   if (agent.includes("Windows Phone")) return "desktop";
   if (/iPhone|iPad|iPod|\b(?:CriOS|FxiOS|EdgiOS|OPiOS)\//.test(agent)) return "ios";
   return /Android/i.test(agent) ? "android" : "desktop";
@@ -24,7 +23,7 @@ export function readInAppBrowser(agent: string): string | undefined {
   return browsers.find(({ pattern }) => pattern.test(agent))?.name;
 }
 
-/** The order matters, because the browsers of Meta's other apps also match Facebook's pattern. */
+/** The order matters, because Facebook's pattern also matches the browsers of Meta's other apps. */
 const browsers: readonly { readonly name: string; readonly pattern: RegExp }[] = [
   { name: "Instagram", pattern: /\bInstagram\b/ },
   { name: "Threads", pattern: /\bBarcelona \d/ },

@@ -4,7 +4,7 @@ import type { Db, DeliveryTable, WebhookTable } from "../store/tables.ts";
 import { claimWebhook, listDueWebhooks, saveAttempts, type WebhookKey } from "../store/webhooks.ts";
 import { sendMessage, type SendOptions } from "./send-message.ts";
 
-/** Delivers the events in the outbox while the server runs. */
+/** Delivers the events in the outbox to webhooks for as long as the server runs. */
 
 type DelivererOptions = SendOptions & {
   readonly store: Pick<Store, "db" | "write">;
@@ -19,13 +19,13 @@ const pollInterval_ms = 1000;
 const webhooksAtOnce = 48;
 /** The maximum number of concurrent requests to one webhook. */
 const eventsAtOnce = 8;
-/** How long pending requests may continue when the process stops. */
+/** How long pending requests may continue once the process is stopping. */
 const finish_ms = 3000;
 
 const firstWait_ms = 5000;
 const waitFactor = 3;
 const longestWait_ms = 2 * 60 * 60 * 1000;
-/** How long an event is retried after its first failed attempt. */
+/** After this time since an event's first failed attempt, delivery is given up. */
 const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 
 const patient = { isPatient: true };
@@ -39,7 +39,7 @@ export function createDeliverer(options: DelivererOptions) {
   let isStopping = false;
   const breaking = new AbortController();
 
-  /** Reports an error, unless the database is locked or unreachable. */
+  /** Reports an error. An error because the database is locked or unreachable is ignored. */
   const note = (error: unknown) => void (error instanceof StoreBusy || report(error));
 
   async function startDue(): Promise<void> {
@@ -53,8 +53,8 @@ export function createDeliverer(options: DelivererOptions) {
   }
 
   /**
-   * Delivers in batches. Each batch claims the webhook again, because it may have been deleted or
-   * its project suspended.
+   * Delivers a webhook's events in batches. The webhook is claimed again for each batch, because it
+   * may have been deleted or its project suspended.
    */
   async function deliverTo(key: WebhookKey): Promise<void> {
     for (let isMore = true; isMore && !isStopping;) {
@@ -68,8 +68,8 @@ export function createDeliverer(options: DelivererOptions) {
   }
 
   /**
-   * Tries to deliver an event. Returns the event with its result, or nothing if the attempt was
-   * aborted because the process stops.
+   * Tries to deliver an event. Returns the event with its result. Returns an empty list if the
+   * attempt was aborted because the process is stopping.
    */
   async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable) {
     const fault = await sendMessage(delivery, webhook, options, breaking.signal);

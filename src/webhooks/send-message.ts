@@ -21,8 +21,8 @@ import {
 import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
 
 /**
- * Sends one message, signed as standardwebhooks.com specifies (`v1`). Receivers must be public
- * servers, or in networks that the operator allows.
+ * Sends a message, signed as standardwebhooks.com specifies (`v1`). Its receiver must be a public
+ * server or in a network that the operator allows.
  */
 
 export type SendOptions = {
@@ -41,7 +41,7 @@ export function createSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(32)).toString("base64");
 }
 
-/** Sends a message. Returns null if the receiver accepted it, or the reason for the failure. */
+/** Sends a message. Returns null if the receiver accepted it. Otherwise returns why it failed. */
 export async function sendMessage(
   message: WebhookMessage,
   receiver: Pick<WebhookTable, "url" | "secret">,
@@ -57,7 +57,7 @@ export async function sendMessage(
     const headers = writeHeaders(message, receiver.secret, clock.now());
     const request = { url, method: "POST", headers, body: message.body };
     const response = await sendPinned(request, addresses, reach, signal);
-    // Only the status code matters, so the body is not read.
+    // Only the status is needed, so the body is not read.
     response.on("error", () => undefined).destroy();
     const { statusCode = 0 } = response;
     if (statusCode >= 200 && statusCode < 300) return null;
@@ -71,8 +71,8 @@ export async function sendMessage(
 }
 
 /**
- * Returns the headers with the signature. It covers the time of this attempt, so that receivers can
- * reject replayed messages.
+ * Returns the headers. The signature covers the time of this attempt, so that receivers can reject
+ * replayed messages.
  */
 function writeHeaders({ event_id: id, body }: WebhookMessage, secret: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
@@ -97,8 +97,8 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * Returns a phrase about the fault of a new webhook's URL that completes a sentence. A host name's
- * IP addresses may change, so they are checked at every attempt instead.
+ * Returns what is wrong with a new webhook's URL, for the end of a sentence about it. The IP
+ * addresses of a host name may change, so they are not checked here but at every attempt.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
@@ -107,7 +107,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   if (parsed.hash !== "") return "can't have a fragment";
   const { hostname } = parsed;
   const addresses = listKnownAddresses(hostname);
-  // The host name may resolve to an IP address in an allowed network.
+  // A host name may have an IP address in a network that the operator allows.
   if (addresses.length === 0 && networks.length > 0) return undefined;
   if (addresses.length === 0 || addresses.some(reachReceivers(networks).isPublic)) {
     return findPublicFault(parsed, addresses);
@@ -115,7 +115,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;
 }
 
-/** Lists the host's IP addresses that are known without a lookup. */
+/** Lists the IP addresses of a host that needs no DNS lookup. */
 function listKnownAddresses(hostname: string): readonly string[] {
   const literal = normalizeAddress(dropBrackets(hostname));
   if (literal !== undefined) return [literal];
@@ -123,8 +123,8 @@ function listKnownAddresses(hostname: string): readonly string[] {
 }
 
 /**
- * Returns what is wrong with a public receiver's URL. Plain HTTP and unusual ports are allowed only
- * in the operator's networks.
+ * Returns what is wrong with the URL of a public receiver. Plain HTTP and low ports are allowed
+ * only in networks that the operator lists.
  */
 function findPublicFault(url: URL, addresses: readonly string[]): string | undefined {
   if (addresses.length > 0 && !addresses.some(isPublicAddress)) return undefined;
@@ -133,7 +133,7 @@ function findPublicFault(url: URL, addresses: readonly string[]): string | undef
   return isUsual ? undefined : "can't have a port below 1024 other than 443";
 }
 
-/** Suggests a setting that fixes the fault. The text has no final period. */
+/** Suggests how to fix the fault, without a final period. */
 export function findFix(fault: string | null): string | undefined {
   if (fault !== noPublicHost) return undefined;
   return `${nameNetwork}; for a public receiver, check its DNS record`;

@@ -16,15 +16,15 @@ import { findAtPath, findById, unread } from "../find-links.ts";
 
 /**
  * Applies a plan. Each row is recorded before its request is sent, and again with its result. After
- * a crash, rows without a result are checked on the server before they are sent again.
+ * a crash, a row without a result is checked on the server before it is sent again.
  */
 
 export type RunContext = ServerAccess & {
   readonly jobs: Jobs;
   readonly run: Run;
-  /** Aborted when no more rows may start. `signal` also cancels rows in progress. */
+  /** Aborted when no more rows may start. Rows in progress continue, unless `signal` is aborted. */
   readonly stopped: AbortSignal;
-  /** Spaces the rows evenly, just below the rate limit. */
+  /** Waits until the row may be sent. Rows are spaced evenly, just below the rate limit. */
   readonly waitForSpacing: (action: PlanRow["action"]) => Promise<void>;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
@@ -32,17 +32,17 @@ export type RunContext = ServerAccess & {
 const pageRows = 200;
 /** Rows run in parallel, because a remote server may be slower than the spacing between rows. */
 const mostAtOnce = 8;
-/** The limit on rows in progress, including rows whose results are still being saved. */
+/** The maximum number of rows in progress, including those whose results are being saved. */
 const mostUnsaved = 2 * mostAtOnce;
 /**
- * The delays after passes that finished no row. By then, an outage may have ended, or a request
- * without a response may have reached the server.
+ * How long to wait after a pass in which no row finished. By then, an outage may have ended, or a
+ * request without a response may have reached the server.
  */
 const waits_ms = [2000, 5000, 15_000];
 
 /**
- * Repeats passes over the unfinished rows until all are done. Returns the final state of the job,
- * which is interrupted after an error.
+ * Makes passes over the unfinished rows until all are done, or several passes make no progress.
+ * Returns the job's final state. Throws an error that a retry cannot fix.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
   const unsent = new Set<number>();
@@ -50,7 +50,7 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
     const isTemporary = failure instanceof CallFailure && failure.facts.retry === "later";
     if (failure !== undefined && !isTemporary) throw failure;
-    // The database ignores this state for a cancelled job.
+    // If the job was cancelled, the database keeps that state.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
     if (ended > 0) tries = 0;
@@ -58,15 +58,15 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     if (wait_ms === undefined && failure !== undefined) throw failure;
     if (wait_ms === undefined) return "interrupted";
     const retryAfter_ms = isTemporary ? (failure.facts.retry_after_s ?? 0) * 1000 : 0;
-    // Stopping the job ends the wait early.
+    // If the job is stopped, the wait ends early.
     const waiting = context.sleep(Math.max(wait_ms, retryAfter_ms), context.stopped);
     await waiting.catch(() => undefined);
   }
 }
 
 /**
- * Makes one pass over the unfinished rows. `unsent` holds the positions of rows that are recorded
- * as sent, although none of this job's requests reached the server.
+ * Makes one pass over the unfinished rows. `unsent` contains the positions of rows that were
+ * recorded as sent, but whose requests never reached the server.
  */
 async function applyRows(context: RunContext, unsent: Set<number>) {
   const { jobs, run, stopped } = context;
@@ -103,7 +103,7 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
       while (inFlight.size >= mostAtOnce) await Promise.race(inFlight).catch(() => undefined);
       while (unsaved.size >= (isAlone ? 1 : mostUnsaved)) await Promise.race(unsaved);
       await context.waitForSpacing(receipt.action).catch((error: unknown) => {
-        // Stopping the job ends the wait with an error, which is ignored.
+        // If the job is stopped, the wait throws. That error is ignored.
         if (!stopped.aborted) throw error;
       });
       pass.isStopped ||= stopped.aborted;
@@ -112,12 +112,12 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
       const applying = apply(receipt).finally(() => unsaved.delete(applying));
       unsaved.add(applying);
       if (!isAlone) continue;
-      // Later rows may depend on this row, so its result is saved before they start.
+      // Save this row's result before later rows start, because they may depend on this row.
       await applying;
       if (pass.unknown > doubts) break;
     }
   } finally {
-    // No row may still be in progress when another process resumes the job.
+    // All rows must have finished before another process may resume the job.
     await Promise.all(unsaved);
   }
   pass.isStopped ||= stopped.aborted;
@@ -125,9 +125,9 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
 }
 
 /**
- * Returns whether a row must not run in parallel with others. A row that changes a path may need a
- * path that an earlier row frees, or free one for a later row. If two rows use the same new app,
- * only one of them can register it.
+ * Returns a function that checks whether a row must run alone. A row that changes a path may need a
+ * path that an earlier row frees, or may free a path for a later row. If two rows use the same new
+ * app, only the first may register it.
  */
 function createExclusiveCheck(): (row: PlanRow) => boolean {
   const introduced = new Set<string>();
@@ -153,12 +153,12 @@ export async function* readInPages<Row extends { readonly position: number }>(
     const last = rows.at(-1);
     if (last === undefined) return;
     from = last.position + 1;
-    // With SQLite, reading rows is synchronous, so other work can run only between pages.
+    // With SQLite, reading a page is synchronous, so let other work run between pages.
     await nextTurn();
   }
 }
 
-/** Returns undefined if another process has claimed the job, or the job was cancelled. */
+/** Returns undefined if the job was cancelled or another process has claimed it. */
 async function applyRow(
   context: RunContext,
   row: Receipt,
@@ -178,14 +178,17 @@ async function sendUnlessChanged(context: RunContext, row: PlanRow): Promise<Row
   return sendRow(context, row, now === undefined ? "absent" : { shown: now });
 }
 
-/** Finds the link that a row changes, or a link at the path of a row that creates one. */
+/**
+ * Finds the link that a row would change. For a row that creates a link, finds a link that already
+ * has the path.
+ */
 export function findTarget(asking: ServerAccess, { action, link_id, path }: PlanRow) {
   return action === "create" ? findAtPath(asking, path ?? "") : findById(asking, link_id ?? "");
 }
 
 /**
- * Checks whether a rejected row was written by its own earlier request, which would also cause the
- * rejection. That request may arrive at any moment, so this is checked last.
+ * Checks whether an earlier attempt at this row succeeded after all, because then the retry is
+ * rejected too. The earlier request may still arrive, so this check comes last.
  */
 async function findEarlierWrite(
   asking: ServerAccess,
@@ -200,11 +203,11 @@ async function findEarlierWrite(
       sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
     });
     if (finding.kind !== "done") return end;
-    // These endpoints return a link, or nothing after a deletion.
+    // The response contains the written link. After a deletion, it is empty.
     return describeDone(planned, finding.body);
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
-    // Other rows continue, because the key may never get this permission.
+    // Other rows continue, because the key may never get the permission to check this row.
     const message = `Waypost could not check whether this was done: ${error.message}`;
     return { status: "unknown", message };
   }
@@ -215,7 +218,7 @@ function findEndpoint(action: PlanAction): Endpoint {
   return action === "delete" ? links.destroy : links.update;
 }
 
-/** Returns a phrase that completes a sentence: what changed since the plan was made. */
+/** Describes what has changed since the plan was made, for the end of a sentence. */
 function findChange(
   { action, before }: PlanRow,
   now: ReadLink | typeof unread | undefined,
@@ -229,7 +232,7 @@ function findChange(
 
 type WrittenLink = CallAnswer<typeof links.update>;
 
-/** Throws if the failure would also affect other rows. */
+/** Sends a row. Throws if the failure would affect other rows too. */
 async function sendRow(
   asking: ServerAccess,
   row: PlanRow,
@@ -253,13 +256,16 @@ async function sendRow(
 
 const rowStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
 
-/** Whether the failure affects only this row, so that the next row may succeed. */
+/** Whether a rejection concerns only this row, so that other rows may succeed. */
 function affectsOnlyRow({ status, message }: Problem): boolean {
   if (status !== 401) return rowStatuses.has(status);
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
-/** Saves the response's fields, because an undo compares the link with them. */
+/**
+ * Returns the row's result. It includes the written fields, because an undo compares the link with
+ * them.
+ */
 function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
   const status = "done";
   if (link?.id !== undefined) {

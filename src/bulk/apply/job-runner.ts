@@ -15,14 +15,14 @@ import { FaultyPlan, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { findTarget, runJob } from "./apply-rows.ts";
 
-/** Starts, resumes, awaits and stops the jobs of this process. */
+/** Starts, resumes and stops jobs in this process, and waits for their results. */
 
 export type RunnerOptions = {
   readonly openState: () => Promise<State>;
   readonly clock: Clock;
   readonly random: Random;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** The time between two writes of a job. By default, it follows the rate limit. */
+  /** The time between two writes of a job. The default depends on the rate limit. */
   readonly spacing_ms?: number;
   readonly report: (error: unknown, requestId?: string) => string;
 };
@@ -35,8 +35,8 @@ function createState(options: RunnerOptions, life: AbortController) {
     name: Buffer.from(options.random.bytes(nameBytes)).toString("base64url"),
     running: new Map<string, Promise<unknown>>(),
     /**
-     * The starts in progress, by plan ID. A lease keeps two processes from running a job, and this
-     * map keeps two calls in one process from doing so.
+     * Jobs that are being started, by plan ID. The map keeps two calls in this process from running
+     * the same job. A lease does the same for two processes.
      */
     starting: new Map<string, Promise<Job>>(),
     /** Aborted when no more rows may start. */
@@ -44,33 +44,32 @@ function createState(options: RunnerOptions, life: AbortController) {
     /** Aborted to cancel the requests in progress. */
     life,
     unfinished: new Set<string>(),
-    /** How many jobs ended in each state. */
     ended: { done: 0, interrupted: 0, cancelled: 0 },
   };
 }
 
 /**
- * Returns undefined if this process lacks the job's key, or the key may not apply its remaining
- * rows.
+ * Returns the key to resume a job with. Returns undefined if this process does not have the key, or
+ * if the key may not apply the remaining rows.
  */
 export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
 
 type OnProgress = (job: Job) => unknown;
 
 const poll_ms = 1000;
-/** How long cancelling a job, or shutting down, waits for the rows in progress. */
+/** How long to wait for the rows in progress after a job is cancelled, and at a shutdown. */
 const cancelWait_ms = 5000;
 const closeWait_ms = 500;
 const nameBytes = 16;
 
-/** The time between two rows. Writes stay just under the rate limit of 600 a minute. */
+/** The time between two rows. It keeps writes just below the rate limit of 600 per minute. */
 const spacings_ms = {
   write: 102,
-  /** No rate limit applies to deletions, so jobs limit their own speed. */
+  /** Deletions have no rate limit, so jobs limit their speed themselves. */
   delete: 200,
 } as const;
 
-/** Estimates how many seconds `rows` rows of the plan take, by default all of them. */
+/** Estimates how many seconds `rows` rows of the plan take. The default is all of its rows. */
 export function estimateSeconds(counts: Plan["counts"], rows = countPlannedWrites(counts)): number {
   const writes = counts.create + counts.update;
   const all_ms = writes * spacings_ms.write + counts.delete * spacings_ms.delete;
@@ -82,31 +81,37 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   const { running, starting, stopped } = runner;
   let resuming = Promise.resolve();
   return {
-    /** Returns the plan's job, if any. Throws if the plan expired without a job. */
+    /**
+     * Returns the plan's job, or undefined if the plan was not applied yet. Throws if it can no
+     * longer be applied.
+     */
     findJobOf: (plan: Plan, owner: Owner) => findJobOf(runner, plan, owner),
     /**
-     * Applies a plan or resumes its job, and returns once the job runs. To resume a cancelled job,
-     * pass its current state as `seen`. It proves that the caller knows of the cancellation. With
-     * `writer`, a new job is added to the change history.
+     * Applies a plan or resumes its job. Returns once the job runs. To resume a cancelled job, pass
+     * the job's current state as `seen`: it proves that the caller knows that the job was
+     * cancelled. If `writer` is set, a new job is added to the history.
      */
     apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
       startOnce(runner, { plan, owner, seen, writer }),
-    /** Resolves when the job ends or the timeout expires, and reports progress until then. */
+    /** Resolves when the job ends or the time is over. Reports progress until then. */
     wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
       wait(runner, job, milliseconds, onProgress),
     cancel: (job: Job) => cancel(runner, job),
-    /** Resumes, at start-up, the jobs that were recently interrupted by a shutdown or crash. */
+    /** Resumes jobs that a shutdown or a crash has recently interrupted. Called at start-up. */
     resumeRecent: (findOwner: FindOwner) => {
       resuming = resumeRecent(runner, findOwner);
     },
     loadUnfinished: () => loadUnfinished(runner),
-    /** Whether the key had resumable jobs at the last `loadUnfinished`. */
+    /** Whether the key had running or interrupted jobs when `loadUnfinished` last ran. */
     hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
-    /** Counts the jobs of this process. Waiting jobs still have a lease of another process. */
+    /**
+     * Counts the jobs of this process. A waiting job is being started, or waits for another
+     * process's lease to expire.
+     */
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
-    /** Starts no more rows. Jobs are interrupted once their rows in progress finish. */
+    /** Starts no more rows. Jobs are interrupted when their rows in progress have finished. */
     stop: () => stopped.abort(),
-    /** Starts no more rows, waits at most this long, then cancels the rows in progress. */
+    /** Starts no more rows, and waits for the rows in progress. After `most_ms`, cancels them. */
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
@@ -120,12 +125,12 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
 type Start = {
   readonly plan: Plan;
   readonly owner: Owner;
-  /** The state of the job as last seen by the caller. */
+  /** The job's state when the caller last read it. */
   readonly seen?: Job | undefined;
   readonly writer?: JobWriter | undefined;
 };
 
-/** Two calls that start the same plan get the same promise. */
+/** If two calls start the same plan, both get the same promise. */
 function startOnce(runner: RunnerState, start: Start): Promise<Job> {
   const { starting } = runner;
   const { id } = start.plan;
@@ -146,7 +151,10 @@ async function findJobOf({ openState, clock }: RunnerState, plan: Plan, { origin
   return undefined;
 }
 
-/** If the job continued after its undo was planned, the undo would miss rows. */
+/**
+ * Throws if the job to undo has continued since the undo was planned, because the undo would then
+ * miss rows.
+ */
 async function requireUnchangedSince(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
   const planned = request.undone;
   const undone = undoes === null ? undefined : await jobs.find(undoes);
@@ -172,7 +180,8 @@ async function apply(runner: RunnerState, start: Start): Promise<Job> {
     await running.get(job.id);
     await jobs.revive(job.id);
   }
-  // The database marks a job as interrupted slightly before its run in this process ends.
+  // The database shows a job as interrupted slightly before its run in this process ends, so wait
+  // for that run.
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
   const run = { id: job.id, runner: name };
@@ -204,17 +213,20 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
 }
 
 async function openJob(jobs: Jobs, { plan, owner, writer }: Start): Promise<Job> {
-  // A job that is being undone must not be resumed, so it is cancelled first.
+  // Cancel the job that this plan undoes, so that it cannot be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
-  // The job may have made more changes before it was cancelled.
+  // Before it was cancelled, that job may have applied more rows.
   await requireUnchangedSince(jobs, plan);
-  // The history describes the planned changes, because it does not record the job's result.
+  // The history shows the planned changes, because it is not updated with the job's result.
   const counts = { done: countPlannedWrites(plan.counts) };
   const name = writeWhat({ ...plan, planned: plan.counts, counts });
   return jobs.open(plan, writer && { ...writer, name }, owner.key_id);
 }
 
-/** Waits until the lease of a crashed process expires. A running process renews its lease. */
+/**
+ * Waits for the lease. If the process that holds the lease has crashed, the lease expires. A
+ * running process keeps renewing its lease.
+ */
 async function takeLease({ sleep, stopped }: RunnerState, jobs: Jobs, run: Run): Promise<boolean> {
   for (let left_ms = lease_ms + poll_ms; ; left_ms -= poll_ms) {
     if (await jobs.take(run)) return true;
@@ -230,9 +242,9 @@ async function wait(
   onProgress: OnProgress = () => undefined,
 ): Promise<Job> {
   const { openState, running, stopped } = runner;
-  // Another process may run the job, so its state is read from the database.
+  // Read the state from the database, because another process may run the job.
   const find = async () => (await (await openState()).jobs.find(job.id)) ?? job;
-  // Avoids waiting a second for a job that has just ended.
+  // The job may have just ended. Reading its state now avoids waiting for another second.
   let now = job.state !== "running" || running.has(job.id) ? job : await find();
   for (let left_ms = milliseconds; now.state === "running"; left_ms -= poll_ms) {
     await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
@@ -254,7 +266,7 @@ async function waitForRun({ sleep, running }: RunnerState, id: string, most_ms: 
 async function cancel(runner: RunnerState, job: Job): Promise<Job> {
   const { jobs } = await runner.openState();
   await jobs.cancel(job.id);
-  // Rows in progress cannot be stopped, and the response should include their results.
+  // Wait for the rows in progress, so that the response includes their results.
   if (runner.running.has(job.id)) await waitForRun(runner, job.id, cancelWait_ms);
   await loadUnfinished(runner);
   return (await jobs.find(job.id)) ?? job;
@@ -262,7 +274,7 @@ async function cancel(runner: RunnerState, job: Job): Promise<Job> {
 
 type HeldJob = Pick<Start, "plan" | "owner"> & { readonly state: State; readonly run: Run };
 
-/** Runs a job whose lease this process holds, and renews the lease until the job stops. */
+/** Runs a job for which this process holds the lease. Renews the lease until the job stops. */
 async function begin(runner: RunnerState, held: HeldJob): Promise<void> {
   const { running, report, sleep, life, stopped } = runner;
   const { state, run, owner } = held;
@@ -289,13 +301,13 @@ async function begin(runner: RunnerState, held: HeldJob): Promise<void> {
   const ended = runJob({ ...asking, stopped: stopped.signal, jobs, run, waitForSpacing, sleep })
     .then(release, interrupt)
     .then(() => noteEnd(runner, jobs, run))
-    // No caller awaits this promise, so a failure is logged. The lease then expires.
+    // No caller awaits this promise, so errors are logged. The lease then expires.
     .catch((error: unknown) => report(error, owner.requestId))
     .then(() => running.delete(run.id));
   running.set(run.id, ended);
 }
 
-/** Spaces the writes of all jobs of a key evenly, across processes. */
+/** Spaces the writes of a key's jobs evenly, even if they run in several processes. */
 function createSpacing({ spacing_ms, sleep, stopped }: RunnerState, { state, owner }: HeldJob) {
   return async (action: PlanAction): Promise<void> => {
     const kind = action === "delete" ? "delete" : "write";
@@ -307,7 +319,7 @@ function createSpacing({ spacing_ms, sleep, stopped }: RunnerState, { state, own
   };
 }
 
-/** Logs each row under the id of the request that applied the plan. */
+/** Logs each row with the ID of the request that applied the plan. */
 function nameRequests({ call, requestId }: Owner): Owner["call"] {
   if (requestId === undefined) return call;
   return (endpoint, input, signal, options) =>
@@ -344,8 +356,8 @@ type LeaseKeeping = Pick<RunnerOptions, "sleep"> & {
 const renewEvery_ms = 3000;
 
 /**
- * Renews the lease of a running job until the returned function is called. Otherwise, a slow step
- * would look like a crashed process.
+ * Renews the lease of a running job until the returned function is called. Without renewal, a slow
+ * row would look like a crashed process.
  */
 export function keepLease({ jobs, run, sleep }: LeaseKeeping): () => Promise<void> {
   const ended = new AbortController();
@@ -369,7 +381,8 @@ type JobFacts = Pick<Job, "undoes" | "request" | "planned"> & {
 };
 
 /**
- * Describes what a job did, such as "changed 17 links (url)" or "created or changed 3 of 20 links".
+ * Describes what a job has done, such as "changed 17 links (url)" or "created or changed 3 of 20
+ * links".
  */
 export function writeWhat({ undoes, request, planned, counts }: JobFacts): string {
   const total = countPlannedWrites(planned);
@@ -380,7 +393,7 @@ export function writeWhat({ undoes, request, planned, counts }: JobFacts): strin
   const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
   const about = request.about === undefined ? "" : ` (${request.about})`;
-  // The counts of an unfinished job do not distinguish between the kinds of change.
+  // For an unfinished job, it is not known how many of each kind were written.
   if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
   const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
   return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;

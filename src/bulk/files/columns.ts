@@ -10,34 +10,34 @@ import { quoteLine } from "../../text/show-hidden.ts";
 import { escapeFormula, unescapeFormula } from "./csv.ts";
 
 /**
- * The columns of a CSV file of links, and the fields of a JSON row. A nested field is named by both
- * parts (`ios_app.bundle_id`). Columns that exist only in responses are included.
+ * The columns of a CSV file of links, and the fields of a JSON row. The name of a nested field has
+ * two parts (`ios_app.bundle_id`). Columns that only responses contain are included.
  */
 
-/** One link as read from a row, before validation. */
+/** A link that was read from a row but not yet validated. */
 export type InputRow = {
   readonly id?: string;
   readonly fields: LinkFields;
-  /** The values that could not be parsed. */
+  /** Problems with values that could not be parsed. */
   readonly problems: readonly FieldProblem[];
 };
 
 export type FileColumn = {
   readonly name: string;
-  /** `known` columns are read-only and therefore ignored. */
+  /** A `known` column is read-only, so it is ignored. */
   readonly role: "id" | "field" | "known";
   readonly kind: ColumnKind;
-  /** The path of the value in the link, such as `["url"]` or `["ios_app", "bundle_id"]`. */
+  /** Where the link stores the value, such as `["url"]` or `["ios_app", "bundle_id"]`. */
   readonly place: readonly [field: string, member?: string];
 };
 
 type ColumnKind = "text" | "flag" | "list";
 
-/** Maps app ID fields to app fields, because the API returns only the ID of a link's app. */
+/** Maps app ID fields to app fields. For an app, the API returns only the ID. */
 const appIds = { ios_app_id: "ios_app", android_app_id: "android_app" } as const;
-/** Exported fields that cannot be written. */
+/** Fields that an export contains but that cannot be written. */
 const readOnly = ["shortened_path", "clicks"] as const;
-/** Fields that the tools add to a link. */
+/** Fields that the tools add to each link. */
 const added = ["address", "short_address"] as const;
 
 const columns: ReadonlyMap<string, FileColumn> = new Map(
@@ -80,8 +80,8 @@ function kindOf(schema: z.core.$ZodType): ColumnKind {
 }
 
 /**
- * Returns one column per cell, or undefined for an unknown name. `isHeader` is true if any cell is
- * a column name or similar to one.
+ * Returns a column for each cell, or undefined for an unknown name. `isHeader` is true if at least
+ * one cell is a column name or similar to one.
  */
 export function readHeader(cells: readonly string[]) {
   const names = cells.map((cell) => cell.trim());
@@ -111,12 +111,15 @@ function explainUnknown(what: "column" | "field", name: string): string {
 
 function findMeant(name: string): string | undefined {
   if (name === "") return undefined;
-  // The inner name belongs to only one column, so the prefix for the app may be missing.
+  // Also finds a name without its prefix for the app, because only one column has this inner name.
   const inside = [...columns.keys()].find((known) => known.endsWith(`.${name}`));
   return inside ?? findNearest(name, columns.keys());
 }
 
-/** A missing column leaves its field unchanged. An empty cell clears it. */
+/**
+ * Reads the cells of a link. A missing column leaves its field unchanged, and an empty cell clears
+ * it.
+ */
 export function readCells(
   header: readonly (FileColumn | undefined)[],
   cells: readonly string[],
@@ -164,8 +167,8 @@ export function setField(
 }
 
 /**
- * Drops the empty cells of an app if any cell is filled. If all are empty and one of them could
- * identify an app, the link's app is removed.
+ * Removes the empty cells of an app if at least one cell is filled. If all are empty and one of
+ * them could identify an app, clears the app.
  */
 function completeApp(fields: Record<string, unknown>, app: string): void {
   const given = fields[app];
@@ -183,7 +186,10 @@ const containers = new Set(
   [...columns.values()].flatMap(({ place }) => (place[1] ? place[0] : [])),
 );
 
-/** A missing property leaves its field unchanged. Null or an empty string clears it. */
+/**
+ * Reads the properties of a link. A missing property leaves its field unchanged, and null or an
+ * empty string clears it.
+ */
 export function readObject(item: unknown): InputRow {
   if (!isObject(item)) {
     return { fields: {}, problems: [{ field: "", message: `The row must be ${anObject}` }] };
@@ -196,7 +202,8 @@ export function readObject(item: unknown): InputRow {
     problems.push(...found);
     const { role, place } = columns.get(name) ?? { role: "field", place: [name, undefined] };
     const [field, member] = place;
-    // An invalid value invalidates the whole app, so that no misleading problems follow.
+    // Once one value is invalid, the rest of the app is skipped, so that no misleading follow-on
+    // problems are reported.
     if (found.length > 0 || role === "known" || value === undefined) continue;
     if (role === "id") id = value;
     else if (fields[field] !== undefined) {
@@ -244,13 +251,16 @@ export function isObject(item: unknown): item is object {
   return typeof item === "object" && item !== null && !Array.isArray(item);
 }
 
-/** Selects the exported fields. Unknown fields are left out, so an import leaves them unchanged. */
+/**
+ * Selects the fields to export. A field that the server did not return is left out, so an import
+ * leaves it unchanged.
+ */
 export function pickExported(link: ReadLink): JsonObject {
   const known = exportColumns.filter((name) => link[name] !== undefined);
   return Object.fromEntries(known.map((name) => [name, link[name]]));
 }
 
-/** Returns the CSV cells of a link. Importing them sets the same values. */
+/** Returns the CSV cells of a link. An import of these cells sets the same values. */
 export function writeLink(link: ReadLink): readonly string[] {
   return exportColumns.map((name) => {
     const value = link[name] ?? null;

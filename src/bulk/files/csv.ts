@@ -1,13 +1,11 @@
 import { TextDecoder } from "node:util";
 import { CsvError, parse, type Info } from "csv-parse";
 
-/**
- * Parses CSV as a stream, whether it comes from a spreadsheet or a person, and writes portable CSV.
- */
+/** Parses CSV from spreadsheets and people as a stream, and writes portable CSV. */
 
 export type TextSource = string | AsyncIterable<string | Uint8Array>;
 
-/** `line` is the line on which the record begins. */
+/** `line` is the number of the line on which the record begins. */
 export type CsvRecord = { readonly line: number; readonly cells: readonly string[] };
 
 /** Thrown if the file cannot be parsed from this line on. */
@@ -21,14 +19,14 @@ export class CsvFault extends Error {
   }
 }
 
-/** A longer record must be missing a closing quote, because no request could contain it. */
+/** No request can contain a longer record, so a closing quote must be missing. */
 const mostCharacters = 1024 * 1024;
-/** Long files are parsed in pieces, so that other requests can run in between. */
+/** Text is parsed in pieces of this length, so that other requests can run in between. */
 const pieceCharacters = 4096;
 
-/** Yields the records in order, without blank ones. Throws at the first line that is not CSV. */
+/** Yields all records except blank ones. Throws at the first line that cannot be parsed. */
 export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
-  // Lines are counted here, because the parser does not report on which line a record begins.
+  // Count lines here, because the parser does not report on which line a record begins.
   let lines = 0;
   let blankLines = 0;
   let isCut = false;
@@ -40,7 +38,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
     blankLines = empty_lines;
     if (cells.some((cell) => cell !== "")) taken.push({ line: findLine(), cells });
     lines += 1 + (cells.join(" ").match(/\r\n?|\n/g)?.length ?? 0);
-    // Prevents the parser from emitting the record again.
+    // If nothing is returned, the parser does not also emit the record.
     return undefined;
   });
   let fault: CsvError | undefined;
@@ -55,7 +53,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
     blankLines = parser.info.empty_lines;
     fault = error;
   }
-  // The last record is incomplete, because the text was cut inside it.
+  // The last record is incomplete if the text was cut off inside it.
   const lost = isCut && fault === undefined ? taken.pop() : undefined;
   yield* taken;
   if (isCut) throw new CsvFault(lost?.line ?? findLine(), notUtf8);
@@ -86,7 +84,7 @@ function createParser(delimiter: string, on_record: OnCsvRecord) {
   });
   let fault: Error | undefined;
   parser.on("error", (error) => (fault = error));
-  /** The parser emits its error after the callback. */
+  /** Waits for a parser call. The parser emits an error only after the call's callback. */
   const wait = async (begin: (done: () => void) => void) => {
     await new Promise<void>((resolve) => begin(() => setImmediate(resolve)));
     if (fault !== undefined) throw fault;
@@ -110,7 +108,7 @@ async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
 
 const separators = [",", ";", "\t"] as const;
 
-/** Detects the separator from the header line, because some spreadsheets use semicolons or tabs. */
+/** Finds the separator in the header line. Some spreadsheets use semicolons or tabs. */
 function findSeparator(text: string): string {
   const [, line = ""] = /^[\r\n]*([^\r\n]*)/.exec(text) ?? [];
   const bare = line.replaceAll(/"[^"]*"/g, "");
@@ -126,7 +124,7 @@ async function* cutText(beginning: string, rest: AsyncIterable<string>): AsyncGe
 function* cut(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
     const end = at + pieceCharacters;
-    // Avoids splitting a surrogate pair.
+    // Do not cut between the two halves of a surrogate pair.
     const isInside = /[\ud800-\udbff]/.test(text.charAt(end - 1));
     yield text.slice(at, isInside ? end + 1 : end);
     at = isInside ? end + 1 : end;
@@ -135,13 +133,13 @@ function* cut(text: string): Generator<string> {
 
 const notUtf8 = "From here on, the text is not UTF-8; save the file as UTF-8 and try again";
 
-/** Some spreadsheets write UTF-16 with a byte order mark. */
+/** Detects UTF-16 by its byte order mark. Some spreadsheets write it. */
 export function findEncoding([first, second]: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
   if (first === 0xff && second === 0xfe) return "utf-16le";
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** Stops at invalid bytes and yields U+FFFD in their place. */
+/** Yields decoded text. Stops at invalid bytes, and yields U+FFFD in their place. */
 async function* readText(source: TextSource, noteCut: () => void): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
   for await (const chunk of typeof source === "string" ? [source] : source) {
@@ -160,7 +158,9 @@ async function* readText(source: TextSource, noteCut: () => void): AsyncGenerato
   yield "\ufffd";
 }
 
-/** Without a chunk, decodes the remaining bytes. Returns undefined for invalid bytes. */
+/**
+ * Decodes a chunk or, without one, the bytes that remain. Returns undefined if they are invalid.
+ */
 function decode(decoder: TextDecoder, chunk?: Uint8Array): string | undefined {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
@@ -178,9 +178,9 @@ function writeCell(cell: string): string {
 }
 
 /**
- * A cell that a spreadsheet would run as a formula is written with a leading apostrophe, which
- * reading removes. Existing apostrophes before a formula get one more, so every text survives a
- * round trip.
+ * A spreadsheet would run some cells as formulas. Such a cell is written with an apostrophe in
+ * front, and the apostrophe is removed when the cell is read. If a formula already has apostrophes
+ * in front, one more is added, so that all text is read back unchanged.
  */
 const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
 const runs = new RegExp(`^'*${beginning}`);

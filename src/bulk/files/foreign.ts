@@ -7,8 +7,9 @@ import { quoteLine } from "../../text/show-hidden.ts";
 import { readFlag, setField, type InputRow } from "./columns.ts";
 
 /**
- * Maps the field names of other services to Waypost's fields. All names have the form that
- * `simplifyName` returns. If several names map to one field, the first with a value wins.
+ * Maps the field names of other services to Waypost's fields. The names have the form that
+ * `simplifyName` returns. If several names are listed for a field, the first one with a value is
+ * used.
  */
 
 export type Format = {
@@ -17,13 +18,15 @@ export type Format = {
   readonly signs: readonly (readonly string[])[];
   readonly fields: Readonly<Record<string, readonly string[]>>;
   /**
-   * The columns that contain short links, from which paths are read. Several columns may contain
-   * the same path.
+   * The columns that contain short links. Paths are read from them. Several columns may contain the
+   * same path.
    */
   readonly addresses: readonly string[];
-  /** Where campaign parameters are stored: in the destination or the Google Play referrer. */
+  /**
+   * Where the service's campaign parameters go: into the destination or the Google Play referrer.
+   */
   readonly campaign?: "url" | "referrer";
-  /** Matches the names of custom data, which could be mistaken for the service's own fields. */
+  /** Matches names of custom data, because they could be mistaken for the service's own fields. */
   readonly foreign?: RegExp;
 };
 
@@ -31,7 +34,7 @@ const list = (names: string): readonly string[] => names.split(" ");
 
 export const formats: readonly Format[] = [
   {
-    // The CSV of Google Takeout, and the `dynamicLinkInfo` of the API.
+    // The CSV file of Google Takeout, and `dynamicLinkInfo` in the API.
     title: "Firebase Dynamic Links",
     signs: [
       ["link", "deeplink"],
@@ -39,7 +42,7 @@ export const formats: readonly Format[] = [
     ],
     fields: {
       name: ["linkname", "name"],
-      // On desktop devices, `ofl` takes precedence over the deep link.
+      // On desktops, Firebase redirects to `ofl` instead of the deep link.
       url: ["ofl", "desktopfallbacklink", "link", "deeplink"],
       social_title: ["st", "socialtitle"],
       social_description: ["sd", "socialdescription"],
@@ -57,7 +60,7 @@ export const formats: readonly Format[] = [
     campaign: "referrer",
   },
   {
-    // The CSV export, and the response of `GET /api/links`.
+    // The CSV file of an export, and the response of `GET /api/links`.
     title: "Short.io",
     signs: [
       ["originalurl"],
@@ -74,20 +77,20 @@ export const formats: readonly Format[] = [
     campaign: "url",
   },
   {
-    // The CSV of the link list, and the response of `GET /v4/groups/…/bitlinks`.
+    // The CSV file of the link list, and the response of `GET /v4/groups/…/bitlinks`.
     title: "Bitly",
     signs: [
       ["longurl", "destinationurl"],
       list("bitlink custombitlinks bitlinkid link shortlink shorturl id"),
     ],
     fields: { name: ["title"], url: ["longurl", "destinationurl"] },
-    // A custom back-half takes precedence over the generated one.
+    // A custom back-half is preferred to a generated one.
     addresses: list(
       "custombitlinks custombitlink customlink customurl bitlink link shortlink shorturl id",
     ),
   },
   {
-    // The link data of the API, with or without a `data` wrapper, and tables of that data.
+    // The link data of the API, with or without a `data` wrapper, and tables with the same fields.
     title: "Branch",
     signs: [
       list(
@@ -106,35 +109,38 @@ export const formats: readonly Format[] = [
       android_fallback_url: ["$androidurl", "$fallbackurl"],
     },
     addresses: ["url", "link", "shortlink", "shorturl", "~referringlink"],
-    // Branch's own names begin with `$`, `~` or `+`.
+    // Branch's own field names begin with `$`, `~` or `+`.
     foreign: /^data\.(?!url$)[^$~+]/,
   },
 ];
 
-/** Returns the service that a file comes from, or undefined for Waypost's own format. */
+/**
+ * Returns the service that a file comes from. Returns undefined if the file has Waypost's own
+ * format.
+ */
 export function detectFormat(names: readonly string[]): Format | undefined {
   const keys = new Set(names.map(simplifyName));
   return formats.find(({ signs }) => signs.every((some) => some.some((key) => keys.has(key))));
 }
 
-/** The nonempty values of one link from another service. */
+/** All values of a link from another service, except empty ones. */
 export type ForeignLink = readonly ForeignValue[];
 
 type ForeignValue = {
-  /** The column, or the path of a JSON property (`data.$og_title`). */
+  /** The name of the column, or the path of the JSON property (`data.$og_title`). */
   readonly name: string;
   readonly key: string;
   readonly text: string;
 };
 
-/** The values of a file that were not imported, and warnings about its links. */
+/** The values of a file that are not imported, and warnings about its links. */
 export type Leftover = {
   readonly unmapped: Map<string, PlanSource["unmapped"][number]>;
-  /** For each warning, the number of affected rows and the position of the first one. */
+  /** For each warning, how many rows it affects and which row is the first. */
   readonly warnings: Map<keyof typeof warnings, { readonly count: number; readonly first: number }>;
 };
 
-/** Converts a link to Waypost's fields, and counts the values without a matching field. */
+/** Converts a link to Waypost's fields. Counts the values that no field can store. */
 export function convertLink(
   format: Format,
   link: ForeignLink,
@@ -153,9 +159,9 @@ export function convertLink(
   return { fields, problems: [] };
 }
 
-/** These flags are reported only if they are set. */
+/** These flags are reported as not imported only if they are set. */
 const flags = list("archived isdeleted cloaking haspassword skipqs duplicate");
-/** Fields that are imported only together with another field. */
+/** Maps a field to another field without which it is not imported. */
 const needs: Readonly<Record<string, string>> = {
   provider_token: "campaign_token",
   campaign_token: "provider_token",
@@ -163,7 +169,7 @@ const needs: Readonly<Record<string, string>> = {
 };
 const parameters = list("utm_source utm_medium utm_campaign utm_term utm_content gclid");
 
-/** Returns the fields of the link, and adds each imported value to `used`. */
+/** Returns the fields of a link. Adds each imported value to `used`. */
 function readFields(
   { fields: aliases, addresses, campaign, foreign }: Format,
   values: ForeignLink,
@@ -171,8 +177,7 @@ function readFields(
 ): LinkFields {
   const own = values.filter(({ name }) => foreign?.test(name) !== true);
   /**
-   * Returns the first value that can be parsed. Equal values under the same name also count as
-   * used.
+   * Returns the first value that can be parsed. Equal values of the same key also count as used.
    */
   const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
@@ -196,7 +201,7 @@ function readFields(
   const path = fields["path"] ?? read(addresses, (text) => readShortPath(text) || undefined);
   if (path !== undefined) {
     fields["path"] = path;
-    // Other columns may repeat the short link or contain only its host.
+    // Other columns may contain the same short link, or only its host.
     const isRepeated = (text: string) => {
       const other = readShortPath(text);
       return other === path || other === "" || undefined;
@@ -209,7 +214,7 @@ function readFields(
     const query = address?.searchParams ?? new URLSearchParams();
     const before = query.toString();
     for (const name of parameters) {
-      // Existing parameters of the URL are not overwritten.
+      // Parameters that the URL already has are not overwritten.
       const held = query.get(name);
       const parseUnlessSet = (text: string) => (held === null || held === text ? text : undefined);
       const value = read([simplifyName(name)], parseUnlessSet);
@@ -221,19 +226,19 @@ function readFields(
 }
 
 /**
- * Returns the path of a short link such as `https://example.page.link/m9Mm` or `bit.ly/3abc`, or an
- * empty string for only a host.
+ * Returns the path of a short link such as `https://example.page.link/m9Mm` or `bit.ly/3abc`.
+ * Returns an empty string if there is only a host.
  */
 function readShortPath(text: string): string | undefined {
-  // If a cell contains several URLs, it is unclear which one to use.
+  // A cell with several URLs is skipped, because any of them could be the right one.
   if (/\s/.test(text)) return undefined;
   return readUrl(/^https?:\/\//i.test(text) ? text : `https://${text}`)?.pathname.slice(1);
 }
 
 /**
- * Normalizes a name, because services spell names in many ways: `Long URL`, `long_url`, `longUrl`.
- * Firebase adds the parameter in parentheses: `iOS bundle ID (ibi)`. Only the last part of a nested
- * name is used.
+ * Normalizes a name, because services write names in many ways: `Long URL`, `long_url`, `longUrl`.
+ * Firebase adds the parameter in parentheses: `iOS bundle ID (ibi)`. Of a nested name, only the
+ * last part is kept.
  */
 function simplifyName(name: string): string {
   const parameter = /\((\w+)\)\s*\??\s*$/.exec(name)?.[1];
@@ -241,7 +246,7 @@ function simplifyName(name: string): string {
   return last.toLowerCase().replace(/[^a-z0-9$~]/g, "");
 }
 
-/** Reads a CSV record of another service. JSON inside a cell is parsed. */
+/** Reads a CSV record of another service. A JSON object in a cell is parsed. */
 export function readForeignCells(
   columns: readonly string[],
   cells: readonly string[],
@@ -256,7 +261,7 @@ export function readForeignObject(link: object): ForeignLink {
   return flatten("", link);
 }
 
-/** No supported service nests deeper. Deeper values stay JSON text. */
+/** No supported service nests deeper than this. Values at deeper levels stay JSON text. */
 const mostLevels = 8;
 
 function flatten(name: string, value: unknown, levels = mostLevels): ForeignLink {
@@ -281,18 +286,21 @@ function parseObject(text: string): unknown {
   }
 }
 
-/** Custom data may have different names in every link, so the list is limited. */
+/**
+ * The maximum number of names to report, because custom data may have different names in every
+ * link.
+ */
 const mostNames = 200;
 
 function countUnmapped({ unmapped }: Leftover, { name, text }: ForeignValue): void {
   const field = unmapped.has(name) || unmapped.size < mostNames ? name : "(others)";
-  // The report must not contain passwords.
+  // Hidden, because the report must not contain passwords.
   const shown = /password|secret/i.test(name) ? "(hidden)" : text;
   const known = unmapped.get(field) ?? { count: 0, example: quoteLine(shown).slice(1, -1) };
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 
-/** Warnings about links that may not work as the user expects. */
+/** Warnings about links that may not work as the user expects, and what happens with them. */
 const warnings = {
   "without a destination": "Desktop visitors will see a page instead of being redirected.",
   archived: "Waypost has no archive, so these links work like all others.",

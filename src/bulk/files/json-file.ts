@@ -2,15 +2,18 @@ import { isNestedTooDeep } from "../../contract/json.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { findEncoding } from "./csv.ts";
 
-/** The first bracket may follow a byte order mark or, in UTF-16, a zero byte. */
+/**
+ * Matches the start of a JSON array or object, even after a byte order mark or, in UTF-16, a zero
+ * byte.
+ */
 const startOfJson = /^[\s\0\xef\xbb\xbf\xff\xfe]*[[{]/;
 
-/** Whether a file contains JSON. All other files are treated as CSV. */
+/** Whether a file contains JSON. Other files are read as CSV. */
 export function isJsonFile(name: string, start: Uint8Array): boolean {
   return /\.json$/i.test(name) || startOfJson.test(Buffer.from(start).toString("latin1"));
 }
 
-/** Parses a JSON file. `fault` is a phrase that describes an error and completes a sentence. */
+/** Parses a JSON file. `fault` describes an error, for the end of a sentence. */
 export function readJsonFile(
   bytes: Uint8Array,
 ): { readonly value: unknown } | { readonly fault: string } {
@@ -19,7 +22,7 @@ export function readJsonFile(
     const value: unknown = JSON.parse(text);
     return isNestedTooDeep(value) ? { fault: "has JSON that is nested too deeply" } : { value };
   } catch (error) {
-    // A SyntaxError message quotes the text and its position.
+    // The message of a SyntaxError contains the position and a part of the text.
     const isSyntax = error instanceof SyntaxError;
     const fault = isSyntax ? `is not valid JSON: ${quote(error.message, 200)}` : notUtf8;
     return { fault };

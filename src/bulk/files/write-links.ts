@@ -3,14 +3,12 @@ import { escapeHiddenInJson } from "../../text/escape.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
-/**
- * Writes links to CSV or JSON files, whole or page by page. An import reads the same values back.
- */
+/** Writes links to CSV or JSON files, as a whole or in pages. An import reads the same values. */
 
 export const exportFormats = ["csv", "json"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Pages of CSV can be concatenated, but each page of JSON is a complete array. */
+/** Yields an export in pages. CSV pages can be concatenated. A JSON page is a complete array. */
 export async function* writePages(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
@@ -33,7 +31,7 @@ export async function* writePages(
   yield close(items);
 }
 
-/** Writes one file link by link, so that a failed write is noticed immediately. */
+/** Yields one file link by link, so that a failed write stops the export immediately. */
 export function writeWhole(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
@@ -41,7 +39,7 @@ export function writeWhole(
   return joinItems(writeItems(parts, format), format);
 }
 
-/** Joins the pages into one file. The result for JSON is a single array. */
+/** Joins pages into one file. For JSON, the file contains a single array. */
 export function joinPages(
   pages: AsyncIterable<string>,
   format: ExportFormat,
@@ -66,7 +64,7 @@ async function* joinItems(
   yield before === "[" ? "[]\n" : "]\n";
 }
 
-/** Yields the header of a CSV file before the first link arrives. */
+/** Yields each link as text. For CSV, yields the header before the first link arrives. */
 async function* writeItems(
   parts: AsyncIterable<readonly ReadLink[]>,
   format: ExportFormat,
@@ -84,7 +82,7 @@ async function* writeItems(
 
 type SelectedPart = { readonly rows: readonly ReadLink[]; readonly unread: number };
 
-/** Counts the exported links, and records which data is missing from the file. */
+/** Counts exported links, and collects which data is missing from the file. */
 export function createExportCount() {
   let links = 0;
   let unread = 0;
@@ -102,7 +100,7 @@ export function createExportCount() {
       }
     },
     readCount: () => links,
-    /** Describes the missing data, as sentences without a period. */
+    /** Describes the missing data. Each sentence is without its final period. */
     listMissing: (): readonly string[] => {
       const lost =
         unread === 1

@@ -12,15 +12,16 @@ import { readUrl } from "../../contract/rules/web-address.ts";
 import type { PlanRule } from "../../state/plans.ts";
 
 /**
- * Rules that compute a new value for each link. Applying a host, query or prefix rule twice has no
- * further effect, so a plan can be made again.
+ * Rules that compute a new value for each link. If a host, query or prefix rule was already
+ * applied, applying it again changes nothing. So such a plan can be made again.
  */
 
 export const ruledFields: readonly string[] = ["path", ...textFields, ...addressFields];
 
 /**
- * Returns the changed fields, and problems with their new values. Each rule works on the result of
- * the previous rule. A rule skips a field that the link lacks or that the server does not return.
+ * Returns the changed fields of a link, and problems with their new values. If several rules change
+ * a field, each one starts from the result of the previous one. A field that is empty or unknown is
+ * skipped.
  */
 export function applyRules(
   link: ReadLink,
@@ -57,22 +58,22 @@ const rewriters: Readonly<Record<PlanRule["kind"], Rewrite>> = {
 };
 
 /**
- * Replaces only the host and port. Two hosts are equal regardless of case, punycode, a trailing
- * dot, or an explicit default port.
+ * Replaces only the host and port. Hosts are compared without regard to case, punycode, a trailing
+ * dot, or the default port.
  */
 function moveHost(address: string, from: string, to: string): string {
   const [, scheme = "", login = "", host = "", rest = ""] = webAddress.exec(address) ?? [];
-  // Longer hosts are never valid and are slow to parse.
+  // Hosts longer than this are never valid, and are slow to parse.
   const found = host.length > longestHost ? undefined : readHost(scheme, host);
   const isMeant = found !== undefined && found === readHost(scheme, from);
   return isMeant ? scheme + login + to + rest : address;
 }
 
 const longestHost = 300;
-/** Splits a URL into the scheme, the credentials, the host and the rest. */
+/** Splits a URL into its scheme, credentials, host and rest. */
 const webAddress = /^(https?:\/\/)([^/?#\\]*@)?([^/?#\\]+)(.*)$/is;
 
-/** Normalizes a host as browsers do. Returns undefined for an invalid host. */
+/** Normalizes a host as browsers do. Returns undefined if the host is invalid. */
 export function readHost(scheme: string, host: string): string | undefined {
   const url = readUrl(scheme + host);
   if (url === undefined || url.hostname === "") return undefined;
@@ -86,8 +87,8 @@ function replaceText(value: string, from: string, to: string): string | undefine
 }
 
 /**
- * Replaces the first parameter with this name and removes the others, or appends a new parameter.
- * The rest of the URL stays byte for byte the same.
+ * Sets a query parameter. Replaces the first parameter with this name and removes the others, or
+ * appends it. The rest of the URL stays byte for byte the same.
  */
 function setParameter(address: string, name: string, value: string): string {
   const [, base = "", query, fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];
@@ -95,7 +96,7 @@ function setParameter(address: string, name: string, value: string): string {
   const text = (query ?? "").slice(1);
   let isSet = false;
   const kept = (text === "" ? [] : text.split("&")).flatMap((part) => {
-    // The `&` protects a leading question mark, which URLSearchParams would drop.
+    // Parsed after an `&`, because URLSearchParams would drop a leading question mark.
     const [[known, held] = []] = new URLSearchParams(`&${part}`);
     if (known !== name) return [part];
     if (isSet) return [];
@@ -105,7 +106,7 @@ function setParameter(address: string, name: string, value: string): string {
   return `${base}?${[...kept, ...(isSet ? [] : [written])].join("&")}${fragment}`;
 }
 
-/** The API requires both store tokens, so the unchanged token is sent too. */
+/** Adds the token that did not change, because the API requires both store tokens together. */
 function completeTokens(link: ReadLink, fields: Readonly<Record<string, string>>): LinkFields {
   if (!Object.keys(fields).some(isStoreToken)) return fields;
   const tokens = storeTokens.map((name) => [name, fields[name] ?? link[name] ?? null]);

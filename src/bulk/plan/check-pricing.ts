@@ -6,14 +6,14 @@ import type { PlanRow } from "../../state/plans.ts";
 import type { Owner } from "../owner.ts";
 import { readIfAllowed } from "../../lists/project-apps.ts";
 
-/** Finds rows that the project's pricing plan would reject, before anyone approves them. */
+/** Finds rows that the project's pricing plan does not allow, before a user approves them. */
 
 type PricedRow = Pick<PlanRow, "action" | "link_id" | "fields">;
 
 /**
- * The returned function must get the rows in order, because it counts links. Its result has
- * `isOfRow` if the row uses a paid feature; otherwise the project has reached its link limit. A
- * remote server's pricing plan is unknown, so every row passes.
+ * Returns a function that checks rows. It must get the rows in order, because it counts links. If
+ * `isOfRow` is true, the row uses a paid feature. Otherwise, the project has reached its limit for
+ * links. On a remote server, the pricing plan is unknown, so all rows pass.
  */
 export function createPricingCheck({ known, call, signal }: ServerAccess & Pick<Owner, "known">) {
   const { facts, linkLimit } = known ?? {};
@@ -36,7 +36,7 @@ export function createPricingCheck({ known, call, signal }: ServerAccess & Pick<
 
 const steps: Readonly<Partial<Record<PlanRow["action"], number>>> = { create: 1, delete: -1 };
 
-/** A link restored from the bin keeps its paid features. */
+/** A link that is restored from the bin may keep its paid features. */
 function listProFields({ action, link_id, fields }: PricedRow): readonly string[] {
   if (action !== "update" && (action !== "create" || link_id !== null)) return [];
   return findProFields(fields ?? {}, action);

@@ -19,7 +19,7 @@ import {
 } from "./plan-rows.ts";
 import { planUndo } from "./plan-undo.ts";
 
-/** Makes a plan from rows, from filters or to undo a job, and saves it. */
+/** Makes and saves a plan: from rows, from filters, or to undo a job. */
 
 export type PlanInput = (
   | {
@@ -34,7 +34,7 @@ export type PlanInput = (
   | { readonly undo: Job }
   | FilterPlanInput
 ) & {
-  /** Whether invalid rows are skipped. Otherwise they block the whole plan. */
+  /** True to skip invalid rows. Otherwise, one invalid row blocks the whole plan. */
   readonly skipsInvalid?: boolean;
 };
 
@@ -44,9 +44,9 @@ type PlanDependencies = {
   readonly signal: AbortSignal;
 };
 
-/** Limits the memory for the problems of a broken file. */
+/** Limits the memory that the problems of a broken file can use. */
 const mostProblems = 1000;
-/** The stored request lists only the first rules. The effects of the others appear in the rows. */
+/** The saved request lists only the first rules. The rows show the effects of all rules. */
 const mostRules = 100;
 
 export async function makePlan(
@@ -73,11 +73,11 @@ export async function makePlan(
   const made = { key_print, origin, operation, undoes, problems, request };
   return state.plans.save(made, numberRows());
 
-  /** `problems` and `request` are complete after the last row. */
+  /** `problems` and `request` are complete only after the last row. */
   async function* numberRows(): AsyncGenerator<PlanRow> {
     let position = 0;
     for await (const unchecked of rows) {
-      // After an error, the plan stays a draft, which is deleted later.
+      // If this throws, the plan stays a draft, and is deleted later.
       if (signal.aborted) throw failCancelledUnsent();
       const checked = await checkLimits(unchecked);
       const { row, action, link_id, path, fields, before, message } = checked;
@@ -91,7 +91,8 @@ export async function makePlan(
     }
     if (signal.aborted) throw failCancelledUnsent();
     if (listFindings === undefined) return;
-    // Problems with the whole source always block the plan, because no row can be skipped.
+    // A problem with the whole source always blocks the plan, because skipping rows cannot solve
+    // it.
     const { problems: found, ...source } = listFindings();
     problems.push(...found);
     problems.sort((one, other) => (one.row ?? 0) - (other.row ?? 0));
@@ -107,9 +108,7 @@ function listFaults({ problems, row, path, link_id, message }: PlannedRow): read
 
 type WantedRows = {
   readonly rows: AsyncIterable<PlannedRow>;
-  /**
-   * The properties are writable, because the source is known only after the last row has been read.
-   */
+  /** Writable, because the source is added after the last row has been read. */
   readonly request: { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
   readonly listFindings?: () => Findings;
 };
@@ -144,9 +143,9 @@ function describeChanges({ changes, rules: all = [] }: FilterPlanInput) {
 type LimitCheck = (row: PlannedRow) => Promise<PlannedRow>;
 
 /**
- * Rejects rows with a forbidden destination, and rows that the pricing plan would reject. If a
- * change shared by all links is forbidden, the whole plan is rejected. An undo skips such rows and
- * plans the rest.
+ * Rejects rows with a forbidden destination, and rows that the pricing plan does not allow. If all
+ * links would get the same forbidden value, the whole plan is rejected. If the plan is an undo,
+ * such rows are skipped, and the others are planned.
  */
 function createLimitCheck(wanted: PlanInput, planning: PlanContext): LimitCheck {
   const { checkDestinations = () => [] } = planning;
@@ -155,7 +154,7 @@ function createLimitCheck(wanted: PlanInput, planning: PlanContext): LimitCheck 
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";
     const problems = isWrite ? checkDestinations(row.fields ?? {}, before ?? {}) : [];
-    // Rules are not shared changes, because they may give each link another host.
+    // Values from rules do not reject the whole plan, because they may differ for each link.
     const shared = problems.filter(({ field }) => "filters" in wanted && field in wanted.changes);
     if (shared.length > 0) throw refuseChanges(shared);
     if (problems.length > 0) {

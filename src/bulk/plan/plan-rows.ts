@@ -16,12 +16,12 @@ import { selectParts } from "../../lists/select-links.ts";
 import { applyRules, listRuledFields } from "./change-by-rule.ts";
 import { createAppSettling, type AppRules, type SettledRow } from "./settle-apps.ts";
 
-/** Plans what rows and filters would change. Everything is read, and nothing is written. */
+/** Plans what rows and filters would change. Reads links and apps, but writes nothing. */
 
-/** A planned row before it gets its position, with all of its problems. */
+/** A planned row that has no position yet, with all of its problems. */
 export type PlannedRow = Omit<PlanRow, "position"> & Pick<Row, "problems">;
 
-/** The values of a row that writes nothing. */
+/** Fields of a row that writes nothing. */
 const unwritten = { fields: null, before: null, message: null };
 
 export type PlanContext = Owner &
@@ -41,7 +41,7 @@ export async function* planRows(
   for await (const batch of batchRows(rows)) {
     const known = await findLinks(planning, batch);
     for (const given of batch) {
-      // Deletions have no fields, so this resolves no apps for them.
+      // For a deletion, this does nothing, because its row has no fields.
       const row = await settleApps(given);
       const message = row.problems.map((problem) => problem.message).join("; ");
       if (message !== "") yield planRefusal("invalid", row, message);
@@ -51,7 +51,10 @@ export async function* planRows(
   }
 }
 
-/** The links of earlier rows, and the paths that those rows free (`left`) and take (`taken`). */
+/**
+ * What earlier rows of the plan do: the links that they change, and the paths that they free
+ * (`left`) or take (`taken`).
+ */
 const createEarlierRows = () => ({
   rowsById: new Map<string, number | null>(),
   left: new Set<string>(),
@@ -91,7 +94,7 @@ function explainMissing({ named }: Row, links: KnownLinks, { known }: PlanContex
   if (links.isPartial) return maybeUnread;
   const address = named?.address;
   if (address === undefined || address.isOurs === true) return "This link does not exist";
-  // The URL has a foreign host, but this project may have a link at its path.
+  // The URL's host is not the project's, but the project may have a link with the same path.
   const there = links.byPath.get(address.path) ?? links.byShort.get(address.path);
   const here = placeHere(address, known?.linkHost, there);
   return `This link does not exist: ${describeForeignHost(address.host, here)}`;
@@ -110,7 +113,7 @@ const maybeUnread = "This link may be one of those that could not be read";
 
 function planUpsert({ random }: PlanContext, row: SettledRow, known: KnownLinks): PlannedRow {
   const { link_id, fields } = row;
-  // With a fixed path, creating the link can be retried safely.
+  // The path is chosen now, so that creating the link can be retried safely.
   const path = row.path ?? Buffer.from(random.bytes(pathBytes)).toString("hex");
   const named = known.byId.get(link_id ?? "");
   const link = known.byPath.get(path) ?? (named?.path === path ? named : undefined);
@@ -136,11 +139,11 @@ export type FilterPlanInput = {
   readonly filters: readonly FilterInput[];
   readonly search?: string | undefined;
   readonly changes: LinkFields;
-  /** Rules that compute a value per link. They never target the fields in `changes`. */
+  /** Rules that compute a value for each link. They never change the fields in `changes`. */
   readonly rules?: readonly PlanRule[];
 };
 
-/** Plans the same changes or rules for all links that match filters. */
+/** Plans the same changes or rules for all links that match the filters. */
 export async function* planFilters(
   planning: PlanContext,
   { operation, filters, search, changes, rules = [] }: FilterPlanInput,
@@ -159,7 +162,7 @@ export async function* planFilters(
 }
 
 const unknownLink = { row: null, link_id: null, path: null, fields: {}, problems: [] };
-/** A matching link that could not be parsed counts as a conflict. */
+/** A matching link that could not be parsed becomes a row with a conflict. */
 const unreadMessage = "A link that matches the filters could not be read";
 const unreadLink = planRefusal("conflict", unknownLink, unreadMessage);
 
@@ -172,7 +175,7 @@ export function refuseChanges(problems: readonly StatedProblem[]): Problem {
 }
 
 type RuleContext = {
-  /** The values that all links get. */
+  /** The values that all links get, before rules are applied. */
   readonly row: SettledRow;
   readonly rules: readonly PlanRule[];
   /** The fields that the rules may change. */
@@ -194,7 +197,7 @@ async function* planUpdates(
 function applyToLink(link: ReadLink, { row, rules }: RuleContext): SettledRow {
   const ruled = applyRules(link, rules);
   const { values, problems } = checkLink(ruled.fields, "update");
-  // Paths are looked up and sent in normalized form.
+  // Use the path in normalized form, to look it up and to send it.
   const path = values.path === undefined ? {} : { path: values.path };
   const fields = { ...row.fields, ...ruled.fields, ...path };
   return { ...row, fields, problems: [...ruled.problems, ...problems] };
@@ -241,12 +244,15 @@ function planChange(row: SettledRow, link: ReadLink): PlannedRow {
   const unread = listUnknown(link).filter((field) => changed.includes(field));
   if (unread.length > 0) return planUnread(row, link, unread);
   const fields = pickChanged(row.fields, changed);
-  // An unchanged row stores neither fields nor the link.
+  // An unchanged row does not store the link or any fields.
   if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
   return planLink(row, link, { action: "update", fields, before: link });
 }
 
-/** A value that could not be parsed cannot be shown for approval or restored by an undo. */
+/**
+ * Rejects a change to a field that could not be read. Its value could not be shown for approval,
+ * and an undo could not restore it.
+ */
 function planUnread(row: Row, link: ReadLink, unread: readonly string[]): PlannedRow {
   const message = `The link's ${toSentence(unread)} could not be read`;
   return planLink(row, link, { action: "conflict", message });
@@ -271,7 +277,7 @@ function planLink(
   return { ...row, ...unwritten, link_id: id, path: path ?? null, ...planned };
 }
 
-/** Lists the fields that would change. A field whose current value is unknown counts as changed. */
+/** Lists the fields that would change. A field without a known value counts as changed. */
 function listChanged(
   link: ReadLink,
   {
@@ -290,7 +296,10 @@ function isUnset(value: unknown): boolean {
   return value === null || value === "" || value === false;
 }
 
-/** Selects the changed fields of a row. The API requires both store tokens together. */
+/**
+ * Selects the changed fields of a row. If one store token changes, both are selected, because the
+ * API requires both.
+ */
 function pickChanged(fields: LinkFields, changed: readonly string[]): LinkFields {
   const hasToken = changed.some(isStoreToken);
   const picked = Object.entries(fields).filter(

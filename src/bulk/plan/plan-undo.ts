@@ -20,17 +20,19 @@ import type { Receipt } from "../../state/job-runs.ts";
 import { findAtPath, findById, unread } from "../find-links.ts";
 import type { PlanContext, PlannedRow } from "./plan-rows.ts";
 
-/** Plans the undo of single changes, and of jobs row by row. */
+/** Plans the undo of single changes, and of the rows of a job. */
 
 const { links } = contract;
 
-/** Null if the record does not exist, undefined if it could not be read. */
+/** A record's current state: null if it does not exist, undefined if it could not be read. */
 type ReadRecord = JsonObject | null | undefined;
 
 export type UndoStep = {
   readonly endpoint: Endpoint;
   readonly kind: ResourceKind;
-  /** The record's id in the change history. A record that is created again gets another id. */
+  /**
+   * The record's ID in the history. If a deleted record was created again, its current ID differs.
+   */
   readonly id: string;
   readonly input: JsonObject;
   readonly now: ReadRecord;
@@ -42,10 +44,10 @@ export type UndoStep = {
 
 type LostEdits = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 
-/** `steps` is empty if nothing is left to undo. `why` says why the change cannot be undone. */
+/** `steps` is empty if there is nothing left to undo. `why` explains why an undo is impossible. */
 export type UndoSteps = { readonly steps: readonly UndoStep[] } | { readonly why: string };
 
-/** `restore` restores a deleted record with its id. */
+/** `restore` restores a deleted record, which keeps its ID. */
 type Endpoints = Readonly<Record<"create" | "update" | "destroy", Endpoint>> & {
   readonly restore?: Endpoint;
 };
@@ -58,8 +60,8 @@ export const endpointsOf: Readonly<Record<string, Endpoints>> = {
 };
 
 /**
- * Plans the undo of one effect. Updates are reverted and created records are deleted. Deleted
- * records are restored from the bin, or created again if the server has no bin.
+ * Plans the undo of one effect of a change. An update is reverted, and a created record is deleted.
+ * A deleted record is restored from the bin. If the server has no bin, the record is created again.
  */
 export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): UndoSteps {
   const { id, before, after } = effect;
@@ -92,8 +94,8 @@ export function planStep(effect: Effect, now: ReadRecord, hasBin: boolean): Undo
 }
 
 /**
- * Explains why a field with an unknown value cannot be reverted. A server that restores a deleted
- * record already has the values.
+ * Explains why a field with an unknown value prevents the undo. If the server restores a deleted
+ * record, its previous values need not be known.
  */
 function explainUnread(
   { before, after, unknown = [] }: Effect,
@@ -112,7 +114,7 @@ function explainUnread(
   return `The current value of ${toSentence(unreadNames)} could not be read.`;
 }
 
-/** Reverts each writable field. The server derives the other fields. */
+/** Reverts the writable fields. The server computes all other fields from them. */
 function planUpdate(
   target: Pick<UndoStep, "kind" | "id" | "now">,
   before: JsonObject,
@@ -133,7 +135,7 @@ function planUpdate(
   return { steps: [{ ...target, endpoint: update, input, wanted, lost }] };
 }
 
-/** The API requires both store tokens together. */
+/** Adds the second store token, because the API requires both together. */
 function addStoreTokens(names: readonly string[]): readonly string[] {
   return names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
 }
@@ -149,12 +151,15 @@ export function describeLost(
   return Object.fromEntries(members);
 }
 
-/** Rows are planned in parallel, because each needs its own requests. */
+/** Rows are planned in parallel, because each row needs requests of its own. */
 const mostAtOnce = 8;
 
-/** Starts with the last row, because later rows may occupy the paths of earlier ones. */
+/**
+ * Plans the undo of a job's rows. Starts with the last row, because a later row may have taken the
+ * path of an earlier one.
+ */
 export async function* planUndo(planning: PlanContext, job: Job): AsyncGenerator<PlannedRow> {
-  /** The links of later rows, whose undo is planned first. */
+  /** The links of rows whose undo comes earlier in the plan. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await planning.jobs.listReceipts(job, { before, limit: mostAtOnce });
@@ -164,7 +169,7 @@ export async function* planUndo(planning: PlanContext, job: Job): AsyncGenerator
     const last = page.at(-1);
     if (last === undefined) return;
     before = last.position;
-    // Lets other work run, because the embedded service answers synchronously.
+    // The embedded service answers synchronously, so let other work run.
     await nextTurn();
   }
 }
@@ -175,7 +180,7 @@ async function undoRow(
   later: ReadonlySet<string>,
 ): Promise<PlannedRow> {
   const { row, path, status, link_id } = receipt;
-  // If the creation response had no id, only the path identifies the link.
+  // If the response to the creation contained no ID, only the path identifies the link.
   const isByPath = link_id === null && receipt.action === "create";
   const read = await (isByPath
     ? findAtPath(planning, path ?? "")
@@ -216,8 +221,8 @@ async function undoRow(
 }
 
 /**
- * Describes the row as a change of one link. If the response is missing or incomplete, the values
- * sent are used instead.
+ * Describes a row as the effect of a change. For fields that the response lacks, uses the values
+ * that were sent.
  */
 function describeEffect({ action, before, made, ...receipt }: Receipt, id: string | null): Effect {
   const fields = (receipt.fields ?? {}) as LinkFields;

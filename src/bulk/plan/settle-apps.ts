@@ -26,30 +26,29 @@ import {
   type ProjectApps,
 } from "../../lists/project-apps.ts";
 
-/** Matches the apps in rows with the project's registered apps. */
+/** Finds the registered apps that rows refer to. */
 
 export type AppRules = Pick<Owner, "requireRight" | "takesAnyId"> & {
   readonly apps: ProjectApps;
-  /** Whether rows may contain an app's name instead of its id or bundle id. */
+  /** Whether rows may name an app by its name, not only by its ID, bundle ID or package name. */
   readonly takesNames: boolean;
 };
 
-/** A row whose fields contain resolved apps, as the API expects them. */
+/** A row after its apps were found. Its fields refer to apps in the form that the API expects. */
 export type SettledRow = Row & {
-  /**
-   * The ids of the link's apps after the write: null for no app, and a placeholder for a new app.
-   */
+  /** The IDs of the link's apps after the write. Null for no app. For a new app, a placeholder. */
   readonly appIds: Readonly<Record<string, string | null>>;
-  /** Why the API would reject the apps, as one sentence. */
+  /** Why the API would reject the apps, without a period. */
   readonly fault?: string | undefined;
 };
 
 /**
- * Creates the function that resolves the apps of rows. It drops the details of a registered app,
- * which would register the app again without approval if it were deleted before the write. It
- * rejects a row that needs a new app if the key may not register apps. If the app list cannot be
- * read, a row with all details of an app is treated as a registration. All rows must describe a new
- * app identically, because the first row registers it.
+ * Creates a function that finds the apps of rows. If a row identifies a registered app by bundle ID
+ * or package name, the app's other fields are removed. If the app was deleted before the write,
+ * they would register it again without approval. A row with a new app throws if the key may not
+ * register apps. If the list of apps cannot be read, a row with all fields of an app counts as a
+ * registration. All rows with the same new app must have the same fields, because the first row
+ * registers it.
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();

@@ -8,24 +8,25 @@ import { isBlank } from "../../contract/text.ts";
 import type { PlanOperation, PlanProblem, PlanRow } from "../../state/plans.ts";
 import type { InputRow } from "../files/columns.ts";
 
-/** Validates each row and finds duplicates, before anything is read or sent. */
+/** Validates rows and finds duplicates. This needs no requests. */
 
-/** The unit in which rows are numbered: lines of a file, or positions in a list, both from 1. */
+/** What row numbers count: lines of a file, or items of a list. Both start at 1. */
 export type Unit = "line" | "row";
 
-/** A validated row that has no planned action yet. */
+/** A validated row. The plan decides later what it does. */
 export type Row = Pick<PlanRow, "row" | "path"> & {
   /**
-   * Identifies the link. An upsert is matched by its normalized `path`, which may be generated, and
-   * its id must agree. An update or deletion has a `path` only if the path identifies the link. An
-   * update by id may have a new path in `fields`.
+   * Together with `path`, identifies the link. An upsert finds its link by its normalized path, and
+   * its ID, if given, must be that link's. If an upsert has no path, one is generated. An update or
+   * deletion has a path only if the path identifies the link. The new path of an update is in
+   * `fields`.
    */
   readonly link_id: string | null;
-  /** Other ways to interpret the id or path of an update or deletion, such as a name or URL. */
+  /** What the ID or path of an update or deletion could also mean: a link's name or URL. */
   readonly named?: RowName | undefined;
   /** The fields to write, as the API expects them, including the path of an upsert. */
   readonly fields: LinkFields;
-  /** A row with problems is never written. */
+  /** A row with problems is never sent. */
   readonly problems: readonly PlanProblem[];
 };
 
@@ -36,31 +37,34 @@ export type RowRules = {
   readonly unit: Unit;
   /** Whether IDs that are not UUIDs are accepted. */
   readonly takesAnyId?: boolean | undefined;
-  /** If set, rows may identify links by name or URL. */
+  /** If set, a row may identify its link by name or URL. */
   readonly linkHosts?: readonly string[] | undefined;
 };
 
-/** Creates a check that finds all problems of a row. It remembers each row to detect duplicates. */
+/**
+ * Creates a function that finds all problems of a row. To find duplicates, it remembers the IDs and
+ * paths of earlier rows.
+ */
 export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts }: RowRules) {
   const seen = { id: new Map<string, number>(), path: new Map<string, number>() };
   return (row: number, given: InputRow): Row => {
     const id = normalizeId(given.id?.trim() ?? "");
     const isMove = operation === "update" && id !== "";
     const isPathWritten = operation === "upsert" || isMove;
-    // Only an upsert may leave its path blank, because its path can be generated.
+    // Not for an upsert: its path is not a reference, and may be generated.
     const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
-    // The URL may have a query string, which a path cannot have.
+    // Remove the query string of a URL, because it is not part of the path.
     const namedPath = named?.by === "path" && { path: named.text.replace(/[?#].*/s, "") };
     const linkFields = { ...given.fields, ...namedPath };
     const { values, problems: faults } = checkLink(linkFields, isMove ? "update" : "create");
     const { path } = values;
     const pathFaults = faults.filter(({ field }) => field === "path");
-    // A row with an invalid path still identifies a link. A row that could not be parsed may have
-    // had a path.
+    // A row with an invalid path does identify a link. If a value could not be parsed, the path may
+    // be missing for that reason.
     const isNamed = path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
     const isUuid = uuidPattern.test(id);
     const isId = isUuid || takesAnyId || named?.by === "id";
-    // Text that is not a valid id can only be a name.
+    // Text that cannot be an ID must be a name.
     const isIdForm = linkHosts === undefined || isUuid || (takesAnyId && anyIdPattern.test(id));
     const problems = [
       ...given.problems,
@@ -72,7 +76,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
       ...(path === undefined ? [] : noteKey("path", path, row)),
     ];
     const { path: _path, ...others } = given.fields;
-    // In an update by path, the path only identifies the link. A blank path counts as missing.
+    // If the path only identifies the link, it is not written. A blank path counts as missing.
     const written = isPathWritten && path !== undefined ? { ...others, path } : others;
     return {
       row,
@@ -84,11 +88,13 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     };
   };
 
-  /** Rejects a second row for the same link, because it would be unclear which of them wins. */
+  /**
+   * Rejects a second row for the same link, because either of the two could be the intended one.
+   */
   function noteKey(field: keyof typeof seen, key: string, row: number): readonly FieldProblem[] {
     const first = seen[field].get(key);
     if (first === undefined) {
-      // The key is copied, because a substring would keep its whole file chunk in memory.
+      // A copy, because a substring would keep its whole chunk of the file in memory.
       seen[field].set(Buffer.from(key).toString(), row);
       return [];
     }
@@ -108,7 +114,7 @@ function readName(
   return { ...readNamedLink(path, linkHosts), by: "path", text: path };
 }
 
-/** Finds every problem with changes that are shared by many links. */
+/** Finds all problems with changes that many links will get. */
 export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path must be unique, so it cannot be set for many links at once";
@@ -119,7 +125,7 @@ export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
   ];
 }
 
-/** The API silently ignores `shorten` for existing links. */
+/** Rejects `shorten` for existing links, because the API silently ignores it. */
 function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   if (options?.shorten !== true) return [];
   const message = "A link can get a short path only when it is created; remove options.shorten";
@@ -145,12 +151,15 @@ function checkKeys(
 /** Rejects a whole URL as a path, because the API would create a link that visitors cannot open. */
 const wholeAddressProblem = { field: "path", message: `Path ${wholeAddressFault}` };
 
-/** The server trims filter values, so a path with surrounding spaces cannot be found. */
+/**
+ * Whether a filter can find the path. The server trims filter values, so surrounding spaces are
+ * lost.
+ */
 export function isFindable(path: string): boolean {
   return path === path.trim();
 }
 
-/** A deletion with other fields was probably meant for another operation. */
+/** Rejects a deletion with other fields, because the user probably meant another operation. */
 function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   const others = Object.keys(fields).filter((field) => field !== "path");
   if (others.length === 0) return [];

@@ -13,12 +13,13 @@ import {
 import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
 /**
- * Reads rows from CSV or JSON, in Waypost's format or another service's, and reports unused data.
+ * Reads rows from CSV or JSON, in the format of Waypost or of another service. Reports data that is
+ * not used.
  */
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
-/** Complete after the last row. `problems` are those of the whole source. */
+/** What was found in a source, complete after its last row. `problems` concern the whole source. */
 export type Findings = PlanSource & { readonly problems: readonly PlanProblem[] };
 
 type FileReading = Leftover & {
@@ -30,8 +31,9 @@ type FileReading = Leftover & {
 type SourceRow = InputRow & { readonly row: number };
 
 /**
- * `rows` can be iterated only once. An interrupted source throws, but invalid text is reported as a
- * problem. Strings in a row may keep their whole file chunk in memory.
+ * Reads rows from a source. `rows` can be iterated only once. If the source is interrupted,
+ * iteration throws. Invalid text is reported as a problem. Strings in a row may keep their whole
+ * chunk of the file in memory.
  */
 export function readRows(
   source: RowSource,
@@ -103,14 +105,14 @@ function readOwn(
 ): ReadRow | undefined {
   const { columns, problems, isHeader } = readHeader(names);
   if (!isHeader) {
-    // A string argument may be a file path that was passed by mistake.
+    // A string may be the path of a file, passed by mistake.
     const isText = typeof source === "string";
     const hint = isText ? "; pass the CSV text itself, not the path of a file" : "";
     const message = "The first line must be a header of field names, such as path,name,url";
     reading.problems.push({ row: line, message: message + hint });
     return undefined;
   }
-  // Columns that a deletion cannot use are reported once instead of in every row.
+  // A deletion cannot use these columns. They are reported once, and not for every row.
   const isExtra = (column: (typeof columns)[number]) =>
     reading.operation === "delete" && column?.role === "field" && column.place[0] !== "path";
   const [first, ...others] = columns.filter(isExtra).flatMap((column) => column?.name ?? []);
@@ -130,7 +132,7 @@ function refuseCount({ length }: readonly string[], wanted: number): InputRow {
   return { fields: {}, problems: [{ field: "", message }] };
 }
 
-/** All items of a list have the same format, so examining the first items is enough. */
+/** How many items to examine. All items of a list have the same format. */
 const mostLookedAt = 20;
 
 function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
@@ -152,11 +154,13 @@ function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
   }
 }
 
-/** Returns the rows of a JSON file: the top-level array, or the only array of objects in it. */
+/**
+ * Returns the rows of a JSON file: the file's array, or the only array of objects in its object.
+ */
 export function listItems(given: unknown): readonly unknown[] | undefined {
   if (Array.isArray(given)) return given;
   if (!isObject(given)) return undefined;
-  // Waypost, Bitly and Short.io name the array `links`.
+  // Waypost, Bitly and Short.io use the name `links` for the array.
   if ("links" in given && Array.isArray(given.links)) return given.links;
   const lists = Object.values(given).filter(isListOfObjects);
   return lists.length === 1 ? lists[0] : undefined;

@@ -13,7 +13,7 @@ import {
 } from "./pinned-connection.ts";
 
 /**
- * Fetches a file from a public host over HTTPS, with limits of time and size, and without following
+ * Fetches a file from a public host over HTTPS. Limits its time and size, and does not follow
  * redirects. Connects only to IP addresses that were checked before.
  */
 
@@ -24,22 +24,22 @@ export type FetchedFile =
   /** This machine has no route to any of the host's IP addresses. */
   | { readonly kind: "unreachable" }
   | { readonly kind: "refused" | "timed_out" | "unreadable" }
-  /** The TLS connection is not trusted. The code is Node's error code. */
+  /** The TLS certificate is not trusted. The code is Node's error code. */
   | { readonly kind: "untrusted"; readonly code: string };
 
 export type FileAnswer = {
   readonly status: number;
-  /** Names are lowercase. Of repeated headers, only the first value is kept. */
+  /** Names are lowercase. If a header is repeated, only its first value is kept. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
-  /** Whether the file is larger than the requested size. */
+  /** True if the file was cut off because it is larger than the limit. */
   readonly isCut: boolean;
   /** When the host's certificate expires, in milliseconds since 1970. */
   readonly certifiedUntil: number;
 };
 
 export type FileRequest = {
-  /** Has no port, because requests always use HTTPS on port 443. */
+  /** Without a port, because requests always use HTTPS on port 443. */
   readonly hostname: string;
   readonly path: string;
   readonly agent: string;
@@ -50,14 +50,17 @@ export type FetchFile = (file: FileRequest, signal: AbortSignal) => Promise<Fetc
 
 export type PublicFiles = {
   readonly fetchFile: FetchFile;
-  /** False if the key has reached its hourly limit of host checks. */
+  /**
+   * Counts a request to a host. Returns false if the key has reached its hourly limit for such
+   * requests.
+   */
   readonly mayAsk: (keyPrint: string) => Promise<boolean>;
 };
 
 type FetchOptions = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
-  /** The port of a test server; defaults to 443. */
+  /** The port of a test server. The default is 443. */
   readonly port?: number;
 };
 
@@ -93,7 +96,7 @@ async function readBeginning(
 ): Promise<Pick<FileAnswer, "body" | "isCut">> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Breaking out of the loop closes the connection.
+  // Leaving the loop closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
@@ -108,7 +111,7 @@ function readHeaders({ headersDistinct }: IncomingMessage): ReadonlyMap<string, 
 }
 
 function readCertificateEnd({ socket }: IncomingMessage): number {
-  // An HTTPS request always has a TLS socket.
+  // The cast is safe, because an HTTPS request always uses a TLS socket.
   return Date.parse((socket as TLSSocket).getPeerCertificate().valid_to);
 }
 

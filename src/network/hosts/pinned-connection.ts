@@ -6,30 +6,32 @@ import type { SetAlarm } from "../../contract/clock.ts";
 
 /**
  * Connects to hosts that untrusted users choose, without reaching private networks. A host name is
- * looked up once, all of its IP addresses must be allowed, and the connection uses one of them. A
- * second lookup could return others and bypass the check.
+ * looked up only once, and all of its IP addresses must be allowed. The connection then uses one of
+ * these addresses. A second lookup could return other addresses and so bypass the check.
  */
 
 /** How host names are resolved, and which IP addresses are allowed. */
 export type Reach = {
   readonly resolve: (hostname: string) => Promise<readonly string[]>;
-  /** Whether connections to an IP address are allowed: usually, whether it is public. */
+  /** Whether connections to an IP address are allowed. Usually only public addresses are. */
   readonly isPublic: (address: string) => boolean;
-  /** The accepted certificate authorities; defaults to the machine's. */
+  /** The certificate authorities to accept. The default is the machine's own list. */
   readonly authorities?: readonly string[];
 };
 
-/** Thrown if connecting to a host is not allowed. The message completes a sentence for users. */
+/** Thrown if connections to a host are not allowed. The message continues a sentence for users. */
 export class HostNotAllowed extends Error {
   override readonly name = "HostNotAllowed";
 }
 
-/** The message for hosts without an IP address, or with one that is not allowed. */
+/** The message if a host has no IP address, or one that is not allowed. */
 export const noPublicHost = "the host has no public address";
 
 const mostHeaders_bytes = 16 * 1024;
 
-/** Returns all IP addresses of a URL's host. Throws HostNotAllowed if one is not allowed. */
+/**
+ * Returns all IP addresses of a URL's host. Throws HostNotAllowed if any of them is not allowed.
+ */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
@@ -38,18 +40,18 @@ export async function findAddresses(
   const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
   const found = resolve(literal).catch(() => []);
   const [address, ...others] = await orAborted(found, signal);
-  // One private IP address among public ones could bypass the check. Unknown hosts get the same
-  // error, so that it does not reveal the names in a private network.
+  // Every address must be public, because any of them may be used. Unknown hosts get the same
+  // error, so that it does not reveal which names exist in a private network.
   const isAllowed = address !== undefined && [address, ...others].every(isPublic);
   if (!isAllowed) throw new HostNotAllowed(noPublicHost);
   return [address, ...others];
 }
 
-/** Limits the attempts, because a host may have many IP addresses. */
+/** The maximum number of IP addresses to try. A host may have many more. */
 const mostTried = 4;
 /**
- * Tries the next IP address after a second. The last one gets all the remaining time. Node passes
- * these options to `net.connect`, although its types for requests omit them.
+ * Tries the next IP address after a second, but waits for the last one until the time limit. Node
+ * passes these options to `net.connect`, although its types for requests omit them.
  */
 const tryAddresses = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
@@ -61,8 +63,8 @@ type PinnedRequest = {
 };
 
 /**
- * Sends a request to one of these IP addresses and returns the response, which the caller must
- * destroy. Tries several addresses, because this machine may lack IPv4 or IPv6.
+ * Sends a request to one of these IP addresses. Tries several addresses, because this machine may
+ * lack IPv4 or IPv6. The caller must destroy the returned response.
  */
 export function sendPinned(
   { url, body, ...options }: PinnedRequest,
@@ -82,12 +84,12 @@ export function sendPinned(
   });
   return new Promise((resolve, reject) => {
     sent.once("response", resolve).on("error", reject);
-    // Node reports no error when it closes the connection of a server that switches protocols.
+    // If the server switches protocols, Node closes the connection without an error.
     sent.once("close", () => reject(new Error("closed"))).end(body);
   });
 }
 
-/** Combines a caller's signal with a time limit. */
+/** Returns a signal that aborts when the caller's signal aborts or the time is over. */
 export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlarm) {
   const over = new AbortController();
   const stop = setAlarm(most_ms, () => over.abort());
@@ -95,13 +97,16 @@ export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlar
   return { signal, stop, isOver: () => over.signal.aborted };
 }
 
-/** Resolves a host name with the machine's resolver. */
+/** Looks up a host name with the machine's own resolver. */
 export async function resolveHost(hostname: string): Promise<readonly string[]> {
   const found = await lookup(hostname, { all: true, verbatim: true });
   return found.map(({ address }) => address);
 }
 
-/** Explains why a request failed, without the error's message, which is untrusted. */
+/**
+ * Explains why a request failed. Does not use the error's message, because it may contain text from
+ * the server.
+ */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof HostNotAllowed) return error.message;
   if (signal.aborted) return "the server did not respond in time";
@@ -111,7 +116,10 @@ export function describeEnd(error: unknown, signal: AbortSignal): string {
   return "the response could not be read";
 }
 
-/** If several IP addresses failed, an error other than a missing route explains more. */
+/**
+ * If several IP addresses failed, prefers an error other than a missing route, because that error
+ * says more.
+ */
 export function readErrorCode(error: unknown): string {
   const errors = error instanceof AggregateError ? error.errors : [error];
   const codes = errors.map((each: { readonly code?: unknown } | null) => String(each?.code));
@@ -127,8 +135,8 @@ export function isCertificateFault(code: string): boolean {
 }
 
 /**
- * Certificate errors that do not match the pattern above. `UNSPECIFIED` is Node's code for errors
- * without a name.
+ * Codes of certificate errors that the pattern above does not match. `UNSPECIFIED` is Node's code
+ * for an error without a name.
  */
 const otherFaults: ReadonlySet<string> = new Set([
   "INVALID_CA",
@@ -136,11 +144,13 @@ const otherFaults: ReadonlySet<string> = new Set([
   "PATH_LENGTH_EXCEEDED",
   "HOSTNAME_MISMATCH",
   "UNSPECIFIED",
-  // The code if the other side does not use TLS.
+  // The code if the server does not use TLS on this port.
   "EPROTO",
 ]);
 
-/** A DNS lookup cannot be stopped, but its caller can stop waiting. */
+/**
+ * Rejects on abort. The DNS lookup itself cannot be stopped, but its caller need not wait for it.
+ */
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(new Error("aborted"));
@@ -151,8 +161,8 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
 }
 
 /**
- * Answers lookups with known addresses, but never synchronously: a synchronous connection error
- * would occur before `node:https` has an error listener, and would crash the process.
+ * Answers DNS lookups with known addresses, but not synchronously. Otherwise, a connection error
+ * could occur before `node:https` has an error listener, and would crash the process.
  */
 function answerAlways(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
