@@ -33,7 +33,7 @@ test.each([
   new CallFailure("timed_out", "no answer", { effect: "unknown", retry: "never" }),
   Object.assign(new Error("disk I/O error"), { errcode: 10 }),
 ])(
-  "a failed operator action that may have had an effect stays in the history: %s",
+  "a failed operator action stays in the history if it may have had an effect: %s",
   async (error) => {
     expect(await failWith(error)).toEqual(["begun"]);
   },
@@ -44,6 +44,6 @@ test.each([
   new StoreBusy("away", { outage: "away" }),
   new CallFailure("unreachable", "no way", { effect: "none", retry: "later" }),
   new Problem(404, "There is no such key."),
-])("a failed operator action that had no effect is removed from the history: %s", async (error) => {
+])("a failed operator action is not in the history if it had no effect: %s", async (error) => {
   expect(await failWith(error)).toEqual([]);
 });
