@@ -41,13 +41,13 @@ test("a missing data folder and its parents are created with mode 700", async ()
 });
 
 describe.each(openModes)("a data folder with mode %s", (mode) => {
-  test("gets mode 700 if it is empty", async () => {
+  test("is changed to mode 700 if it is empty", async () => {
     makeFolder(folder, mode);
     prepareDataFolder(folder.path);
     expect(readMode(folder.path)).toBe("700");
   });
 
-  test.each(ours)("gets mode 700 if it contains Waypost's %s", async (name) => {
+  test.each(ours)("is changed to mode 700 if it contains Waypost's %s", async (name) => {
     makeFolder(folder, mode, ["notes.txt", name]);
     prepareDataFolder(folder.path);
     expect(readMode(folder.path)).toBe("700");
@@ -60,13 +60,13 @@ describe.each(openModes)("a data folder with mode %s", (mode) => {
   });
 });
 
-test("a data folder with mode 700 is accepted even if it contains other files", async () => {
+test("a data folder with mode 700 is accepted even with other programs' files in it", async () => {
   makeFolder(folder, "700", ["notes.txt"]);
   prepareDataFolder(folder.path);
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a data folder owned by another user is refused unless that user is root", async () => {
+test("a data folder is refused unless its owner is the current user or root", async () => {
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;
   const owner = me === 0 ? 4242 : me;
@@ -109,7 +109,7 @@ test.runIf(process.getuid?.() === 0)("commands refuse another user's data folder
   }
 });
 
-test("a token file is written once with mode 600, and later calls read that token", async () => {
+test("keepToken stores the first token with mode 600 and returns it on later calls", async () => {
   prepareDataFolder(folder.path);
   const path = join(folder.path, "owner.key");
   const [first, second] = ["a", "b"].map((letter) => `waypost_${letter.repeat(40)}`);

@@ -13,7 +13,7 @@ describe("the PIN file", () => {
 
   openForEach(createEmptyFolder, (folder) => (path = join(folder.path, "pin")));
 
-  test("contains only a hash after the first start, and later starts accept the hash", async () => {
+  test("is replaced with a hash of the PIN at the first start, then stays unchanged", async () => {
     await writeFile(path, "correct horse\n");
     await chmod(path, 0o644);
     const first = await openPin(path);
@@ -32,7 +32,7 @@ describe("the PIN file", () => {
     }
   });
 
-  test("contains a different hash for each operator, even if they chose the same PIN", async () => {
+  test("contains a salted hash, so two files with the same PIN differ", async () => {
     const other = `${path}-other`;
     for (const file of [path, other]) {
       await writeFile(file, "123456");
@@ -41,7 +41,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("can have spaces around the PIN, and composed or decomposed accents", async () => {
+  test("may contain whitespace around the PIN and any Unicode form of its accents", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);
@@ -61,7 +61,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("is reported together with its variable if it cannot be read", async () => {
+  test("causes an error that names its environment variable if it cannot be read", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createReadiness } from "../../../src/app/http/answer-probes.ts";
 
-test("concurrent readiness checks send only one query to a slow store", async () => {
+test("readiness checks do not query the database again while a query is pending", async () => {
   let rung: (() => void) | undefined;
   let asked = 0;
   const silent = {
@@ -24,7 +24,7 @@ test("concurrent readiness checks send only one query to a slow store", async ()
   expect(await readUnready()).toBe("stopping");
 });
 
-test("a process is ready again after its store recovers from an error", async () => {
+test("the readiness check succeeds again once the database recovers from an error", async () => {
   const answers = [Promise.reject(new Error("down")), Promise.resolve(true)];
   const store = { isCurrent: () => answers.shift() ?? Promise.resolve(false) };
   const { readUnready } = createReadiness([store], () => () => undefined);

@@ -21,7 +21,7 @@ function open(setting?: string) {
   };
 }
 
-describe("a forwarded request", () => {
+describe("a request with X-Forwarded-For", () => {
   test.each([
     ["127.0.0.1", undefined, true],
     ["::ffff:172.17.0.1", undefined, true],
@@ -34,7 +34,7 @@ describe("a forwarded request", () => {
     ["8.8.8.8", "loopback", false],
     [undefined, undefined, false],
   ])(
-    "from %s with the trusted proxies %s is treated as coming from an untrusted proxy: %s",
+    "from %s, with the trusted proxies %s, counts as sent by an untrusted proxy: %s",
     (peer, setting, isMet) => {
       const { look, hasMet } = open(setting);
       look(peer, forwarded);

@@ -11,8 +11,8 @@ import { waitUntil } from "../../support/clock.ts";
 
 /** Link addresses work while processes of a data folder start and stop. */
 
-describe.concurrent("a session over stdio", () => {
-  test("serves its project's links, counts visits and serves nothing else", async () => {
+describe.concurrent("an MCP session over stdio", () => {
+  test("redirects visitors of its project's links, counts them and serves no API", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -36,7 +36,7 @@ describe.concurrent("a session over stdio", () => {
     }
   });
 
-  test("waits on shutdown only for visitors whose request has arrived completely", async () => {
+  test("waits at shutdown only for requests whose headers have arrived completely", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -69,7 +69,7 @@ describe.concurrent("a session over stdio", () => {
     expect(await session.askAddress()).toEqual({ address, notes: [] });
   });
 
-  test("reports once which command serves links if WAYPOST_SERVE is off", async () => {
+  test("reports once which command serves the links if WAYPOST_SERVE is off", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
@@ -86,7 +86,7 @@ describe.concurrent("a session over stdio", () => {
 
 describe.concurrent("when several processes share a data folder", () => {
   test.each(["input", "SIGKILL"] as const)(
-    "a second session serves the links when the first one ends by %s",
+    "a second session serves the links after the first session ends (%s)",
     async (by) => {
       await using folder = await createUsedFolder();
       const place = { data: folder.path, port: await findFreePort() };
@@ -100,7 +100,7 @@ describe.concurrent("when several processes share a data folder", () => {
     },
   );
 
-  test("a session serves the links after serve is killed, until serve starts again", async () => {
+  test("after waypost serve is killed, a session serves the links until it restarts", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);

@@ -46,7 +46,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
-  test("a program that relays messages to the listening process cannot replace it", async () => {
+  test("a program that relays requests to a Waypost process is not mistaken for it", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using holder = openSession({ data: folder.path, port });
@@ -68,7 +68,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(new Set(answers)).toEqual(new Set([404]));
   });
 
-  test("a replayed request to release the port is rejected", async () => {
+  test("a request to release the port is rejected if it is a minute old", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port });
@@ -95,7 +95,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received).toHaveLength(1);
   });
 
-  test("a session returns to its port once the other program has stopped", async () => {
+  test("a session returns to its configured port once the other program has stopped", async () => {
     await using folder = await createDataFolder();
     const stranger = await startStranger((_, response) => void response.writeHead(503).end());
     const own = `http://127.0.0.1:${stranger.port}`;
@@ -109,7 +109,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(session.describe()).toBeUndefined();
   });
 
-  test("a session listens on a port that is free on both loopback addresses", async () => {
+  test("a session listens on a port that is free on both 127.0.0.1 and ::1", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(undefined, "::1");
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -128,7 +128,7 @@ describe.concurrent("when another program uses the port", () => {
     // Local links open at the loopback addresses for any host setting.
     ["127.0.0.1", "127.0.0.2"],
     ["::1", "127.0.0.2"],
-  ])("serve refuses a port that is in use on %s, with the host %s", async (taken, host) => {
+  ])("a port that is in use on %s is refused by waypost serve --host %s", async (taken, host) => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(undefined, taken);
     const { port } = stranger;
@@ -170,7 +170,7 @@ describe.concurrent("a listening session", () => {
     expect(await isServed(url)).toBe(true);
   });
 
-  test("uses the operator's link origin without showing a note", async () => {
+  test("uses WAYPOST_LINK_ORIGIN for its links and shows no warning", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
@@ -181,7 +181,7 @@ describe.concurrent("a listening session", () => {
   });
 });
 
-describe.concurrent("when no process serves the folder's links", () => {
+describe.concurrent("when no process serves the data folder's links", () => {
   test("a session with WAYPOST_SERVE=off reports that the links do not open", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
@@ -210,7 +210,7 @@ describe.concurrent("when no process serves the folder's links", () => {
   });
 });
 
-test("serve works even if the data folder's secret is invalid", async () => {
+test("waypost serve starts even if the secret in the data folder is invalid", async () => {
   await using folder = await createDataFolder();
   writeFileSync(join(folder.path, "listener.key"), "guessed\n");
   await using serving = await startServe(folder.path);

@@ -109,14 +109,14 @@ const hasProject = (columns: readonly string[]) =>
   columns.some((column) => projectColumns.has(column));
 const beginsWithProject = ({ key }: Table) => projectColumns.has(key[0] ?? "");
 
-test("every table's primary key starts with the project column, except in listed tables", () => {
+test("every table not listed in this test has a primary key that starts with the project", () => {
   expect(tables.length).toBeGreaterThan(20);
   expect(tables.filter(({ key }) => key.length === 0)).toEqual([]);
   const others = tables.filter((table) => !beginsWithProject(table));
   expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
 });
 
-test("a table's primary key omits its project column only if the table is listed", () => {
+test("only listed tables have a project column that does not start their primary key", () => {
   const naming = tables.filter((table) => hasProject(table.columns) && !beginsWithProject(table));
   const onEngine = isOnPostgres ? [] : ["changes", "links"];
   expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());

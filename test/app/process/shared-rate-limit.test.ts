@@ -42,7 +42,7 @@ async function spend(ledger: ReturnType<typeof share>): Promise<number> {
   return wait_ms;
 }
 
-test("requests to one process count toward the rate limit of another", async () => {
+test("requests to two processes count toward one shared rate limit", async () => {
   const [one, other] = [share(), share()];
   for (let turn = 0; turn < limit; turn += 1) {
     expect(await spend(turn % 2 === 0 ? one : other)).toBe(0);
@@ -64,7 +64,7 @@ test.each([120_000, -3_600_000])(
   },
 );
 
-test("the rate limit still works within one process if the data folder is read-only", async () => {
+test("the rate limit works within one process if the state database is unavailable", async () => {
   const ledger = share(() => Promise.reject(new Error("a full disk")));
   for (let turn = 0; turn < limit; turn += 1) expect(await spend(ledger)).toBe(0);
   expect(reported.length).toBeGreaterThan(0);
