@@ -68,11 +68,11 @@ const level = (seen: SeenPhone, ...visits: readonly CandidateVisit[]) =>
   choose(seen, ...visits)?.confidence;
 
 describe("a visit", () => {
-  test("matches the same phone at the same IP address with medium confidence", () => {
+  test("matches an install on the same phone at the same IP address with medium confidence", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches any version of the operating system", () => {
+  test("matches in every iOS version, even if the browser reports an older version", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -89,7 +89,7 @@ describe("a visit", () => {
     }
   });
 
-  test("matches with low confidence if a property differs", () => {
+  test("matches with low confidence if the OS version or the calendar differs", () => {
     const older = install({ os_version: "17.2.0" });
     expect(choose(older, visit())).toMatchObject({ confidence: "low", score: 90 });
     expect(level(install({ calendar: "buddhist" }), visit())).toBe("low");
@@ -100,7 +100,7 @@ describe("a visit", () => {
     expect(choose(install(), bare)).toMatchObject({ confidence: "low", score: 68 });
   });
 
-  test("matches in any screen orientation and with other time zone and language names", () => {
+  test("matches despite screen rotation and other names of the time zone or language", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("medium");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });
@@ -117,21 +117,21 @@ describe("a visit", () => {
     ["America/Argentina/Mendoza", "America/Mendoza"],
     ["America/Atikokan", "America/Coral_Harbour"],
     ["Europe/Kyiv", "Europe/Kiev"],
-  ])("matches a phone in %s whose browser calls the time zone %s", (system, browser) => {
+  ])("matches if the phone's time zone is %s and the browser reports %s", (system, browser) => {
     const seen = visit({ script: { ...screen, timezone: browser, language: "de-DE" } });
     expect(level(install({ timezone: system }), seen)).toBe("medium");
   });
 
   test.each([
-    ["another screen", { screen_width: 390, screen_height: 844 }],
-    ["another zone", { timezone: "Europe/London" }],
-    ["another language", { language: "tr-DE", languages: ["tr-DE"] }],
-    ["an iPad", { device_model: "iPad14,1" }],
-  ])("does not match a phone with %s", (_, more) => {
+    ["a different screen size", { screen_width: 390, screen_height: 844 }],
+    ["a different time zone", { timezone: "Europe/London" }],
+    ["a different language", { language: "tr-DE", languages: ["tr-DE"] }],
+    ["an iPad's model", { device_model: "iPad14,1" }],
+  ])("does not match an install with %s", (_, more) => {
     expect(choose(install(more), visit())).toBeUndefined();
   });
 
-  test("does not match an iPhone if it came from an Android phone or a computer", () => {
+  test("does not match an iPhone's install if it came from an Android phone or a computer", () => {
     for (const agent of [agents.android, agents.desktop]) {
       expect(level(install(), visit({ agent, script: {} }))).toBeUndefined();
     }
@@ -141,21 +141,21 @@ describe("a visit", () => {
 describe("an install's IP address", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("matches no visit if it is unknown, even if the visit's IP address is also unknown", () => {
+  test("matches no visit if it or the visit's IP address is unknown", () => {
     const nowhere = { address: undefined };
     expect(level(install({}, nowhere), visit())).toBeUndefined();
     expect(level(install(), visit(nowhere))).toBeUndefined();
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("excludes a visit from another IP address, whether shared or not", () => {
+  test("excludes a visit from another IP address, even if that address is shared", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("allows only low confidence if it is shared, and then requires important properties", () => {
+  test("allows only low confidence if it is shared, and no match without the page's script", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -187,13 +187,13 @@ describe("two visits", () => {
     ["in Instagram, which reports no version", visit({ agent: agents.instagram26 })],
     ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
     ["without a script", visit({ script: {} })],
-  ])("match no install if the links differ, even if one phone is more similar: %s", (_, other) => {
+  ])("match no install if the links differ, even if one visit was made %s", (_, other) => {
     const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("are both returned if the link is the same, and the more similar one is the match", () => {
+  test("of the same link are both returned, and the more similar visit is the match", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });
