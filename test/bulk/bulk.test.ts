@@ -60,7 +60,7 @@ describe("a bulk job", () => {
     expect(await waited).toMatchObject({ state: "done", counts: { done: 2 } });
   });
 
-  test("is interrupted by a failed request and continues at that row when resumed", async () => {
+  test("is interrupted by a failed request and resumes at the row that failed", async () => {
     const plan = await planUpserts(20);
     let calls = 0;
     interfere = (tool) => {

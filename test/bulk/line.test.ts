@@ -49,7 +49,7 @@ describe("the bulk queue", () => {
     expect(atWork).toEqual(["a2", "b2", "c1", "a3"]);
   });
 
-  test("starts the next task after one fails", async () => {
+  test("starts the next task after a task fails", async () => {
     const { line, begin, atWork } = openLine();
     const signal = new AbortController().signal;
     const failed = line("a", signal, () => Promise.reject(new Error("It broke.")));

@@ -74,7 +74,7 @@ describe("a list of links that changes while it is read", () => {
     },
   );
 
-  test("includes links added at the end while it is read, without being read again", async () => {
+  test("includes links added at the end without being read again", async () => {
     const made = await planner.makeMany(230, "p");
     meanwhile = async (pages) => {
       made.push(...(await planner.makeMany(2, `late${pages}-`)));
@@ -93,7 +93,7 @@ describe("a list of links that changes while it is read", () => {
     expectAll((await readAll()).rows, made);
   });
 
-  test("is read again if its count is right only by chance", async () => {
+  test("is read again if links were missed although the count is right", async () => {
     const [other = ""] = await planner.makeMany(1, "other");
     const made = await planner.makeMany(300, "spring");
     const { links } = (await planner.world.call("GET", "/links", { query: `q[path_eq]=${other}` }))

@@ -61,7 +61,7 @@ function run(made: Plan): Promise<Job> {
 
 const readName = async (id: string) => (await world.call("GET", `/links/${id}`)).body.name;
 
-test("an undo reports a row with an unknown result and leaves its link unchanged", async () => {
+test("an undo skips a row whose result is unknown and reports it as a conflict", async () => {
   const [a, b] = [await make("a"), await make("b")];
   const rows = [a, b].map(({ id }) => ({ id, name: "New" }));
   const made = await planRows("update", rows);
@@ -87,7 +87,7 @@ test("an undo reports a row with an unknown result and leaves its link unchanged
   expect(await readName(a.id)).toBe("New");
 });
 
-test("an interrupted job is not resumed after it is undone", async () => {
+test("an interrupted job is cancelled rather than resumed once it has been undone", async () => {
   for (let index = 0; index < 6; index += 1) await make(`p${index}`);
   const rows = Array.from({ length: 6 }, (_, index) => ({ path: `p${index}`, name: "New" }));
   const made = await planRows("upsert", rows);
@@ -144,7 +144,7 @@ test("a row that reuses a moved link's path waits for the result of the move", a
   expect(await run(made)).toMatchObject({ state: "done", counts: { done: 2, rejected: 0 } });
 });
 
-test("a 403 interrupts the job without rejecting its rows", async () => {
+test("a 403 response interrupts a job without marking its rows as rejected", async () => {
   const rows = Array.from({ length: 30 }, (_, index) => ({ path: `p${index}` }));
   const made = await planRows("upsert", rows);
   let writes = 0;
@@ -182,7 +182,7 @@ test("when several rows contain the same new app, the first row runs alone", asy
   expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
-test("a job verifies its project with any link of the plan that still exists", async () => {
+test("a job starts even if some of the plan's links were deleted after planning", async () => {
   const made = [];
   for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
   const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;
@@ -191,7 +191,7 @@ test("a job verifies its project with any link of the plan that still exists", a
   expect(await run(wanted)).toMatchObject({ state: "done", counts: { done: 20, rejected: 10 } });
 });
 
-test("an undo of a deletion skips a path that another link has taken", async () => {
+test("an undo of a deletion skips a link if another link has taken its path", async () => {
   await make("a");
   const job = await run(await planRows("delete", [{ path: "a" }]));
   await make("a", "Somebody else's");
@@ -238,7 +238,7 @@ function endAfter(most: number, tool: string, respond = (body: unknown) => body)
 
 const listPaths = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `p${n}` }));
 
-describe("while a job waits to retry a rejected request,", () => {
+describe("while a job waits to retry a rejected request", () => {
   test("a link created by another caller is not counted as created by the job", async () => {
     const made = await planRows("upsert", [{ path: "a" }]);
     const job = await runBeside(made, "upsert_link", () => make("a"));
@@ -257,7 +257,7 @@ describe("while a job waits to retry a rejected request,", () => {
 });
 
 describe("a resumed job", () => {
-  test("continues even if the responses for its created links had no ID", async () => {
+  test("continues even if the responses for its created links contained no ID", async () => {
     const made = await planRows("upsert", listPaths(20));
     endAfter(5, "upsert_link", () => ({}));
     expect((await run(made)).state).toBe("interrupted");

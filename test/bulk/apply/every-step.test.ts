@@ -190,7 +190,7 @@ test("a job limits how many rows it starts before earlier results are saved", as
   await end(process);
 });
 
-test("a row with a new app runs after all earlier rows and before all later ones", async () => {
+test("a row with a new app runs after all earlier rows and before all later rows", async () => {
   const [apart, rows] = [5, 10];
   const story: string[] = [];
   const process = await startProcess(async (what, act) => {

@@ -91,14 +91,14 @@ describe("a job whose process was killed", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("is not resumed by a process that was already running", async () => {
+  test("is not resumed by a process that was running before the kill", async () => {
     resume();
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("waits for apply_plan if the next process starts ten minutes later", async () => {
+  test("is resumed only by apply_plan if the next process starts ten minutes later", async () => {
     const plan = await planThree();
     const job = await leaveKilled(plan, keyId);
     world.advance(10 * minute_ms);
@@ -124,7 +124,7 @@ describe("a job whose process was killed", () => {
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("reports why the next process could not resume it", async () => {
+  test("shows why the next process could not resume it", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve({ ...started.owner, call: refuseKey }));
@@ -135,7 +135,7 @@ describe("a job whose process was killed", () => {
     expect(started.reported).toEqual([]);
   });
 
-  test("is resumed even if another job's owner cannot be read", async () => {
+  test("is resumed even if the owner of another killed job cannot be read", async () => {
     const first = await leaveKilled(await planThree(), "broken");
     const second = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
@@ -164,7 +164,7 @@ test("a new process does not take over a job that another process is running", a
   expect(await find(job)).toMatchObject({ state: "running", counts: { left: 3 } });
 });
 
-test("a job interrupted by an outage waits for apply_plan", async () => {
+test("a job interrupted by an outage is resumed only by apply_plan", async () => {
   const plan = await planThree();
   const overloaded = new CallFailure("overloaded", "It is overloaded.", {
     effect: "none",

@@ -103,7 +103,7 @@ describe("two jobs with the same key", () => {
     expect(Math.max(...waits)).toBeLessThan(2500);
   });
 
-  test("run at the same speed, whatever their lengths", async () => {
+  test("apply rows at the same rate, however many rows each job has", async () => {
     const [long, short] = [await start("long"), await start("short")];
     let seen: readonly number[] = [];
     const sixty = await time.drive(plan(short, "short", 60));

@@ -12,12 +12,12 @@ import { link } from "../../contract/sample-link.ts";
 /** The columns of a CSV file of links, written and read, and rows in JSON. */
 
 describe("an export of links", () => {
-  test("has a column for every field of a link in the API", () => {
+  test("contains a column for every field of a link in the API", () => {
     expect(exportColumns.toSorted()).toEqual(Object.keys(link).toSorted());
     expect(exportColumns.slice(0, 3)).toEqual(["id", "name", "path"]);
   });
 
-  test("has no cell that a spreadsheet would run as a formula", () => {
+  test("contains no cell that a spreadsheet would run as a formula", () => {
     const sign = fc.constantFrom(...Array.from("=+-@\t\r\n＝＋－＠'a "));
     const text = fc.array(sign, { minLength: 1, maxLength: 6 }).map((signs) => signs.join(""));
     fc.assert(
@@ -47,12 +47,12 @@ describe("escaping formulas with an apostrophe", () => {
     ["it's", "it's"],
     ["a=b", "a=b"],
     ["", ""],
-  ])("writes %j as %j, which is read back unchanged", (text, cell) => {
+  ])("writes %j as %j and reads it back unchanged", (text, cell) => {
     expect(escapeFormula(text)).toBe(cell);
     expect(unescapeFormula(cell)).toBe(text);
   });
 
-  test("is reversed exactly for any text", () => {
+  test("can be reversed exactly for any text", () => {
     const text = fc.array(fc.constantFrom("'", "=", "-", "a", "\t")).map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, (given) => {
@@ -61,7 +61,7 @@ describe("escaping formulas with an apostrophe", () => {
     );
   });
 
-  test("is not required in files from other programs", () => {
+  test("is optional in imported files, so unescaped text is read unchanged", () => {
     expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
@@ -91,7 +91,7 @@ describe("parsing a CSV row", () => {
   });
 
   test.each(["maybe", "2", "truee", "on\nand off"])(
-    "rejects the boolean %j with the name of its column",
+    "rejects the boolean %j with an error for its column",
     (cell) => {
       expect(read({ ios_deferred_deep_linking_enabled: cell })).toEqual({
         fields: {},
@@ -151,7 +151,7 @@ describe("a CSV header", () => {
     ["iosFallbackUrl", "ios_fallback_url"],
     ["bundle_id", "ios_app.bundle_id"],
     ["fingerprints", "android_app.fingerprints"],
-  ])("is rejected for the unknown column %s with the suggestion %s", (name, nearest) => {
+  ])("with the unknown column %s is rejected, and the error suggests %s", (name, nearest) => {
     const { columns, problems } = readHeader(["path", name]);
     expect(problems).toEqual([
       { field: name, message: `Unknown column "${name}"; did you mean ${nearest}?` },

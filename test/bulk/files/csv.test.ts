@@ -47,7 +47,7 @@ describe("written CSV", () => {
     );
   });
 
-  test("is read as the same records in chunks of any size", async () => {
+  test("is parsed into the same records in chunks of any size", async () => {
     const chunks = fc.tuple(
       fc.array(filled, { minLength: 1, maxLength: 5 }),
       fc.integer({ min: 1, max: 9 }),
@@ -60,7 +60,7 @@ describe("written CSV", () => {
     );
   });
 
-  test("quotes only cells that need it", () => {
+  test("quotes only cells that need quotes", () => {
     expect(writeRecord(["a", "b c", "d,e", 'f"g', "h\ni", " j", ""])).toBe(
       'a,b c,"d,e","f""g","h\ni"," j",\r\n',
     );
@@ -97,7 +97,7 @@ describe("CSV from other programs", () => {
     ["LF", "\n"],
     ["CRLF", "\r\n"],
     ["CR", "\r"],
-  ])("is read with the first line number of each record when lines end in %s", async (_, end) => {
+  ])("is read with the number of each record's first line when lines end in %s", async (_, end) => {
     const text = ["a,b", '1,"x', "", 'y"', "", "2,z", '3,"', '"', "4,w"].join(end);
     for (const source of [text, cut(text, 1), cut(text, 4)]) {
       const items = await collect(source);
@@ -106,12 +106,12 @@ describe("CSV from other programs", () => {
   });
 });
 
-describe("invalid CSV", () => {
+describe("the CSV reader", () => {
   test.each([
     ["with a quote inside an unquoted cell", '1,x"y', "A cell contains a quote"],
     ["with text after a closing quote", '1,"x"y', "There is text after the closing quote"],
     ["with a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
-  ])("%s causes an error with the line number", async (_, line, message) => {
+  ])("reports the line number of CSV %s", async (_, line, message) => {
     const text = `a,b\n0,"o\r\nk"\n\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
       expect(await collectAll(source)).toEqual([
@@ -122,7 +122,7 @@ describe("invalid CSV", () => {
     }
   });
 
-  test("does not include UTF-16 text, which is read like UTF-8", async () => {
+  test("reads UTF-16 text like UTF-8 text", async () => {
     const little = Buffer.from("\ufeffa\tb\r\n1\té🎉\r\n", "utf16le");
     for (const bytes of [little, Buffer.from(little).swap16()]) {
       expect(await collect(pour([bytes]))).toEqual([
@@ -132,7 +132,7 @@ describe("invalid CSV", () => {
     }
   });
 
-  test("in a wrong encoding causes an error with the line number", async () => {
+  test("reports the line number of text in a wrong encoding", async () => {
     const bytes = Buffer.concat([
       Buffer.from("a,b\n1,é\n2,"),
       Buffer.from([0xe9]),
@@ -155,7 +155,7 @@ describe("invalid CSV", () => {
     });
   });
 
-  test("with a missing closing quote causes an error before a long file is read", async () => {
+  test("reports a missing closing quote before it has read the rest of a long file", async () => {
     let given = 0;
     const endless = async function* () {
       yield 'a,b\n1,"lost\n';
@@ -169,7 +169,7 @@ describe("invalid CSV", () => {
     expect(given).toBeLessThan(50);
   });
 
-  test("of any kind is read up to the first error, whatever the size of the chunks", async () => {
+  test("reads any CSV up to the first error, whatever the size of the chunks", async () => {
     const letters = fc.constantFrom('"', ",", "\n", "\r", "a", ";", "\t");
     const text = fc.array(letters, { maxLength: 60 }).map((parts) => parts.join(""));
     await fc.assert(

@@ -66,11 +66,11 @@ describe("a rule that replaces a host", () => {
     "market://old.example.com",
     "no address",
     "",
-  ])("matches only the whole host, so it leaves %s unchanged", (url) => {
+  ])("matches only the whole host and leaves %s unchanged", (url) => {
     expect(apply({ url }, move("old.example.com"))).toEqual({});
   });
 
-  test("matches Unicode and punycode forms, and compares the port", () => {
+  test("matches the host in Unicode or punycode and compares the port", () => {
     const url = "https://xn--mnchen-3ya.example/a";
     expect(apply({ url }, move("MÜNCHEN.example"))).toEqual({ url: "https://new.example.com/a" });
     const written = { url: "https://münchen.example/a" };
@@ -91,7 +91,7 @@ describe("a rule that replaces a host", () => {
       .map((part) => part.join("")),
   );
 
-  test("keeps everything after the host and is a no-op the second time", () => {
+  test("keeps everything after the host and changes nothing when applied again", () => {
     fc.assert(
       fc.property(hosts, hosts, tails, (from, to, tail) => {
         fc.pre(from.toLowerCase() !== to.toLowerCase());
@@ -112,7 +112,7 @@ describe("a rule that replaces a host", () => {
 });
 
 describe("a rule that replaces text", () => {
-  test("replaces every occurrence literally", () => {
+  test("replaces every occurrence of the exact text", () => {
     fc.assert(
       fc.property(fc.string(), fc.string({ minLength: 1 }), fc.string(), (name, from, to) => {
         const expected = name.split(from).join(to);
@@ -131,7 +131,7 @@ describe("a rule that replaces text", () => {
     expect(apply({}, replaceIn("name", "x", "y"))).toEqual({});
   });
 
-  test("fails if the result is too long to send", () => {
+  test("reports a field whose new value would be too long to send", () => {
     const rules = replaceIn("social_description", "a", "b".repeat(10_000));
     const { fields, problems } = applyRules(
       link({ social_description: "a".repeat(8000) }),
@@ -141,7 +141,7 @@ describe("a rule that replaces text", () => {
     expect(problems).toMatchObject([{ field: "social_description" }]);
   });
 
-  test("sends both App Store tokens when it changes one", () => {
+  test("sends both App Store tokens even if it changes only one of them", () => {
     const tokens = { provider_token: "12", campaign_token: "spring" };
     expect(apply(tokens, replaceIn("campaign_token", "spring", "fall"))).toEqual({
       provider_token: "12",
@@ -172,7 +172,7 @@ describe("a rule that adds query parameters", () => {
     ["https://x.example/?%75tm=c", "https://x.example/?utm=a%20b"],
     ["https://x.example/??utm=c", "https://x.example/??utm=c&utm=a%20b"],
     ["market://details?id=a", "market://details?id=a&utm=a%20b"],
-  ])("adds or replaces them before the fragment: %s", (url, expected) => {
+  ])("adds or replaces parameters before the fragment: %s", (url, expected) => {
     expect(apply({ url }, add({ utm: "a b" }))).toEqual(
       expected === undefined ? {} : { url: expected },
     );
@@ -233,7 +233,7 @@ test.each<[RuleArguments, string]>([
   ]);
 });
 
-test("valid rules have no errors", () => {
+test("valid rules are accepted", () => {
   const rules = {
     replace: [
       { field: "url", from: "old.example.com:8443", to: "[::1]:80", match: "host" },

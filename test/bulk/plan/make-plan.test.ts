@@ -38,7 +38,7 @@ describe("two update rows", () => {
     expect(await plan("update", rows)).toEqual(["update", ["invalid", message]]);
   });
 
-  test("are rejected if one moves its link to the path of the other", async () => {
+  test("are rejected if one moves its link to the other link's path", async () => {
     await planner.make({ path: "a" });
     const { id } = await planner.make({ path: "b" });
     const message = "The same path is in rows 1 and 2; keep one of them";
@@ -116,7 +116,7 @@ describe("an upsert row", () => {
 });
 
 describe("an update row", () => {
-  test("can move a link to a free path, or one freed by an earlier row", async () => {
+  test("can move a link to a free path or to a path freed by an earlier row", async () => {
     const [a, b] = [await planner.make({ path: "a" }), await planner.make({ path: "b" })];
     const rows = [
       { id: a.id, path: "c" },
@@ -209,7 +209,7 @@ describe("an app in a row", () => {
     expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
   });
 
-  test("may differ from the same new app in a row that is invalid", async () => {
+  test("may differ from the same new app in an invalid row", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },
@@ -237,7 +237,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("must exist if it is given by ID, in upper or lower case", async () => {
+  test("must exist if the row gives its ID, in upper or lower case", async () => {
     const link = await planner.make({ path: "a", ios_app: ios });
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
@@ -246,7 +246,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("is left for the server to check if the key may not list apps", async () => {
+  test("is checked only by the server if the key may not list apps", async () => {
     await planner.make({ path: "a", ios_app: ios });
     const { world, bulk } = planner;
     const scopes = ["links.index", "links.create", "links.update"] as const;
@@ -260,7 +260,7 @@ describe("an app in a row", () => {
     expect(made.counts).toMatchObject({ update: 1, create: 1 });
   });
 
-  test("is looked up with one request per plan, only if a row contains an app", async () => {
+  test("needs only one lookup request for the whole plan", async () => {
     await planner.plan(wantRows("upsert", [{ path: "a" }, { path: "b" }]));
     expect(planner.calls).not.toContain("list_ios_apps");
     const rows = Array.from({ length: 250 }, (_, index) => ({ path: `p${index}`, ios_app: ios }));
@@ -281,7 +281,7 @@ describe("looking up the links of a plan", () => {
     expect(planner.calls).toEqual(["list_links"]);
   });
 
-  test("includes only as many paths in each request as fit into its URL", async () => {
+  test("puts only as many paths into a request as fit into its URL", async () => {
     const paths = Array.from({ length: 30 }, (_, index) => `${index}${"é".repeat(900)}`);
     for (const path of paths) await planner.make({ path });
     const rows = paths.map((path) => ({ path, name: "New" }));
@@ -311,7 +311,7 @@ describe("changes to all links that match filters", () => {
     },
   );
 
-  test("are planned only for links that do not have the values yet", async () => {
+  test("are planned only for links that do not already have the new values", async () => {
     await planner.make({ path: "a", name: "Spring A", url });
     await planner.make({ path: "b", name: "Spring B", url: `${url}new` });
     await planner.make({ path: "c", name: "Summer", url });
@@ -345,7 +345,7 @@ describe("a row that exceeds the project's pricing plan", () => {
     ]);
   });
 
-  test("is rejected with the limit once the project has its maximum number of links", async () => {
+  test("is rejected with a message that states the limit once the limit is reached", async () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });

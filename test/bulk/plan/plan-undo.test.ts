@@ -90,7 +90,7 @@ describe("an undo of a job", () => {
     expect((await world.call("GET", `/links/${id}`)).body).toEqual(done);
   });
 
-  test("deletes the links created by the job, except edited ones", async () => {
+  test("deletes the links created by the job, except links edited since then", async () => {
     const job = await apply(await plan("upsert", [{ path: "a" }, { path: "b" }, { path: "c" }]));
     const [id] = Object.entries(await listPaths()).find(([, path]) => path === "b") ?? [];
     await world.call("PATCH", `/links/${id}`, { body: { social_title: "Mine" } });
@@ -104,7 +104,7 @@ describe("an undo of a job", () => {
     expect(Object.values(await listPaths())).toEqual(["b"]);
   });
 
-  test("skips a link that was moved again", async () => {
+  test("skips a link that was moved again after the job", async () => {
     const id = await makeLink("a");
     const job = await apply(await plan("update", [{ id, path: "b" }]));
     await world.call("PATCH", `/links/${id}`, { body: { path: "mine" } });
@@ -132,7 +132,7 @@ describe("an undo of a job", () => {
 describe("a bulk plan", () => {
   const hour_ms = 60 * 60_000;
 
-  test("cannot be started after it has expired", async () => {
+  test("cannot be applied after it has expired", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now = made.expires_at;
     await expect(bulk.apply(made, owner)).rejects.toThrow(PlanExpired);
@@ -140,7 +140,7 @@ describe("a bulk plan", () => {
     expect(await state.jobs.findOfPlan(made.id)).toBeUndefined();
   });
 
-  test("can be resumed after it has expired if it was started before", async () => {
+  test("can be resumed after it has expired if its job was already started", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const job = await state.jobs.open(made);
     now += 72 * hour_ms;
@@ -150,7 +150,7 @@ describe("a bulk plan", () => {
     expect(await apply(known ?? made)).toMatchObject({ id: job.id, counts: { done: 2 } });
   });
 
-  test("is deleted some time after it expires if it was never started", async () => {
+  test("is deleted some time after it expires if it was never applied", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now += 2 * hour_ms;
     await plan("upsert", [{ path: "b" }]);

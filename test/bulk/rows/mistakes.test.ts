@@ -96,7 +96,7 @@ const broken: readonly (readonly [text: string, message: string])[] = [
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell has no closing quote"],
 ];
 
-test("a plan reports each mistake with its line and writes nothing", async () => {
+test("a plan reports each mistake with its line number and writes nothing", async () => {
   await planner.make({ path: "good", url: "https://shop.example/" });
   const before = await planner.listLinks();
   const write = (cells: Mistake["cells"]) => writeRecord(columns.map((name) => cells[name] ?? ""));
@@ -249,7 +249,7 @@ test("a plan rejects a URL as the path of a link in rows and files", async () =>
   }
 });
 
-test("a plan of CSV without a header reports only one mistake, in the first line", async () => {
+test("a plan from CSV without a header reports only one mistake, in the first line", async () => {
   for (const csv of ["/home/me/links.csv", "spring,,https://shop.example/\nsummer,,x\n"]) {
     const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
     const message =
@@ -297,7 +297,7 @@ test("a deletion list with fields other than id and path is rejected", async () 
 });
 
 test.each(["update", "delete"] as const)(
-  "two rows that %s the same link by ID and by path are rejected",
+  "two rows that %s the same link, one by ID and one by path, are rejected",
   async (operation) => {
     const { id } = await planner.make({ path: "a" });
     const name = operation === "update" ? { name: "A" } : {};

@@ -6,19 +6,19 @@ import { readSource } from "../read-source.ts";
 
 describe("a source of rows", () => {
   test.each<[string, RowSource, string]>([
-    ["an empty text", { csv: "" }, "It has no rows"],
+    ["an empty string", { csv: "" }, "It has no rows"],
     ["an empty list", { rows: [] }, "It has no rows"],
     ["not a list", { rows: "path" }, "Rows must be a list of objects"],
     ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
     ["an object with two lists", { rows: { a: [{}], b: [{}] } }, "Rows must be a list of objects"],
-    ["only columns", { csv: "path,url\n" }, "It has no rows"],
-  ])("that is %s is rejected", async (_, source, message) => {
+    ["only a CSV header", { csv: "path,url\n" }, "It has no rows"],
+  ])("is rejected if it is %s", async (_, source, message) => {
     const { rows, findings } = await readSource(source);
     expect(rows).toEqual([]);
     expect(findings.problems).toMatchObject([{ message }]);
   });
 
-  test("throws the error if reading its file fails midway", async () => {
+  test("throws the file's read error if reading fails midway", async () => {
     await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
   });
 });

@@ -64,7 +64,7 @@ describe("an import from Bitly", () => {
     ]);
   });
 
-  test("reads CSV with either set of column names", async () => {
+  test("reads CSV with the dashboard's or the API's column names", async () => {
     for (const header of ["Bitlink,Long URL,Title,Clicks", "link,long_url,title,clicks"]) {
       const { rows, findings } = await readSource({
         csv: `${header}\nhttps://bit.ly/3abc,https://shop.example/,"Spring, all",7\n`,
@@ -80,7 +80,7 @@ describe("an import from Bitly", () => {
 });
 
 describe("an import from Branch", () => {
-  test("reads API links and uses $fallback_url for platforms without their own URL", async () => {
+  test("reads links from the API and uses $fallback_url for platforms without a URL", async () => {
     const { rows, findings } = await readSource({
       rows: [
         {
@@ -161,7 +161,7 @@ describe("an import from Branch", () => {
     ]);
   });
 
-  test("reads CSV, even with the link data as JSON in one cell", async () => {
+  test("reads CSV with one column per field or with all data as JSON in one cell", async () => {
     const flat = await readSource({
       csv: [
         "url,$desktop_url,$android_url,~channel",
@@ -229,7 +229,7 @@ describe("an import from Short.io", () => {
     expect(findings.unmapped).toContainEqual({ field: "password", count: 1, example: "(hidden)" });
   });
 
-  test("keeps the URL's own campaign and reports a different one as not imported", async () => {
+  test("keeps the URL's campaign and reports a different campaign as not imported", async () => {
     const same = { ...link, originalURL: "https://shop.example/?utm_source=mail" };
     const other = { ...link, path: "b", originalURL: "https://shop.example/?utm_source=web" };
     const { rows, findings } = await readSource({ rows: [same, other] });
@@ -240,7 +240,7 @@ describe("an import from Short.io", () => {
     expect(findings.unmapped).toContainEqual({ field: "utmSource", count: 1, example: "mail" });
   });
 
-  test("reads CSV", async () => {
+  test("reads CSV exports", async () => {
     const { rows, findings } = await readSource({
       csv: "Original URL,Short URL,Title,Clicks\nhttps://a.example/,https://go.example/x/y,A,0\n",
     });
@@ -282,14 +282,14 @@ describe("an import from another service", () => {
   });
 });
 
-test("an import lists 200 fields that are not imported and only counts the rest", async () => {
+test("an import lists the first 200 fields that are not imported and counts the rest", async () => {
   const data = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key ${index}`, "x"]));
   const { findings } = await readSource({ rows: [{ $desktop_url: "https://a.example/", data }] });
   expect(findings.unmapped).toHaveLength(201);
   expect(findings.unmapped.at(-1)).toEqual({ field: "(others)", count: 100, example: "x" });
 });
 
-test("a Waypost file is never imported as a file of another service", async () => {
+test("a file in Waypost's format is never mistaken for another service's format", async () => {
   const whole = `${exportColumns.join(",")}\n`;
   for (const csv of [
     whole,
