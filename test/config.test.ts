@@ -39,7 +39,7 @@ test("readConfig returns the defaults if nothing is set", () => {
   });
 });
 
-test("readConfig lists the settings that were set, except for empty ones", () => {
+test("readConfig lists the settings that were set, except for empty values", () => {
   const environment = { ...home, WAYPOST_MODE: "full", WAYPOST_LOG: "", PATH: "/bin" };
   expect(readConfig(environment, { port: "0", host: "" }).given).toEqual({
     flags: new Set(["port"]),
@@ -82,7 +82,7 @@ describe("the console's path", () => {
     "/sign-in",
     "/api/console",
     "/mcp",
-  ])("is rejected unless it is a plain path that Waypost does not use: %s", (path) => {
+  ])("is rejected unless it is a plain path that Waypost does not use itself: %s", (path) => {
     expect(() => readConsolePath(path)).toThrow(
       "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -" +
         ", and must not begin with /api, /approve, /mcp, /preview, /sign-in",
@@ -123,7 +123,7 @@ describe("the settings", () => {
   ] as const;
 
   test.each(settings)(
-    "can be set with %s, and the flag --%s overrides it",
+    "can be set with the variable %s, which the flag --%s overrides",
     (variable, flag, one, other, name) => {
       expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
       expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(
@@ -134,7 +134,7 @@ describe("the settings", () => {
     },
   );
 
-  test("include the port, and 0 means any free port", () => {
+  test("include the port, where 0 means any free port", () => {
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, {}).port).toBe(80);
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, { port: "0" }).port).toBe(0);
   });
@@ -234,7 +234,7 @@ describe("an API key for a remote server", () => {
     },
   );
 
-  test("is optional, and plain HTTP is accepted without one", () => {
+  test("is optional, and without a key plain HTTP is accepted", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
@@ -259,14 +259,14 @@ test("trusted proxies are given as networks or as a number of proxies", () => {
   });
 });
 
-test("by default, webhooks cannot use private networks", () => {
+test("webhooks cannot send to private networks by default", () => {
   expect(readConfig(home, {}).webhook_private).toEqual([]);
   expect(readConfig({ ...home, WAYPOST_WEBHOOK_PRIVATE: "127.0.0.1/32" }, {})).toMatchObject({
     webhook_private: [{ address: "127.0.0.1", prefix: 32 }],
   });
 });
 
-test("list items are separated by commas, and spaces are ignored", () => {
+test("items of a list setting are separated by commas, and spaces are ignored", () => {
   const config = readConfig(
     { ...home, WAYPOST_SCOPES: "links.index, links.show,", WAYPOST_TOOLS: " links ,-delete_link" },
     {},
@@ -295,14 +295,14 @@ test("an unknown scope is refused", () => {
   );
 });
 
-test("secrets are read only from variables, and surrounding whitespace is removed", () => {
+test("secrets are read only from environment variables, without surrounding whitespace", () => {
   const environment = { ...home, WAYPOST_API_KEY: " key\n", WAYPOST_HTTP_TOKEN: " " };
   const { secrets } = readConfig(environment, { "api-key": "other", api_key: "other" });
   expect(secrets.api_key).toBe("key");
   expect(secrets.http_token).toBeUndefined();
 });
 
-describe("an invalid setting", () => {
+describe("invalid settings", () => {
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
     "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin, such as " +
@@ -368,11 +368,11 @@ describe("an invalid setting", () => {
     ["time-zone", "new york", `${zone}; did you mean America/New_York?`],
     ["time-zone", "+01:00", zone],
     ["log", "loud", "--log (WAYPOST_LOG) must be one of silent, error, warn, info, debug"],
-  ])("causes an error that contains the flag and variable: --%s %s", (flag, value, message) => {
+  ])("cause an error that contains the flag and variable: --%s %s", (flag, value, message) => {
     expect(() => readConfig(home, { [flag]: value })).toThrow(new UsageFault(message));
   });
 
-  test("is refused if a PIN file is set with --mode full, which never asks for a PIN", () => {
+  test("include a PIN file with --mode full, which never asks for a PIN", () => {
     const environment = { ...home, WAYPOST_APPROVAL_PIN_FILE: "/run/pin" };
     expect(() => readConfig(environment, { mode: "full" })).toThrow(
       "WAYPOST_APPROVAL_PIN_FILE is set, but --mode full shows no page",
@@ -394,7 +394,7 @@ describe("an invalid setting", () => {
     "postgres://ada:%ff-hidden@db/links",
     "postgres://db/links/hidden",
     "postgres://db/links#hidden",
-  ])("is refused without showing its password: the database URL %s", (url) => {
+  ])("cause an error that hides the password: the database URL %s", (url) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) must be " +
       "postgres://user:password@host:5432/database; percent-encode the password's special " +
@@ -404,7 +404,7 @@ describe("an invalid setting", () => {
     );
   });
 
-  test("is refused without showing its password: a database URL as the data folder", () => {
+  test("cause an error that hides the password: a database URL as the data folder", () => {
     const environment = { ...home, WAYPOST_DATA: "postgres://ada:hidden@db/links" };
     expect(() => readConfig(environment, {})).toThrow(
       new UsageFault(
@@ -417,7 +417,7 @@ describe("an invalid setting", () => {
   test.each([
     { WAYPOST_DATABASE_URL: "postgres://db/links" },
     { WAYPOST_DATABASE_URL_FILE: "/url" },
-  ])("is refused if a base URL is also set: %j", (environment) => {
+  ])("include a database URL together with a base URL: %j", (environment) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)";
     expect(() =>
