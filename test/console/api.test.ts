@@ -6,7 +6,7 @@ import { signInAt } from "../support/console.ts";
 
 /** The help pages about the REST API, and what `waypost openapi` prints. */
 
-test("the help pages about the API show every endpoint with its body and responses", async () => {
+test("the API help pages show every endpoint with its request body and responses", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const tab = await signInAt(serving);
@@ -34,7 +34,7 @@ test("the help pages about the API show every endpoint with its body and respons
   expect((await tab.open("/help/api/nothing")).status).toBe(404);
 });
 
-test("waypost openapi prints the document that the server returns", async () => {
+test("waypost openapi prints the OpenAPI document that the server returns", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const printed = await run(["openapi"]);

@@ -56,7 +56,7 @@ test("an app can be registered, changed and deleted with only the keyboard", asy
   expect(complaints).toEqual([]);
 });
 
-test("an app's page shows five of its links, and all of them on request", async () => {
+test("an app's page shows five of its links and a link to the full list", async () => {
   const { id } = await serving.make("/ios_apps", { ios_app: ios });
   for (let week = 1; week <= 6; week += 1) {
     const body = { name: `Week ${week}`, ios_app: { id } };
@@ -105,7 +105,7 @@ test("saving an unchanged form changes nothing", async () => {
   expect(link.social_description.replaceAll("\r\n", "\n")).toBe("four\nfive");
 });
 
-test("the role and scopes of a key limit the apps that the user sees and changes", async () => {
+test("a key's role and scopes limit which apps its user can see and change", async () => {
   const { id } = await serving.make("/ios_apps", {
     ios_app: { ...ios, bundle_id: "com.example.kept" },
   });

@@ -10,13 +10,13 @@ let serving: Serving;
 
 openForAll(createServed, (opened) => ({ serving } = opened));
 
-test("the audit page says so when it finds no problems", async () => {
+test("the audit page shows a message when it finds no problems", async () => {
   const { page } = await openConsole(serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByText("No problems found.").waitFor();
 });
 
-test("an audit finding can be fixed by its plan with only the keyboard", async () => {
+test("an audit finding can be fixed through its plan with only the keyboard", async () => {
   const plain = Array.from({ length: 12 }, (_, at) => ({
     path: `plain-${at}`,
     name: `Plain ${at}`,

@@ -25,7 +25,7 @@ async function readBase(at: Serving): Promise<string> {
   return path.replace(/\/$/, "");
 }
 
-test("the base path is random, and the session cookie is limited to that path", async () => {
+test("the console's base path is random, and the session cookie is limited to it", async () => {
   const page = await fetch(`${serving.places.url}/sign-in`, { headers: { accept: "text/html" } });
   const [visit = ""] = page.headers.getSetCookie();
   const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await page.text()) ?? [];
@@ -92,9 +92,9 @@ test("a response to a signed-out visitor does not contain the base path", async 
   }
 });
 
-describe("for a signed-out visitor, a path below the base path", () => {
+describe("a path below the base path", () => {
   test.each(["", "/", "/links", "/nowhere", "/links/new?a=b", "/sign-out", "/links/1/page"])(
-    "looks like an unknown path: %s",
+    "looks like an unknown path to a signed-out visitor: %s",
     async (path) => {
       const base = await readBase(serving);
       const look = async (start: string) => {
@@ -139,7 +139,7 @@ test.each(["/links?search=spring", "BASE/links?search=spring"])(
   },
 );
 
-test("the browser does not send the session to another port of this machine", async () => {
+test("the browser does not send the session cookie to another port of this machine", async () => {
   const page = await openTab();
   await page.goto(serving.places.url);
   await page.getByLabel("API key").fill(serving.key);
@@ -183,7 +183,7 @@ test("a signed-in browser is redirected from the sign-in page to the console", a
   expect(page.url()).toBe(`${url}/sign-in`);
 });
 
-describe("at a public URL,", () => {
+describe("the console at a public URL", () => {
   const host = "links.example.com";
   const at = { host, origin: `https://${host}` };
 
@@ -191,7 +191,7 @@ describe("at a public URL,", () => {
     ["", "/", "__Host-waypost_session"],
     ["/team/waypost/", "/team/waypost", "__Secure-waypost_session"],
   ])(
-    "with WAYPOST_CONSOLE_PATH=%s the session cookie has the path %s",
+    "with WAYPOST_CONSOLE_PATH=%s sets a session cookie with the path %s",
     async (given, path, name) => {
       await using folder = await createFolder();
       const words = ["--public-url", `https://${host}`];

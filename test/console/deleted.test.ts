@@ -35,7 +35,7 @@ async function restore(fields: Readonly<Record<string, string>>, at = "/deleted"
   return tab.post(at, { form_token: await readFormToken(tab), ...fields });
 }
 
-test("links deleted by REST or a job are listed, and a restored app has its links", async () => {
+test("links deleted by REST or a job are listed; a restored app regains its links", async () => {
   const app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const id = await make("/ios_apps", { ios_app: app });
   const link = await make("/links", { path: "with-app", ios_app: { id } });
@@ -71,7 +71,7 @@ test("links deleted by REST or a job are listed, and a restored app has its link
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });
 
-test("if one link cannot be restored, the reason is shown and others are restored", async () => {
+test("if one link cannot be restored, its error is shown and the others are restored", async () => {
   const [taken, free] = [
     await make("/links", { path: "taken", name: "Taken" }),
     await make("/links", { path: "free" }),
@@ -94,7 +94,7 @@ test("if one link cannot be restored, the reason is shown and others are restore
   expect((await call("GET", `/links/${free}`)).status).toBe(200);
 });
 
-test("a key without links.create sees deleted links but no restore button", async () => {
+test("a user whose key lacks links.create sees deleted links but no restore button", async () => {
   await remove(`/links/${await make("/links", { path: "seen" })}`);
   const data = ["--data", served.folder.path];
   const scopes = ["--scopes", "links.index,links.show,links.update"];

@@ -275,7 +275,7 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
     }
   });
 
-  test("allows only the console's own resources, and cannot be framed", async () => {
+  test("loads only the console's own resources and cannot be framed", async () => {
     const { headers, status } = await plain[who].open(writeAddress(write));
     expect(status).toBe(name in missing ? 404 : 200);
     const policy = String(headers["content-security-policy"]).replace(/nonce-[\w+/=]+/g, "nonce");
@@ -325,7 +325,7 @@ test.each(Object.entries({ ...all, ...beside }))(
   },
 );
 
-test("a confirmation page follows the same rules as every other page", async () => {
+test("a confirmation page passes axe and can be used with only the keyboard", async () => {
   await go(({ link }) => `/links/${link}`);
   await page.getByRole("button", { name: "Delete…" }).click();
   await page.getByRole("heading", { name: /^Delete/ }).waitFor();
@@ -344,7 +344,7 @@ describe("the console's menu on a phone", () => {
     await lookAtPage(page, "menu");
   });
 
-  test.each([true, false])("opens every page from one button (script: %s)", async (isScripted) => {
+  test.each([true, false])("opens every page from one button (scripts: %s)", async (isScripted) => {
     const options = { viewport: sizes.phone, javaScriptEnabled: isScripted };
     const { page: phone } = await openConsole(served.serving, options);
     const menu = phone.getByRole("navigation", { name: "Pages", exact: true });
@@ -371,7 +371,7 @@ describe("the console's menu on a phone", () => {
 
 /** Input in the first form of a page is kept across a new sign-in. */
 test.each(Object.entries(shown))(
-  "the form of %s keeps the user's input when the session ends",
+  "the form on the page of %s keeps the user's input when the session ends",
   async (_, write) => {
     await page.setViewportSize(sizes.desktop);
     await go(write);

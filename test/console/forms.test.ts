@@ -207,7 +207,7 @@ test("changing the options of a preview does not count as an unsaved change", as
   }
 });
 
-test("leaving the confirmation of a missing destination warns about unsaved changes", async () => {
+test("leaving the confirmation of a missing destination warns if the form has input", async () => {
   const { page } = await open("/links/new");
   const dialogs = watchDialogs(page);
   await press(page, "Create link");
@@ -242,7 +242,7 @@ test.each(["url", "ios_fallback_url", "android_fallback_url"])(
   },
 );
 
-test("saving one form of a project warns about unsaved changes in the other form", async () => {
+test("saving one form on a project's page warns about unsaved changes in the other", async () => {
   const { page } = await open(await findProject(), desktop, master);
   await page.locator("#max_links").click();
   await page.keyboard.type("7");

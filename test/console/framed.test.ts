@@ -46,7 +46,7 @@ width: 100vw; height: 100vh; background: red } </style></head>
 </div></body></html>`;
 
 test.each(["the template's page", "a link's page"])(
-  "a link in the frame of %s cannot navigate the console",
+  "a link in the preview frame of %s cannot navigate the console",
   async (name) => {
     const { page, complaints } = await openConsole(gateway);
     const asked: string[] = [];
@@ -95,7 +95,7 @@ async function expectUncovered(page: Page): Promise<void> {
   expect(covered).toEqual([]);
 }
 
-test("a framed preview has no scripts, and only the console can frame it", async () => {
+test("a framed preview runs no scripts, and only the console can frame it", async () => {
   const tab = await signInAt(gateway);
   const { body } = await target.call("GET", "/links");
   const path = `/links/${body.links[0].id}/page?platform=ios`;

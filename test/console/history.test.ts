@@ -34,7 +34,7 @@ async function press(label: string, at: string) {
   return tab.post(action, { form_token, back, change_id });
 }
 
-test("the history lists changes in pages and can be filtered by target and by kind", async () => {
+test("the history is paginated and can be filtered by target and by kind of change", async () => {
   const first = await ask("create_link", { path: "first", name: "First" });
   for (let turn = 0; turn < 42; turn += 1) await ask("create_link", { path: `made-${turn}` });
   // More updates than this would need an approval.

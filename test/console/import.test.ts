@@ -112,7 +112,7 @@ test.each([
   ["torn.json", '{"links": [', "The file is not valid JSON"],
   ["other.json", '{"a": 1}', "The file contains no list of links."],
   ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is not UTF-8 text"],
-])("an import in the console rejects the file %s with the reason", async (name, text, told) => {
+])("an import in the console rejects the file %s and shows why", async (name, text, told) => {
   await choose(name, text);
   await send();
   await page.getByText(told).waitFor();

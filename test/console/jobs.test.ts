@@ -79,7 +79,7 @@ test("a job can be undone by another job", async () => {
   expect(await countLinks("back")).toBe(0);
 });
 
-test("a job lists each failed row with the API's message", async () => {
+test("a job's page lists each failed row with the API's message", async () => {
   const made = await serving.call("POST", "/links", { body: { path: "moved", name: "Moved" } });
   const rows = [{ path: "fresh" }, { path: "moved", name: hostile }];
   const id = await plan({ operation: "upsert", rows });
@@ -109,7 +109,7 @@ test("the start page shows a running job until the job is done", async () => {
   await page.waitForURL("**/jobs/*");
 });
 
-test("a plan that changed while its page was open is shown again and applied once", async () => {
+test("a plan that changed after its page was opened is shown again and applied once", async () => {
   await serving.call("POST", "/links", { body: { path: "twice", name: "Before" } });
   const id = await plan({ operation: "upsert", rows: [{ path: "twice", name: "After" }] });
   const hand = await signInAt(serving);
@@ -132,7 +132,7 @@ test("a plan that changed while its page was open is shown again and applied onc
   }
 });
 
-test("another key gets 404 for a plan and its job, and a read-only key for any plan", async () => {
+test("the pages of a plan and its job return 404 to every other key", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("mine", 1) });
   const words = ["keys", "create", "--data", folder.path];
   const stranger = await signInAt(serving, (await runJson(words)).token);

@@ -118,7 +118,7 @@ describe("the keys page of the console", () => {
     );
   });
 
-  test("creates no key for an owner whose key was revoked after the page was opened", async () => {
+  test("creates no key for an owner whose own key was revoked after opening the form", async () => {
     const maker = await runJson(inFolder("keys", "create"));
     const tab = await signInAt(serving, maker.token);
     const form = await openForm(tab);
@@ -131,7 +131,7 @@ describe("the keys page of the console", () => {
   });
 });
 
-test("a client key is created once per form, shown, and revoked after a confirmation", async () => {
+test("a client key is created only once per form and is revoked after a confirmation", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.open("/keys");
   const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
@@ -161,7 +161,7 @@ test("a client key is created once per form, shown, and revoked after a confirma
   expect(await ask()).toBe(401);
 });
 
-test("an invalid role or scope of a new key is rejected next to its field", async () => {
+test("an invalid role or scope of a new key is reported next to its field", async () => {
   const tab = await signInAt(serving);
   const form = await openForm(tab);
   const before = (await listKeys()).length;
@@ -236,7 +236,7 @@ test("the keys page shows each key's last use, and which key this machine uses",
   expect(asked.text).toContain("Waypost on this machine uses this key");
 });
 
-test("creating and revoking a key need the PIN if a PIN is set", async () => {
+test("creating and revoking a key require the PIN if a PIN is configured", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -258,7 +258,7 @@ test("creating and revoking a key need the PIN if a PIN is set", async () => {
   expect((await tab.submit({ pin: "135790" })).path).toBe("/keys?done=revoked");
 });
 
-test("a key created in the console is not in the history, the log or the data files", async () => {
+test("a new key's token appears in neither the history, the log nor the data files", async () => {
   const tab = await signInAt(serving);
   const { text } = await tab.post("/keys/new", await openForm(tab));
   const token = readToken(text);

@@ -34,7 +34,7 @@ function findUnlisted(text: string): number {
   return turns.find((turn) => !text.includes(`>com.example.a${turn}<`)) ?? -1;
 }
 
-test("an app that the link form does not list can be typed, and is then selected", async () => {
+test("an app missing from the link form's list can be typed in and is then selected", async () => {
   const { text } = await tab.open("/links/new");
   expect(text.replace(/\s+/g, " ")).toContain("5 more are not listed.");
   const turn = findUnlisted(text);
@@ -51,7 +51,7 @@ test("an app that the link form does not list can be typed, and is then selected
   expect(refused.text).toContain('value="com.nowhere"');
 });
 
-test("an app that the form for several links does not list can be typed", async () => {
+test("an app missing from the list in the form for several links can be typed in", async () => {
   for (const path of ["one", "two"]) await served.serving.make("/links", { path });
   const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "choose" });
   for (const path of ["one", "two"]) form.append("path", path);
@@ -97,7 +97,7 @@ test("a large template opens completely in the editor", async () => {
   expect(told.text).toContain('id="findings"');
 });
 
-test("the page of a plan shortens long rows, and each row has a page in full", async () => {
+test("the page of a plan shortens long rows and links to a page with the full row", async () => {
   const start = `https://example.com/${scribble(300)}`;
   const rows = Array.from({ length: 60 }, (_, at) => {
     return { path: `row-${at}`, url: `${start}/${scribble(7000)}` };
@@ -127,7 +127,7 @@ test("the page of a plan shortens long rows, and each row has a page in full", a
   expect(last.text.match(/Url must|URL must|must be/gi)?.length).toBe(10);
 });
 
-test("the checkbox of a link with a long path contains the whole path", async () => {
+test("the checkbox of a link with a long path has the whole path as its value", async () => {
   const path = `far/${scribble(1500)}`;
   await served.serving.make("/links", { path });
   const { text } = await tab.open("/links");

@@ -92,7 +92,7 @@ test("the preview of a new link updates with the form and does not reserve the p
   expect(await bare.getByRole("heading", { name: "Preview" }).count()).toBe(0);
 });
 
-test("a preview of unsaved input needs a form token and the scope links.update", async () => {
+test("a preview of unsaved input requires a form token and the scope links.update", async () => {
   const { id } = await serving.make("/links", { path: "own", name: "Own" });
   const sent = await signInAt(serving);
   const typed = { form_token: await readFormToken(sent), name: "Typed" };
@@ -110,7 +110,7 @@ test("a preview of unsaved input needs a form token and the scope links.update",
   expect((await reader.open(`/links/${id}`)).text).not.toContain("data-draft=");
 });
 
-test("a link's preview shows the live template, or the redirect that visitors get", async () => {
+test("a link's preview shows the live template, or where visitors are redirected", async () => {
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
   expect((await serving.call("POST", "/ios_apps", { body: { ios_app: app } })).status).toBe(201);
   const body = "<h1>Live {{ link.path }}</h1>{% store_buttons %}";
@@ -128,7 +128,7 @@ test("a link's preview shows the live template, or the redirect that visitors ge
   expect(tab.complaints).toEqual([]);
 });
 
-test("a link's QR code can be saved as SVG or PNG with the URL that counts scans", async () => {
+test("a link's QR code can be saved as SVG or PNG and marks its visits as scans", async () => {
   const { id } = await serving.make("/links", { path: "größe/1", url });
   await go(id);
   const address = `${await page.locator("#address").innerText()}?wp=qr`;

@@ -94,7 +94,7 @@ test("a link can be created, changed, deleted and restored with only the keyboar
   expect(tab.complaints).toEqual([]);
 });
 
-test("typing searches the list of links, and the URL contains search and sorting", async () => {
+test("typing searches the list of links and keeps search and sorting in the URL", async () => {
   await go("/links");
   await page.getByLabel("Search links").pressSequentially("week 1");
   const rows = page.locator("tbody tr");
@@ -110,7 +110,7 @@ test("typing searches the list of links, and the URL contains search and sorting
   expect(await page.getByLabel("Search links").inputValue()).toBe("week 1");
 });
 
-test("links can be filtered by field, and the filtered list has pages", async () => {
+test("links can be filtered by field, and the filtered list is paginated", async () => {
   await go("/links");
   await page.getByText("Filters").click();
   await page.getByLabel("Field").selectOption("url");
@@ -129,7 +129,7 @@ test("links can be filtered by field, and the filtered list has pages", async ()
   expect(page.url()).toMatch(/search=week&page=2$/);
 });
 
-test("saving a link keeps another user's changes, and shows conflicts first", async () => {
+test("saving a link keeps another user's changes to other fields and shows conflicts", async () => {
   const { id } = await serving.make("/links", {
     path: "shared",
     name: "Shared",

@@ -56,7 +56,7 @@ async function readDraft(): Promise<string> {
   return (await serving.call("PATCH", "/page_template", { body: {} })).body.body;
 }
 
-test("a draft can be saved after its publication is cancelled", async () => {
+test("a template draft can be saved after its publication is cancelled", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   const tab = await signInAt(serving);
   await tab.open("/template");
@@ -69,7 +69,7 @@ test("a draft can be saved after its publication is cancelled", async () => {
   expect(await readDraft()).toBe(first);
 });
 
-test("a draft can be saved after its publication fails", async () => {
+test("a template draft can be saved after its publication fails", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   const scopes = ["--scopes", "page_templates.show,page_templates.update"];
   const { token } = await runJson(["keys", "create", ...scopes, "--data", folder.path]);

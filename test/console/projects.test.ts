@@ -64,7 +64,7 @@ test("a project can be created, suspended and deleted with only the keyboard", a
   expect(complaints).toEqual([]);
 });
 
-test("project settings in the console match those of the CLI, with the same errors", async () => {
+test("the console offers the CLI's project settings and reports the same errors", async () => {
   const { id } = await make("Set", "set");
   const tab = await signInAt(serving, master);
   const form_token = await readFormToken(tab);
@@ -137,7 +137,7 @@ test("the history shows a changed project setting without an undo button", async
   expect(text).not.toContain("Undo: Changed");
 });
 
-test("every page of projects returns 404 for a key that is not a master key", async () => {
+test("every projects page returns 404 unless the user signed in with a master key", async () => {
   const { id } = await make("Alone", "alone");
   const tab = await signInAt(serving);
   const form_token = await readFormToken(tab);

@@ -36,7 +36,7 @@ async function leadElsewhere(id: string, path: string, more: Record<string, stri
 const readUrl = async (id: string) => (await call("GET", `/links/${id}`)).body.url;
 
 describe("cancelling a confirmation", () => {
-  test("changes nothing and shows a link's form with its input", async () => {
+  test("changes nothing and shows a link's form with the user's input", async () => {
     const id = await plantLink("left");
     await leadElsewhere(id, "left", { name: 'Typed "so"' });
     const left = await tab.submit({ leave: "" });
@@ -51,7 +51,7 @@ describe("cancelling a confirmation", () => {
     expect(await readUrl(id)).toBe(led.url);
   });
 
-  test("changes nothing and shows a new app's form with its input", async () => {
+  test("changes nothing and shows a new app's form with the user's input", async () => {
     const typed = { name: "Shop", bundle_id: "com.example.left", team_id: "ABCDE12345" };
     const asked = await tab.post("/apps/ios/new", { form_token, ...typed });
     expect(asked.text).toContain("Register the iOS app");
@@ -60,7 +60,7 @@ describe("cancelling a confirmation", () => {
     expect((await call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
   });
 
-  test("changes nothing and shows the project settings with the input", async () => {
+  test("changes nothing and shows the project settings with the user's input", async () => {
     const inFolder = ["--data", served.folder.path];
     const { token } = await runJson(["keys", "create", "--master", ...inFolder]);
     const [project] = (await runJson(["projects", "list", ...inFolder])).projects;
@@ -98,7 +98,7 @@ test("an expired confirmation changes nothing and is shown again", async () => {
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("a link that changed before the confirmation is shown again with its new values", async () => {
+test("a confirmation is shown again if the link has changed in the meantime", async () => {
   const id = await plantLink("moved");
   await leadElsewhere(id, "moved");
   await call("PATCH", `/links/${id}`, { social_title: "Theirs" });
@@ -109,7 +109,7 @@ test("a link that changed before the confirmation is shown again with its new va
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("the first publication does not warn about the draft that the console saved", async () => {
+test("publishing for the first time does not warn that the just saved draft changed", async () => {
   await using fresh = await createServed();
   const owner = await signInAt(fresh.serving);
   await owner.open("/template");

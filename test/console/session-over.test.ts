@@ -11,7 +11,7 @@ openForAll(createServed, (opened) => ({ serving } = opened));
 
 const signIn = (): Promise<Browsing> => signInAt(serving);
 
-test("a form from an earlier session is shown again, and applies once resubmitted", async () => {
+test("a form from an earlier session is shown again and is applied when resubmitted", async () => {
   const tab = await signIn();
   const old = await readFormToken(tab);
   await tab.open("/sign-in");
@@ -34,7 +34,7 @@ test("signing out after the session has ended does not require signing in first"
   expect([path, text.includes('name="kept"')]).toEqual(["/sign-in", false]);
 });
 
-test("a submitted PIN is not repeated on the sign-in page", async () => {
+test("a PIN submitted after signing out does not appear on the sign-in page", async () => {
   const tab = await signIn();
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });

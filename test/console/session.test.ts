@@ -48,7 +48,7 @@ test("an automatic refresh of a page does not extend the session", async () => {
   expect(await sessions.find(token, true)).toBeUndefined();
 });
 
-test("a one-time URL expires after ten minutes and works for only one request", async () => {
+test("a one-time sign-in URL expires after ten minutes and works only once", async () => {
   const late = await sessions.makeAddress(secret);
   at.now += 10 * minute;
   expect(await sessions.isAddress(late)).toBe(false);
@@ -61,14 +61,14 @@ test("a one-time URL expires after ten minutes and works for only one request", 
   expect(taken.filter((each) => each === undefined)).toHaveLength(3);
 });
 
-test("a one-time URL is not accepted as a session, nor a session as a one-time URL", async () => {
+test("a one-time URL's token is not accepted as a session token, and vice versa", async () => {
   const [session, address] = [await sessions.begin(secret), await sessions.makeAddress(secret)];
   expect(await sessions.find(address)).toBeUndefined();
   expect(await sessions.takeAddress(session)).toBeUndefined();
   expect(await sessions.find(session)).toBe(secret);
 });
 
-test("a session is not accepted as a one-time URL, even if its database row says so", async () => {
+test("a session whose database row is changed does not become a one-time URL", async () => {
   const session = await sessions.begin(secret);
   expect(await sessions.isAddress(session)).toBe(false);
   const sql = await at.openSql();
@@ -78,7 +78,7 @@ test("a session is not accepted as a one-time URL, even if its database row says
   expect(await sessions.takeAddress(session)).toBeUndefined();
 });
 
-test("a session is renewed at most once in five minutes", async () => {
+test("a session is renewed at most once every five minutes", async () => {
   let renewed = 0;
   const { kept } = state;
   const renew: typeof kept.renew = async (...row) => {
@@ -97,7 +97,7 @@ test("a session is renewed at most once in five minutes", async () => {
   }
 });
 
-test("a session is not accepted if its database row was swapped with another's", async () => {
+test("two sessions are rejected after the values of their database rows are swapped", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
   const rows = await sql.db.selectFrom("kept_values").selectAll().execute();
@@ -127,7 +127,7 @@ test.skipIf(isOnPostgres)("the database file contains no key and no token", asyn
   for (const hidden of [secret, ...tokens]) expect(texts.join("")).not.toContain(hidden);
 });
 
-test("a form token is different each time and valid only for its session", () => {
+test("each form token is different and is valid only for its own session", () => {
   const written = Array.from({ length: 20 }, () => writeFormToken("mine"));
   expect(new Set(written).size).toBe(20);
   expect(written.every((text) => isFormToken(text, "mine"))).toBe(true);

@@ -67,7 +67,7 @@ test("the settings page shows the findings of waypost doctor in the same words",
 
 const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
-test("only the operator's keys show folders, hosts and settings in the console", async () => {
+test("the console shows folders, hosts and settings only with an operator's key", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const make = async (...words: readonly string[]) =>

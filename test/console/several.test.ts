@@ -76,7 +76,7 @@ test("several selected links can be changed with only the keyboard", async () =>
   expect(tab.complaints).toEqual([]);
 });
 
-test("all matching links are changed after the user types their number", async () => {
+test("a change of all matching links must be confirmed by typing the number of links", async () => {
   await go("/links?search=week");
   await page.getByLabel("Select all on this page").check();
   await page.getByText("20 selected").waitFor();
@@ -102,7 +102,7 @@ test("all matching links are changed after the user types their number", async (
     .toContainEqual(expect.objectContaining(changed));
 });
 
-test("an error of a planned change is shown above the input", async () => {
+test("an error in a planned change is shown above the input", async () => {
   await go("/links?search=week-1");
   await page.getByLabel("Select Week 10").check();
   await page.getByRole("button", { name: "Change…" }).click();

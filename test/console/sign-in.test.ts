@@ -40,7 +40,7 @@ async function readAddress(
   return await terminal.read(pattern);
 }
 
-test("a browser gets the sign-in page, and a program gets a JSON 404", async () => {
+test("a signed-out browser gets the sign-in page, and any other client a JSON 404", async () => {
   const tab = browse(serving.places.url);
   const shown = await tab.open("/");
   expect([shown.path, shown.status]).toEqual(["/sign-in", 200]);
@@ -51,7 +51,7 @@ test("a browser gets the sign-in page, and a program gets a JSON 404", async () 
   }
 });
 
-test("a valid key signs in and sets an HttpOnly SameSite=Strict cookie", async () => {
+test("signing in with a valid key sets an HttpOnly SameSite=Strict cookie", async () => {
   const tab = browse(serving.places.url);
   await tab.open("/sign-in");
   const wrong = await tab.submit({ key: `${serving.key}x` });
@@ -82,7 +82,7 @@ describe("the console", () => {
     expect([status, readSession(tab)]).toEqual([403, token]);
   });
 
-  test("accepts a form only with the token of its session", async () => {
+  test("accepts a form only with a form token of the same session", async () => {
     const [tab, another] = [await signIn(), await signIn()];
     const foreign = await readFormToken(another);
     for (const form_token of ["", "x", foreign]) {
@@ -97,7 +97,7 @@ describe("the console", () => {
     expect(body.links).toEqual([]);
   });
 
-  test("accepts a sign-in only with the token of the opened sign-in page", async () => {
+  test("accepts a sign-in only with the form token of the sign-in page", async () => {
     const tab = browse(serving.places.url);
     await tab.open("/sign-in");
     const { text } = await tab.post("/sign-in", { key: serving.key });
@@ -121,7 +121,7 @@ test("signing in starts a new session and ends the previous session of the brows
   expect((await made.open("/")).path).toBe("/sign-in");
 });
 
-test("all processes that share a data folder accept a session until it is signed out", async () => {
+test("all processes of a data folder accept a session until the user signs out", async () => {
   const tab = await signIn();
   const there = browse(other.places.url);
   const { port } = new URL(other.places.url);
@@ -151,7 +151,7 @@ test("waypost console prints a single-use sign-in URL that works with any proces
   expect((await late.open(address.pathname)).status).toBe(404);
 });
 
-test("waypost serve prints a one-time URL to a terminal, but not to a pipe", async () => {
+test("waypost serve prints a one-time sign-in URL to a terminal, but not to a pipe", async () => {
   await using place = await createFolder();
   const words = `serve --data ${place.path} --port 0`;
   const address = new URL(await readAddress(words, /Console \(signs you in once.*?(http\S+)/));
@@ -161,7 +161,7 @@ test("waypost serve prints a one-time URL to a terminal, but not to a pipe", asy
   expect(stderr + stdout).not.toContain("/sign-in/");
 });
 
-test("waypost console does not print a one-time URL outside a terminal", async () => {
+test("waypost console does not print a one-time sign-in URL outside a terminal", async () => {
   expectRefused(await run(["console", "--data", folder.path]), "only to a terminal");
 });
 
@@ -203,7 +203,7 @@ test("wrong keys from one IP address do not throttle another IP address", async 
   expect(await tryFrom("2001:db8:1:3::1")).toBe(403);
 });
 
-test("after twenty wrong PINs at a one-time URL, the correct PIN is rejected too", async () => {
+test("after twenty wrong PINs at one-time URLs, even the correct PIN is rejected", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -228,7 +228,7 @@ test("after twenty wrong PINs at a one-time URL, the correct PIN is rejected too
   expect(readSession(late)).toBe("");
 });
 
-test("a one-time URL and each approval need the PIN if a PIN is set", async () => {
+test("a one-time URL and each approval require the PIN if a PIN is configured", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -272,7 +272,7 @@ test.each(["//evil.example", "/.//evil.example", "/..//evil.example", "https://e
   },
 );
 
-test("in read-only mode the console shows links, keys and projects without changes", async () => {
+test("the console in read-only mode shows links and keys but offers no changes", async () => {
   await using place = await createFolder();
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signIn(reading.key, reading);
@@ -305,7 +305,7 @@ test("a sign-in with a foreign Host header is rejected", async () => {
   }
 });
 
-test("over plain HTTP the sign-in page is shown only on this machine", async () => {
+test("over plain HTTP, the sign-in page is not shown at a public host name", async () => {
   await using place = await createFolder();
   const words = ["--public-url", "http://links.example.com"];
   await using open = await startServe(place.path, words);
@@ -314,7 +314,7 @@ test("over plain HTTP the sign-in page is shown only on this machine", async () 
   expect([shown.status, shown.text.includes("HTTPS required")]).toEqual([403, true]);
 });
 
-test("behind HTTPS the cookie is Secure and has the __Host- prefix", async () => {
+test("at an https public URL, the cookies are Secure and have the __Host- prefix", async () => {
   await using place = await createFolder();
   await using open = await startServe(place.path, ["--public-url", "https://links.example.com"]);
   const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
@@ -334,7 +334,7 @@ test("behind HTTPS the cookie is Secure and has the __Host- prefix", async () =>
   expect(start.text).not.toContain("waypost.js");
 });
 
-test("a gateway accepts only its own token to sign in, not the remote server's key", async () => {
+test("signing in to a gateway requires its own token, not the remote server's key", async () => {
   await using place = await createFolder();
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };

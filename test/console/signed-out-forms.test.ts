@@ -38,7 +38,7 @@ function readStatus(sent: ClientRequest): Promise<number | undefined> {
   });
 }
 
-test("a signed-out visitor's form is rejected with 503 while 32 forms are unfinished", async () => {
+test("a signed-out visitor's form gets a 503 while 32 other forms are still arriving", async () => {
   const paths = ["/sign-in", "/links/new"];
   const forms = Array.from({ length: 40 }, (_, at) => beginForm(paths[at % 2] ?? ""));
   for (const form of forms) form.write("key=");
@@ -70,7 +70,7 @@ test("a signed-out visitor's form is rejected with 503 while 32 forms are unfini
   expect(tab.cookies.size).toBeGreaterThan(0);
 });
 
-test("a signed-out visitor's form of more than 64 KB is not read", async () => {
+test("a signed-out visitor's form of more than 64 KB is rejected without being read", async () => {
   for (const path of ["/sign-in", "/sign-in/once", "/links/new"]) {
     const declared = beginForm(path, { "content-length": String(mostBytes + 1) });
     expect(await readStatus(declared)).toBe(413);
@@ -82,7 +82,7 @@ test("a signed-out visitor's form of more than 64 KB is not read", async () => {
   }
 });
 
-test("a signed-out visitor's file is not read", async () => {
+test("a signed-out visitor's file upload is rejected before it is read", async () => {
   const sent = beginForm("/links/import", {
     "content-type": "multipart/form-data; boundary=x",
     "transfer-encoding": "chunked",
@@ -102,7 +102,7 @@ test("a signed-out visitor's file is not read", async () => {
   expect(accepted).toBeLessThan(fileBytes);
 });
 
-test("a form that is too long for the sign-in page is shown again when it is resent", async () => {
+test("a form too long to keep during sign-in is shown again when resent afterwards", async () => {
   const tab = await signInAt(serving);
   const form_token = await readFormToken(tab);
   await tab.post("/sign-out", { form_token });

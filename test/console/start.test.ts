@@ -24,7 +24,7 @@ test("the sign-in page passes axe in every color scheme", async () => {
   await lookAtPage(page, "sign-in");
 });
 
-test("the start page shows how to connect, and its undo works with only the keyboard", async () => {
+test("the start page shows how to connect a client and can undo a change by keyboard", async () => {
   await serving.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
   await callTool(serving, "create_link", { path: "made", name: hostile });
   await callTool(serving, "update_link", { id: "spring", name: "Summer" });
@@ -42,7 +42,7 @@ test("the start page shows how to connect, and its undo works with only the keyb
   expect(complaints).toEqual([]);
 });
 
-test("a new approval appears on the start page without moving the focus", async () => {
+test("a new approval request appears on the start page without moving the focus", async () => {
   await serving.call("POST", "/links", { body: { path: "asked-1" } });
   await serving.call("POST", "/links", { body: { path: "asked-2" } });
   const { page, complaints } = await openConsole(serving);

@@ -39,7 +39,7 @@ test("the statistics page shows 7 or 30 days that end with today", async () => {
   }
 });
 
-test("the statistics page shows the submitted dates, and groups long periods by week", async () => {
+test("the statistics page shows the submitted dates and groups long periods by week", async () => {
   expect(await readDays("/statistics?from=2026-03-01&to=2026-03-05")).toEqual([
     "2026-03-01",
     "2026-03-02",

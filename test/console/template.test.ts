@@ -125,7 +125,7 @@ function readBackground(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
 
-test("the template editor passes axe with problems shown, in every color scheme", async () => {
+test("the template editor passes axe while it shows problems, in every color scheme", async () => {
   await open("/template?from=starter");
   await page.getByText("This is the starter template.").waitFor();
   await page.getByLabel("Body").fill(broken);
@@ -143,8 +143,8 @@ const windows = {
   phone: { path, viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
 };
 
-describe.each(Object.entries(windows))("in a %s window of the template editor,", (_, options) => {
-  test.each(["Body", "CSS"])("the %s field scrolls to its last line", async (label) => {
+describe.each(Object.entries(windows))("the template editor in a %s window", (_, options) => {
+  test.each(["Body", "CSS"])("scrolls the %s field to its last line", async (label) => {
     const tab = await openConsole({ places: serving.places, key }, options);
     const area = await findText(tab.page, label);
     const last = await countLines(area);
@@ -157,7 +157,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
     expect(await readLineAt(area, last - 12)).toBe(last - 12);
   });
 
-  test("a failed save focuses the first problem, whose line number is marked", async () => {
+  test("focuses the first problem after a failed save and marks its line number", async () => {
     const tab = await openConsole({ places: serving.places, key }, options);
     const area = await findText(tab.page, "CSS");
     const last = await countLines(area);
@@ -177,7 +177,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
     expect(marked).toEqual([String(last)]);
   });
 
-  test("the publication page shows both versions side by side and collapses changes", async () => {
+  test("shows both versions side by side before publication and collapses changes", async () => {
     await serving.call("POST", "/page_template/publish", { body: { body: first, css } });
     const given = { ...options, path: "/template" };
     const { page: shown } = await openConsole({ places: serving.places, key }, given);
@@ -198,7 +198,7 @@ describe.each(Object.entries(windows))("in a %s window of the template editor,",
   });
 });
 
-test("without CSS field-sizing, new lines at the end have matching line numbers", async () => {
+test("the template editor numbers new lines correctly without CSS field-sizing", async () => {
   const tab = await openConsole({ places: serving.places, key }, windows.desktop);
   const area = await findText(tab.page, "Body");
   await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
@@ -269,7 +269,7 @@ test("the template editor says that the draft is empty while a live version exis
   );
 });
 
-test("leaving after a cancelled publication shows no warning, as the draft is saved", async () => {
+test("leaving the editor after a cancelled publication warns of no unsaved changes", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   await open("/");
   const dialogs: string[] = [];
@@ -306,7 +306,7 @@ test("the template editor keeps the user's input if another user saves a draft",
   expect(await readDraft()).toBe(mine);
 });
 
-test("the published page can be unpublished after a confirmation", async () => {
+test("the published template can be unpublished after a confirmation", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: first } });
   await open("/template");
   await page.getByRole("button", { name: "Unpublish…" }).click();
@@ -317,7 +317,7 @@ test("the published page can be unpublished after a confirmation", async () => {
   expect(await readLive()).toBeUndefined();
 });
 
-test("a key that may only read templates cannot save or publish a template", async () => {
+test("a user whose key may only read templates cannot save or publish a template", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first } });
   const data = ["--data", folder.path];
   const scopes = ["--scopes", "page_templates.show,links.index,links.show"];

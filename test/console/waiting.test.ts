@@ -67,7 +67,7 @@ test("an approval request on the start page can be approved by keyboard with the
   expect(complaints).toEqual([]);
 });
 
-test("an approval for an assistant does not confirm a user's identical action", async () => {
+test("approving an assistant's request does not confirm a user's identical action", async () => {
   const { body } = await serving.call("POST", "/links", { body: { path: "both" } });
   // The same request as the console's own.
   const ask = () => callTool(serving, "delete_link", { id: body.id });
@@ -97,7 +97,7 @@ test("an approval for an assistant does not confirm a user's identical action", 
   expect((await ask()).error.code).toBe("not_found");
 });
 
-test("an assistant that calls itself the console still needs an approval", async () => {
+test("an assistant that claims to be the console still needs an approval", async () => {
   await serving.call("POST", "/links", { body: { path: "masked" } });
   const call = modernCall(serving.key, 1, "delete_link", { id: "masked" });
   const body = call.body.replace('"name":"raw"', '"name":"Waypost console"');
@@ -106,7 +106,7 @@ test("an assistant that calls itself the console still needs an approval", async
   expect((await hand.open("/")).text).toContain("Waypost console");
 });
 
-test("every page on a phone shows the number of waiting approvals", async () => {
+test("every console page on a phone shows the number of waiting approvals", async () => {
   const viewport = { width: 390, height: 844 };
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const own = { ...serving, key };
@@ -142,7 +142,7 @@ test("every page on a phone shows the number of waiting approvals", async () => 
   expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
 });
 
-test("a confirmation in the console is not counted as a waiting approval", async () => {
+test("a user's own confirmation in the console is not counted as a waiting approval", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   const { body } = await serving.call("POST", "/links", { body: { path: "asked-by-hand" } });
   const hand = await signInAt(serving, key);

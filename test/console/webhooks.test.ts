@@ -130,7 +130,7 @@ test("a webhook is revoked after a confirmation, and the history hides its URL",
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
 });
 
-test("webhooks of another project are hidden, and a manager key has no webhooks page", async () => {
+test("webhooks of another project are hidden, and a manager gets no webhooks page", async () => {
   await runJson(inFolder("projects", "create", "--name", "Other", "--subdomain", "other"));
   const url = ["--url", "https://example.com", "--events", "install.matched"];
   const { id } = await runJson(inFolder("webhooks", "create", "--project", "other", ...url));

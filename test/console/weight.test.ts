@@ -95,7 +95,7 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
 
 describe("the console of a full project", () => {
   test.each(Object.entries(full))(
-    "sends at most 60 KB, including 12 KB of script, for %s",
+    "sends at most 60 KB, with at most 12 KB of JavaScript, for %s",
     async (_, write) => {
       await expectLight(await tab.open(write(filled), packed));
     },
@@ -106,20 +106,20 @@ describe("the console of a full project", () => {
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
   ])(
-    "sends at most 60 KB, including 12 KB of script, for %s with a master key",
+    "sends at most 60 KB, with at most 12 KB of JavaScript, for %s with a master key",
     async (_, write) => {
       await expectLight(await master.open(write(filled), packed));
     },
   );
 
-  test("sends at most 20 KB for the template editor, without the template's text", async () => {
+  test("sends at most 20 KB for the template editor, excluding the template's text", async () => {
     const { bytes, text } = await tab.open("/template", packed);
     const fields = [...text.matchAll(/<textarea[^>]*>([^]*?)<\/textarea>/g)].join("");
     expect(fields.length).toBeGreaterThan(90_000);
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("sends at most 60 KB, including 12 KB of script, for several links", async () => {
+  test("sends at most 60 KB, with at most 12 KB of JavaScript, for several links", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {
@@ -140,7 +140,7 @@ describe("the approval page of a full project", () => {
       return ["apply_plan", { plan_id: (await call("plan_links", args)).plan.id }];
     },
   };
-  test.each(Object.entries(asks))("sends at most 60 KB for %s", async (_, ask) => {
+  test.each(Object.entries(asks))("is at most 60 KB for %s", async (_, ask) => {
     const { error } = await call(...(await ask()));
     expect(error?.code, JSON.stringify(error)?.slice(0, 400)).toBe("approval_required");
     const { pathname } = new URL(error.approval.url);
