@@ -205,7 +205,7 @@ describe("the API contract", () => {
     });
   });
 
-  test("has the wrappers and required fields given in the specification", () => {
+  test("wraps request bodies and requires fields as the specification does", () => {
     const wrapped = entries.flatMap((entry) =>
       entry.wrapper ? [[nameOf(entry), entry.wrapper]] : [],
     );
@@ -229,7 +229,7 @@ describe("the API contract", () => {
     expect(optional).toEqual(["POST /page_template/publish", "POST /page_template/preview"]);
   });
 
-  test("returns HTML where the specification does and marks undocumented paths", () => {
+  test("returns HTML only for template previews and marks undocumented endpoints", () => {
     const pages = entries.filter((entry) => entry.type === "text/html").map(nameOf);
     expect(pages).toEqual(["POST /page_template/preview"]);
     expect(entries.filter((entry) => entry.documented === false).map(nameOf)).toEqual(guessed);
@@ -259,7 +259,7 @@ describe("endpoints in the API contract", () => {
   );
 
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "have the effect that their HTTP method implies: %s",
+    "have the effect implied by their HTTP method: %s",
     (_, entry) => {
       const { effect, idempotent, overwrites } = entry;
       const nature = implied[entry.tool] ?? implied[entry.method];
@@ -296,7 +296,7 @@ describe("endpoints in the API contract", () => {
     ]);
   });
 
-  test("have the filters given in the specification", () => {
+  test("accept the filters given in the specification", () => {
     const app = ["name", "custom_scheme", "created_at"];
     expect(filtersOf(contract.links.index)).toEqual(
       "name path shortened_path clicks created_at created_via"

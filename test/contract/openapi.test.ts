@@ -28,7 +28,7 @@ test("the build writes the OpenAPI document to dist/openapi.json", () => {
   expect(JSON.parse(readFileSync("dist/openapi.json", "utf8"))).toEqual(JSON.parse(text));
 });
 
-test("the OpenAPI document contains exactly the methods of every endpoint", () => {
+test("the OpenAPI document contains every endpoint with exactly its methods", () => {
   const expected = endpoints.flatMap((endpoint) => {
     const path = endpoint.path.replace(":id", "{id}");
     const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
@@ -39,7 +39,7 @@ test("the OpenAPI document contains exactly the methods of every endpoint", () =
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("every operation has the scope of its endpoint", () => {
+test("the OpenAPI document gives each operation the scope of its endpoint", () => {
   for (const { tool, scope, auth } of endpoints) {
     const { operation } = findOperation(tool);
     expect([tool, operation["x-scope"], operation["x-key"]]).toEqual([tool, scope, auth]);
@@ -50,7 +50,7 @@ test("every operation has the scope of its endpoint", () => {
   }
 });
 
-test("only operations that need a key document a missing or invalid key as an error", () => {
+test("the OpenAPI document describes 401 differently for operations that need no key", () => {
   for (const { name, operation } of operations) {
     const { $ref } = readObject(readObject(operation["responses"])["401"]);
     const response = operation["x-key"] === "none" ? "ClientKeyRefused" : "Unauthorized";

@@ -38,7 +38,7 @@ test.each([
   "http://shop.example/a/b?c=d#e",
   "https://localhost/",
   "https://a-b.c1.example?q",
-])("readPlainHost reads %s", (text) => {
+])("readPlainHost returns the host of %s", (text) => {
   expect(readPlainHost(text)).toBe(new URL(text).host);
 });
 
@@ -58,7 +58,7 @@ test.each([
   "market://details?id=shop",
   `https://${"a".repeat(300)}.example/`,
   `https://shop.example/${"a".repeat(70_000)}`,
-])("readPlainHost returns undefined for an ambiguous URL (%#)", (text) => {
+])("readPlainHost returns undefined for a URL that is not plain (%#)", (text) => {
   expect(readPlainHost(text)).toBeUndefined();
 });
 
