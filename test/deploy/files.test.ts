@@ -27,7 +27,7 @@ test("compose.yaml follows the Compose specification", () => {
   expect(check({ ...compose, services: { waypost: { volume: [] } } })).toBe(false);
 });
 
-test("compose.yaml runs Waypost read-only, without capabilities and with a data volume", () => {
+test("compose.yaml gives Waypost a read-only file system, no capabilities and a volume", () => {
   const { waypost, caddy, postgres } = compose.services;
   expect(waypost).toMatchObject({
     read_only: true,
@@ -40,7 +40,7 @@ test("compose.yaml runs Waypost read-only, without capabilities and with a data 
   expect(postgres.profiles).toEqual(["postgres"]);
 });
 
-describe("the setup in compose.yaml without containers", () => {
+describe("the setup of compose.yaml when run without containers", () => {
   test("opens a link through a proxy that asks Waypost about the host name", async () => {
     await openLinkThrough(startProxy);
   });
