@@ -56,14 +56,14 @@ describe("server.json", () => {
     ]);
   });
 
-  test("describes the image's variables with the same text as the settings", () => {
+  test("describes the image's environment variables with the settings' help texts", () => {
     const { variable, help, default: usual } = settings.mode;
     const description = help.replaceAll("`", "");
     const mode = { name: variable, description, choices: modes, default: usual };
     expect(server.packages[0].environmentVariables).toEqual([mode]);
   });
 
-  test("gets the owner, a lowercase image name and the bundle's digest for a release", async () => {
+  test("in a release contains the owner, the image name and the bundle's digest", async () => {
     await using folder = await createUsedFolder();
     const bundle = join(folder.path, "waypost.mcpb");
     await writeFile(bundle, "a bundle");
@@ -109,7 +109,7 @@ describe("plugins and extensions", () => {
 });
 
 describe("the install links in README.md", () => {
-  test("contain a running server's URL for Cursor", () => {
+  test("point Cursor to a running server", () => {
     const [, link = ""] = /\((https:\/\/cursor\.com\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     expect(query.get("name")).toBe("waypost");
