@@ -87,7 +87,7 @@ describe("the client configurations in README.md", () => {
     }
   });
 
-  test("over HTTP work with the URL and key that the first start creates", async () => {
+  test("for HTTP work with the URL and key of a newly started server", async () => {
     const server = servers.find(({ url }) => url !== undefined);
     expect(server.url).toBe("http://127.0.0.1:8787/mcp");
     await using folder = await createFolder();
@@ -102,7 +102,7 @@ describe("the client configurations in README.md", () => {
     await client.close();
   });
 
-  test("include the same command for Claude Code", () => {
+  test("include a command that adds the built program to Claude Code", () => {
     expect(readme).toContain("claude mcp add waypost -- node /path/to/waypost/dist/waypost.js");
   });
 });
@@ -122,7 +122,7 @@ test("docs/reference/tools.md lists every prompt and resource template", async (
   expect(named.filter((name) => !tools.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("the help text and docs/bulk-and-import.md list every service to import from", () => {
+test("the help text and docs/bulk-and-import.md list every service with an importer", () => {
   const text = readFileSync("docs/bulk-and-import.md", "utf8");
   for (const { title } of formats) {
     expect(text).toMatch(new RegExp(`^\\| ${title.replace(".", "\\.")} +\\|`, "m"));
