@@ -52,7 +52,7 @@ test.each([
   ["unreachable", "host_unreachable"],
   ["timed_out", "host_too_slow"],
   ["unreadable", "host_unreadable"],
-] as const)("check_domain reports only once that a host is %s", async (kind, code) => {
+] as const)("check_domain reports one problem if a host's result is %s", async (kind, code) => {
   expect(await check("https://go.example", { kind })).toEqual([
     [`error ${code}`, expect.stringContaining('"go.example"')],
   ]);
