@@ -37,7 +37,7 @@ test("waypost help rejects a word that matches several pages", async () => {
   expect((await run(["help", "and"])).code).toBe(2);
 });
 
-test("waypost help with the name of a command prints that command's help text", async () => {
+test("waypost help with the name of a command prints the same as waypost --help", async () => {
   expect(await run(["help", "backup"])).toEqual(await run(["--help"]));
 });
 
@@ -63,7 +63,7 @@ test.each(["glosary", "../package", "/etc/passwd"])(
   },
 );
 
-test("the console's Help shows every page, and all links between pages work", async () => {
+test("the console's help shows every page, and all links between the pages work", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   const { text: list } = await tab.open("/help");
