@@ -30,7 +30,7 @@ test("the association files of a project without apps are valid and empty", asyn
   expect(await read(android)).toEqual([]);
 });
 
-test("association files list the verifiable apps and the paths that they open", async () => {
+test("association files list each verifiable app and the paths that open in the app", async () => {
   await host.add("ios_app", { bundle_id: "com.example.one", team_id });
   // Apps created in the same millisecond have no order.
   host.world.advance(1);
@@ -122,7 +122,7 @@ describe("association files", () => {
     expect(ofAndroid).toEqual(ofIos);
   });
 
-  test("exclude the short paths of URLs with a query until the link is deleted", async () => {
+  test("exclude the short path of a URL with a query while its link exists", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web" });
     host.world.advance(1);
@@ -142,7 +142,7 @@ describe("association files", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("list the exclusions of all links' paths before those of other short paths", async () => {
+  test("list excluded link paths before the short paths of URLs with a query", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });

@@ -59,7 +59,7 @@ describe("the visit count", () => {
     (_, agent) => expectUncounted(200, { agent }),
   );
 
-  test.each(Object.entries(agents.tools))("excludes %s, which is redirected", (_, agent) =>
+  test.each(Object.entries(agents.tools))("excludes the tool %s, which is redirected", (_, agent) =>
     expectUncounted(302, { agent }),
   );
 

@@ -90,7 +90,7 @@ describe("a visit", () => {
     for (const key of keys) expect(await count(key)).toBe(1);
   });
 
-  test("is counted if it opens a preview page, but not a QR code or an unknown path", async () => {
+  test("is counted for a preview page, but not for a QR code or an unknown path", async () => {
     const { id } = await host.add("link", { path: "page" });
     expect((await host.visit("/page")).status).toBe(200);
     await host.visit("/page/more");

@@ -70,7 +70,7 @@ describe("the default page", () => {
     expect(await Promise.all(labels)).toEqual(["fr", "ja", "fr"]);
   });
 
-  test("allows images only if the link has an image", async () => {
+  test("has a CSP that allows images only if the link has an image", async () => {
     const { shown, policy } = await show("/pictured");
     expect(shown).toContain(`src="${picture}"`);
     expect(shown).toMatch(/role="img" aria-label="[^"]+"/);
@@ -117,7 +117,7 @@ describe("the default page on a computer, for a link without a desktop URL", () 
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("shows the QR code without the query to visitors with too many new queries", async () => {
+  test("shows a QR code without the query after too many new queries by one visitor", async () => {
     const shown = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         show(`/pictured?turn=${index}`, { agent: computer }),
@@ -141,7 +141,7 @@ describe("the default page in an in-app browser", () => {
   ] as const;
 
   test.each(inside)(
-    "explains to visitors who use %s how to leave through %s",
+    "explains to visitors in %s how to open the browser from the menu %s",
     async (name, menu, agent) => {
       const { shown } = await show("/spring", { agent, ...speak("fr") });
       expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
@@ -151,7 +151,7 @@ describe("the default page in an in-app browser", () => {
     },
   );
 
-  test("does not help to leave the browser if it can open apps or there is no app", async () => {
+  test("shows no advice to leave if the browser can open apps or the link has no app", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

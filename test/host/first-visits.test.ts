@@ -56,7 +56,7 @@ async function visitAtOnce(targets: readonly string[]): Promise<readonly string[
   return answers.map((answer) => /\r\nlocation: (\S+)/i.exec(answer)?.[1] ?? answer.slice(0, 3));
 }
 
-test("concurrent first visits are each redirected by the link they opened", async () => {
+test("concurrent first visits are each redirected to their own link's destination", async () => {
   await addLinks(["a", "b", "c"]);
   const body = { url: `http://default.localhost:${host.port}/c?color=red` };
   const { body: short } = await host.world.call("POST", "/short_links", { body });

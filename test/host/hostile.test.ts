@@ -117,7 +117,7 @@ describe("an app store parameter", () => {
     "a b+c",
     "\ud800",
     "é\u2028",
-  ])("cannot add other parameters: %j", async (text) => {
+  ])("cannot add other parameters to the store URL: %j", async (text) => {
     const path = await writeLink({
       referrer: text,
       provider_token: text,

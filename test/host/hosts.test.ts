@@ -47,7 +47,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("can be a project's verified custom domain even under the link origin", async () => {
+  test("can be a verified custom domain even if it is a subdomain of the link origin", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;
@@ -107,7 +107,7 @@ describe("a host name", () => {
 });
 
 describe("a missing link", () => {
-  test("returns the same response as a missing or suspended project", async () => {
+  test("returns the same response in a missing project and in a suspended project", async () => {
     const home_url = "https://shop.example/home";
     await change({ suspended: true, home_url, not_found_url: home_url });
     const asked = [
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("shows a page with the project's name, whether or not it ever existed", async () => {
+  test("shows a page with the project's name, whether or not the link ever existed", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -198,7 +198,7 @@ describe("home_url and not_found_url", () => {
     expect(await ask("/nothing")).toEqual([404, undefined]);
   });
 
-  test("do not apply to files that programs request or to other projects", async () => {
+  test("do not apply to well-known files, QR codes, sitemaps and other projects", async () => {
     await change({ home_url, not_found_url });
     for (const path of ["/.well-known/change-password", "/nothing.qr", "/sitemap.xml"]) {
       expect([path, await ask(path)]).toEqual([path, [404, undefined]]);
@@ -207,7 +207,7 @@ describe("home_url and not_found_url", () => {
     await change({ home_url: null, not_found_url: null });
   });
 
-  test("are ignored if they would loop or are not web URLs", async () => {
+  test("are ignored if they would cause a redirect loop or are not web URLs", async () => {
     const addresses = [
       "https://other.localhost:1/nothing",
       `http://OTHER.localhost:${host.port}/`,

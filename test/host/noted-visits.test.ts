@@ -35,7 +35,7 @@ function createTestClock() {
   };
 }
 
-test("page script data overrides page request data, whichever arrives first", async () => {
+test("data from a page's script replaces the page request's data, in either order", async () => {
   await using world = await openInstallWorld();
   const setup = createTestClock();
   const { note } = createDeferredVisits({ ...setup, store: world.world.store });
@@ -52,7 +52,7 @@ test("page script data overrides page request data, whichever arrives first", as
   ]);
 });
 
-test("pending visits that await an install are stored when the process stops", async () => {
+test("visits kept for later installs are stored when the process stops", async () => {
   await using world = await openInstallWorld();
   const visits = createDeferredVisits({ ...createTestClock(), store: world.world.store });
   void visits.note({ visit: visit(1), isWhole: false });

@@ -94,7 +94,7 @@ test.each(["", "?format=png"])("a browser shows the QR code of a link: %j", asyn
   expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
 });
 
-test("a broken image takes up the same space on the page as a working one", async () => {
+test("a broken image takes up as much space on the page as a working image", async () => {
   const page = await openPage("full", "phone", "en");
   const measure = async () => {
     const { width = 0, height = 1 } = (await page.locator(".picture").boundingBox()) ?? {};

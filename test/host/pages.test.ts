@@ -158,7 +158,7 @@ describe("the preview page", () => {
 });
 
 describe("when a second host name is configured", () => {
-  test("a visit is stored for later installs only on the first host name", async () => {
+  test("only visits to the first host name are stored for later installs", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     const ios_app = { bundle_id: "com.example.b", team_id: "ABCDE12345" };
     await twice.add("link", { path: "b", ios_app, ios_deferred_deep_linking_enabled: true });
@@ -176,7 +176,7 @@ describe("when a second host name is configured", () => {
     expect(await listNoted()).toEqual(noted);
   });
 
-  test("the Open button's host name redirects visitors who do not have the app", async () => {
+  test("the Open button's URL redirects visitors who do not have the app", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     await addLink(twice);
     const ios = await twice.visit("/spring?a=1", { agent: iPhone });

@@ -47,7 +47,7 @@ const path = fc
   })
   .map((parts) => parts.join(""));
 
-test("every path that can be created redirects only to its own link", async () => {
+test("every allowed path redirects only to the destination of its own link", async () => {
   const targets = new Map<string, string>();
   await fc.assert(
     fc.asyncProperty(path, async (wanted) => {

@@ -115,7 +115,7 @@ test("clients behind a trusted proxy can each request ten new QR codes per secon
   expect(await readCode("203.0.113.2")).not.toBe(code);
 });
 
-test("a shortened path has its own smaller QR code", async () => {
+test("a shortened path has its own, smaller QR code", async () => {
   const link = await host.add("link", {
     path: "a/rather/long/path/for/a/picture",
     url,

@@ -36,7 +36,7 @@ test("a deleted link's path, short path and QR code return 404 until it is resto
   expect(await host.readClicks(id)).toBe(4);
 });
 
-test("a deleted app is not in its association file or on pages until it is restored", async () => {
+test("a deleted app is left out of association files and pages until it is restored", async () => {
   const app = await host.add("ios_app", {
     bundle_id: "com.shop",
     team_id: "TEAM000001",

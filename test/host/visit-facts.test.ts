@@ -139,7 +139,7 @@ test("pages on localhost are stored as referrers", async () => {
   expect(await listReferrers()).toEqual(["127.0.0.1", "[::1]", "localhost"]);
 });
 
-test("a visit's country is the one that the operator's lookup returns", async () => {
+test("a visit is stored with the country that the operator's lookup returns", async () => {
   await host.add("link", { path: "spring", url });
   await host.visit("/spring", { headers: { "x-country": "DE" } });
   await host.visit("/spring");
