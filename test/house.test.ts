@@ -118,14 +118,14 @@ const ours = new Map(
   ]),
 );
 
-test("every file in src belongs to a folder on this list, and no folder is empty", () => {
+test("every source file is in a folder listed in this test, and no such folder is empty", () => {
   expect(files.length).toBeGreaterThan(200);
   const found = new Set(files.map(({ path }) => findRoom(path)));
   expect([...found].toSorted()).toEqual(Object.keys(rooms).toSorted());
 });
 
 describe("the import check", () => {
-  test("finds no import in src that this list does not allow", () => {
+  test("finds no import in src that is missing from the list of allowed imports", () => {
     const strays = [...ours].flatMap(([path, imported]) =>
       imported
         .map((other) => [findRoom(path), findRoom(other)] as const)
@@ -135,7 +135,7 @@ describe("the import check", () => {
     expect(strays).toEqual([]);
   });
 
-  test("finds an import in src for every entry on this list", () => {
+  test("finds no unused entry in the list of allowed imports", () => {
     const arrows = new Set(
       [...ours].flatMap(([path, imported]) =>
         imported.map((other) => `${findRoom(path)} → ${findRoom(other)}`),
@@ -172,7 +172,7 @@ test("the console's code is loaded only when the console is requested", () => {
   expect([...new Set(eager)]).toEqual(["src/console/asset-path.ts"]);
 });
 
-test("contract imports only zod, and pure folders import only the listed packages", () => {
+test("a folder with a list of allowed packages imports no other packages", () => {
   const strays = files.flatMap(({ path, imports }) => {
     const allowed = packages[findRoom(path)];
     return imports
