@@ -21,7 +21,7 @@ function find(setting: string | undefined, arrival: Arrival): string | undefined
 
 describe("X-Forwarded-For", () => {
   test.each([[{ forwardedFor: "203.0.113.9" }], [{}]])(
-    "is ignored without trusted proxies: %j",
+    "is ignored if no trusted proxies are configured: %j",
     (arrival) => {
       expect(find(undefined, arrival)).toBe("10.0.0.1");
     },
@@ -85,7 +85,7 @@ describe("findClientAddress with a number of trusted proxies", () => {
     ["3", "203.0.113.9, nonsense, 198.51.100.2", "198.51.100.2"],
     ["1", "", "10.0.0.1"],
   ])(
-    "with %s trusted proxies reads the correct entry of X-Forwarded-For: %j",
+    "reads the correct entry of X-Forwarded-For for %s proxies: %j",
     (hops, forwardedFor, address) => {
       expect(find(hops, { forwardedFor })).toBe(address);
     },
@@ -100,7 +100,7 @@ describe("the IP address of a client behind an untrusted proxy", () => {
     },
   );
 
-  test("is that of the connection if the request has no proxy header", () => {
+  test("is the connection's IP address if the request has no proxy header", () => {
     expect(findOwnAddress("203.0.113.1", {})).toBe("203.0.113.1");
   });
 });
