@@ -63,7 +63,7 @@ function newPhone(): SdkRequest {
 
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
-test("after a browser visit, only one phone's first launch receives the link", async () => {
+test("a browser visit is matched to the first launch on only one phone", async () => {
   const from = "93.184.216.40";
   const tab = await openTab({
     userAgent: agents.safari26,
@@ -129,7 +129,7 @@ async function copy(isWritten: boolean) {
   return written;
 }
 
-test("the clipboard setting makes the store button copy a URL for one install", async () => {
+test("with the clipboard setting, the store button copies a URL for one exact match", async () => {
   const setClipboard = async (value: string) => {
     const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
     expect((await run(words)).code).toBe(0);
@@ -208,7 +208,7 @@ async function countInstalls(): Promise<number> {
   return (await readStats(at(0))).body.stats.total.installs;
 }
 
-test("four processes match each visit only once, whichever process recorded it", async () => {
+test("four processes match each visit only once, whichever process stored the visit", async () => {
   const phones = Array.from({ length: 12 }, (_, index) => `93.184.217.${index}`);
   // All visits are saved before the first match is requested.
   const seen = phones.map((from, index) => visitPage(`/spring?n=${index}`, from, at(index)));
