@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-test("no acknowledged write to PostgreSQL is lost when a writer is killed with -9", async () => {
+test("no acknowledged write to PostgreSQL is lost when a writing process is killed", async () => {
   const findings = await measureKillsOn("PostgreSQL", postgres, scale(200, 3));
   const lost = findings.find(({ what }) => what.endsWith("acknowledged and lost"));
   expect(lost).toMatchObject({ value: 0 });
