@@ -61,7 +61,7 @@ function listHours({ from, to }: { readonly from: number; readonly to: number })
   return Array.from({ length: count }, (_, place) => (first + place) * hour_ms);
 }
 
-test.each(cases)("in %s from %s to %s each hour belongs to exactly one step", (name, from, to) => {
+test.each(cases)("each hour in %s from %s to %s is in exactly one interval", (name, from, to) => {
   const { zone, period } = read(name, from, to);
   const hours = listHours(period);
   for (const step of names) {
@@ -79,7 +79,7 @@ test.each(cases)("in %s from %s to %s each hour belongs to exactly one step", (n
 });
 
 test.each(cases)(
-  "in %s each hour of the period before %s to %s is compared with exactly one step",
+  "in %s each hour of the period before %s to %s is compared with one interval",
   (name, from, to) => {
     const { zone, period } = read(name, from, to);
     const before = findPrevious(period, zone);
