@@ -54,7 +54,7 @@ describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("an app with many links is reattached to all of them before the response", async () => {
+  test("restoring an app reattaches it to all of its many links before the response", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -63,7 +63,7 @@ describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("an app that is restored during its removal stays on its remaining links", async () => {
+  test("an app restored while it is being removed is back on all of its links", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -88,7 +88,7 @@ describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
     await worker.close();
   });
 
-  test("an app that is deleted again during its restore is removed from all links", async () => {
+  test("deleting an app again while it is being restored removes it from all links", async () => {
     const id = await addApp();
     await remove(id);
     await world.store.finishTasks();

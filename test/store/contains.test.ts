@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Several batches of the index. */
 const earlier = 520;
 
-test("a project's trigram index is started by the write that makes it large enough", async () => {
+test("the write that makes a project large enough starts its trigram index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };

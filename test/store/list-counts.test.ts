@@ -57,7 +57,7 @@ const queries = searches.flatMap((text) =>
   [[], [byName], [byClicks]].map((more): readonly Filter[] => [...readSearch(text, []), ...more]),
 );
 
-describe.each([false, true])("lists with a limited count (with a text index: %s)", (isIndexed) => {
+describe.each([false, true])("lists counted up to a limit (with a text index: %s)", (isIndexed) => {
   test("contain the same links as the full list", async () => {
     const tenant = { db: world.store.db, projectId: world.project.id };
     if (isIndexed) {

@@ -58,7 +58,7 @@ test("a write by the same process changes the version immediately", async () => 
   expect(await after).not.toBe(await before);
 });
 
-test("after a failed read of the store's version, the next request reads it again", async () => {
+test("after a failed read of the store's version, the next request retries the read", async () => {
   const { looks, changes } = watchSlowly();
   const failed = changes.read();
   looks[0]?.fail();
