@@ -87,7 +87,7 @@ describe.each(lines)("an assistant with a %s client", (line) => {
   afterAll(seats.close);
 
   test.each(tasks.map((task) => [shorten(task.sentence), task] as const))(
-    "needs only the minimum number of calls for: %s",
+    "needs only the minimum number of tool calls for: %s",
     async (_, task) => {
       const spent = await seats.run(task);
       expect(spent.calls, spent.tools.join(", ")).toBe(task.least);
