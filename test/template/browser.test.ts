@@ -128,7 +128,7 @@ function letIntoFrame({ html, headers }: LinkPage): ShownPage {
 }
 
 describe("the browser in this test", () => {
-  test("detects scripts, handlers, redirects and requests", async () => {
+  test("detects scripts, event handlers, redirects and requests", async () => {
     const pages = [
       "<script>alert(1)</script>",
       "<p onmouseover=alert(2)>x</p>",
@@ -185,7 +185,7 @@ describe.each([
   { size: "phone", width: 390, height: 844 },
   { size: "desktop", width: 1280, height: 800 },
 ])("on a $size", ({ width, height }) => {
-  test("the default page is complete, accessible by touch, and sends no requests", async () => {
+  test("the default page shows all buttons without scrolling and sends no requests", async () => {
     const page = await browser.newPage({ viewport: { width, height } });
     const said: string[] = [];
     page.on("console", (message) => said.push(message.text()));

@@ -126,7 +126,7 @@ describe("a template with a URL on a forbidden host", () => {
     expect(shown.length).toBeGreaterThan(2);
   });
 
-  test("is reported with the position and the host", () => {
+  test("is reported with the URL's position and host", () => {
     expect(find(`<p>\n  ${image}</p>`)).toEqual([
       {
         field: "body",

@@ -45,7 +45,7 @@ describe("the default page", () => {
   });
 });
 
-test.each(Object.entries(pageTexts))("each text in %s contains its placeholders", (_, texts) => {
+test.each(Object.entries(pageTexts))("each %s text contains its placeholders", (_, texts) => {
   for (const text of Object.values(texts)) expect(text).toBe(text.trim());
   const places = Object.values(texts).flatMap((text) => text.match(/\{\w+\}/g) ?? []);
   expect(places.toSorted()).toEqual(["{app}", "{browser}", "{menu}"]);

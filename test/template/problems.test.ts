@@ -164,7 +164,7 @@ describe("a problem in rendered HTML", () => {
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("has the position of its source if the page is too large or too slow", async () => {
+  test("has the position of its source if the page is too deeply nested or too slow", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -190,7 +190,7 @@ describe("a template with long texts", () => {
       "a == 1 or ".repeat(90),
     ],
     ["when they are searched", "{% if a contains 'b' %}{% endif %}", "a contains a or "],
-  ])("takes too many steps %s", async (_, little, much) => {
+  ])("exceeds the step limit %s", async (_, little, much) => {
     expect(await checkBody(long + little)).toEqual([]);
     expect(await checkBody(`${long}{% if ${much}true %}{% endif %}`)).toEqual([tooMuch]);
   });

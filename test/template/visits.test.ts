@@ -124,7 +124,7 @@ describe("the internal marker of the store buttons", () => {
   });
 });
 
-test("the Content-Security-Policy of a page allows images only if it has an image", async () => {
+test("a page's Content-Security-Policy allows images only if the page has an image", async () => {
   await publish(`<{% if true %}img alt="" src="https://x.example/a.png"{% endif %}>${buttons}`);
   expect(await readPolicy()).toContain("img-src data: https:;");
   await publish(
