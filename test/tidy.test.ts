@@ -10,11 +10,11 @@ type Source = { readonly path: string; readonly text: string };
 const sources = list("src").filter(({ path }) => path.endsWith(".ts"));
 const tests = list("test").filter(({ path }) => /\.(ts|js)$/.test(path));
 
-describe("access to process", () => {
+describe("access to Node's process object", () => {
   /** src/entry.ts checks the version of Node before it can import anything. */
   const started = sources.filter(({ path }) => path !== "src/entry.ts");
 
-  test("is limited to the command line for stdout and stderr", () => {
+  test("is limited to one file of the command line for stdout and stderr", () => {
     const speakers = started
       .filter(({ text }) => /process\.stdout|(?<![\w./-])console\.\w|process\.stderr/.test(text))
       .map(({ path }) => path);
