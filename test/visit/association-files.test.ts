@@ -11,8 +11,8 @@ import { sha256 } from "../contract/sample-link.ts";
 const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.one", fingerprints: [sha256] };
 
-describe("paths of links without an app in an association file", () => {
-  test("are omitted before apps if the file would be too long", () => {
+describe("excluded paths in an association file", () => {
+  test("are left out before any app if the file would be too long", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
     const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];
     for (const [file, times] of [

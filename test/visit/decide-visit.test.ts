@@ -148,7 +148,7 @@ describe("decideVisit", () => {
   });
 
   test.each(rows.filter(([, , fields]) => fields.enable_forced_redirect !== true))(
-    "ignores enable_forced_redirect if the link has no app: %s",
+    "makes the same decision with enable_forced_redirect: %s",
     (_, platform, fields, apps, visit) => {
       const changed = { ...fields, enable_forced_redirect };
       expect(decideVisit(changed, apps, { platform })).toEqual(visit);
@@ -264,7 +264,7 @@ describe("the destination", () => {
     expect(toStore({ ios_fallback_url: "https://shop.example" })).toBe("https://shop.example");
   });
 
-  test("is the encoded fallback URL if it has non-ASCII characters", () => {
+  test("is the encoded fallback URL if it contains non-ASCII characters", () => {
     expect(toStore({ ios_fallback_url: "https://bücher.example/ä?ö#ü" })).toBe(
       "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC",
     );
@@ -301,7 +301,7 @@ describe("the destination", () => {
 });
 
 describe("the Open button", () => {
-  test("uses the second host if the app can be verified", () => {
+  test("uses the second host name if the app can be verified", () => {
     const options = { second_host: true };
     expect(button("ios", { ios_app }, options)).toEqual({ by: "second_host" });
     expect(button("android", { android_app }, options)).toEqual({ by: "second_host" });
@@ -312,12 +312,12 @@ describe("the Open button", () => {
     expect(button("android", { android_app: sha1 }, options)).toEqual(intentButton);
   });
 
-  test("uses the custom scheme of an iOS app, and is missing without one", () => {
+  test("uses an iOS app's custom scheme and is omitted if the app has none", () => {
     expect(button("ios", { ios_app })).toEqual(schemeButton);
     expect(button("ios", { ios_app: { ...ios_app, custom_scheme: null } })).toBeUndefined();
   });
 
-  test("uses an intent for an Android app, with its scheme if it has one", () => {
+  test("uses an intent for an Android app, with the app's custom scheme if it is set", () => {
     expect(button("android", { android_app })).toEqual(intentButton);
     expect(
       button("android", { android_app: { ...android_app, custom_scheme: "shop://" } }),

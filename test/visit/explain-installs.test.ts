@@ -155,7 +155,7 @@ describe("explainInstalls for in-app browsers", () => {
       {},
       `on iOS ${sentOn}; on Android ${open}.`,
     ],
-  ])("describes the outcome of a link %s", (_, fields, known, ways) => {
+  ])("describes what visitors of a link %s see", (_, fields, known, ways) => {
     const { in_app_browsers } = explainInstalls(fields, known);
     expect(in_app_browsers).toContain("do not open the app by themselves");
     expect(in_app_browsers.endsWith(ways), in_app_browsers).toBe(true);

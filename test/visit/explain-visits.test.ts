@@ -71,7 +71,7 @@ describe("explainVisits", () => {
     });
   });
 
-  test("says that visitors with an app get the same page if the link has no app", () => {
+  test("describes the same page with and without the app if the link has no app", () => {
     const draft = { url: "https://shop.example/", android_fallback_url: "https://a.example/" };
     const { visits } = explainVisits(draft, {});
     expect(visits.ios.without_app).toEqual({
@@ -109,7 +109,7 @@ describe("explainVisits", () => {
     },
   );
 
-  test("treats the apps of an unsaved link as registered", () => {
+  test("treats the apps in an unsaved link as registered", () => {
     const draft = {
       ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "id123" },
       android_app: { package_name: "com.example.shop", fingerprints: [sha256] },
@@ -161,7 +161,7 @@ describe("explainVisits with any fields", () => {
     );
   });
 
-  test("describes the same decision that a visitor gets", () => {
+  test("describes the decision that decideVisit makes", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), hostileOptions(), (visited, apps, options) => {
         const { ios_app: _, android_app: __, ...record } = visited;
@@ -177,7 +177,7 @@ describe("explainVisits with any fields", () => {
     );
   });
 
-  test("contains the texts of fields only within URLs", () => {
+  test("contains field values only within URLs", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), (visited, apps) => {
         const { visits, problems } = explainVisits(visited, apps);

@@ -259,7 +259,7 @@ describe("a saved link", () => {
     expect(explainVisits({ ...link, ...of }, apps, options).problems).toEqual([]);
   });
 
-  test("has one problem for an unknown app, and none about the app's store", () => {
+  test("has one problem for each unknown app and none about the app's store", () => {
     const { problems } = explainVisits({ ...link, url: null }, {});
     expect(problems.map(({ field }) => field)).toEqual(["ios_app", "android_app", "url"]);
   });
@@ -290,7 +290,7 @@ describe("an unsaved link", () => {
     ],
     ["android_app", { android_app: {} }, "Android app needs exactly one of id or package_name"],
   ])(
-    "has the problem in %s that the API would refuse, and no other: %j",
+    "has exactly one problem, in %s, with the API's error message: %j",
     (field, fields, message) => {
       const { problems } = explainVisits({ url: "https://shop.example/", ...fields }, {});
       expect(problems).toEqual([{ field, message }]);
@@ -350,7 +350,7 @@ describe("an unsaved link", () => {
     ]);
   });
 
-  test("has each problem only once even if it is empty", () => {
+  test("has each problem only once even if the link has no fields", () => {
     expect(listProblems(explainVisits({}, {}).problems)).toEqual([
       ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
       [

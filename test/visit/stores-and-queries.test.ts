@@ -21,7 +21,7 @@ describe("a fallback URL in a platform's own store", () => {
   const itms = "itms-apps://apps.apple.com/app/id1?mt=8";
   const query = "id=2";
 
-  test("is the destination, and does not get the visit's query", () => {
+  test("is the destination and is not extended with the visit's query", () => {
     expect(toPlay({ android_fallback_url: market }, { query })).toBe(market);
     for (const address of [itms, itms.replace("apps:", "appss:"), itms.toUpperCase()]) {
       expect(toStore({ ios_fallback_url: address })).toBe(address);
@@ -43,7 +43,7 @@ describe("a fallback URL in a platform's own store", () => {
     ["ios", { ios_fallback_url: "itms-apps://apps.apple.com.evil.example/" }],
     ["ios", { ios_fallback_url: "itms-apps://a@apps.apple.com/" }],
     ["ios", { ios_fallback_url: "itms-services://apps.apple.com/" }],
-  ] as const)("is accepted only for that platform: %s, %j", (platform, link) => {
+  ] as const)("is accepted only on the store's own platform: %s, %j", (platform, link) => {
     expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
   });
 
