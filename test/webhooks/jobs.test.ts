@@ -52,7 +52,7 @@ test("a cancelled job's event is sent immediately if no process is running the j
   expect(await listReceived()).toEqual([cancelled()]);
 });
 
-test("a cancelled job's event is sent when its last started row finishes", async () => {
+test("a cancelled job's event is sent when the job's last started row finishes", async () => {
   const run = { id, runner: "slow" };
   await state.jobs.take(run);
   await state.jobs.noteSent(run, 0);
@@ -75,7 +75,7 @@ test.each([
   ["the process restarts an hour later", 60 * 60_000],
   ["the clock is set back", -2 * lease_ms],
 ])(
-  "a cancelled job's event is sent once if its process was killed, when %s",
+  "the event of a cancelled job whose process was killed is sent once when %s",
   async (_, passed_ms) => {
     await state.jobs.take({ id, runner: "killed" });
     await state.jobs.cancel(id);

@@ -78,7 +78,7 @@ function writeOn(socket: Socket, text: string): void {
 }
 
 describe("a webhook message over TLS", () => {
-  test("is sent to the first lookup's IP address with the receiver's host name", async () => {
+  test("is sent to the IP address of the first lookup with the host name as SNI", async () => {
     expect(await sendByTls()).toEqual({
       fault: null,
       names: ["secure.example"],
@@ -134,7 +134,7 @@ test.each([
   ["HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", "status 101"],
   ["HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n", unread],
   ["", unread],
-])("a message is not delivered if the receiver responds with %j", async (text, expected) => {
+])("a message counts as undelivered if the receiver responds with %j", async (text, expected) => {
   const fault = await sendTo((socket) => socket.end(text));
   expect(fault).toBe(expected);
 });
