@@ -41,7 +41,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("may contain whitespace around the PIN and any Unicode form of its accents", async () => {
+  test("ignores whitespace around the PIN and the Unicode form of its accents", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);

@@ -25,7 +25,7 @@ test.each([
   expect(asked.map(find)).toEqual(["GB", "GB", undefined, undefined, undefined]);
 });
 
-test("registered countries and the code ZZ in a country file are ignored", async () => {
+test("the field registered_country and the code ZZ in a country file are ignored", async () => {
   const path = join(folder, "nowhere.mmdb");
   await writeCountries(path, {
     "203.0.113.0/25": { registered_country: { iso_code: "US" } },

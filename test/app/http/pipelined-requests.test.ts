@@ -103,7 +103,7 @@ test("requests that were read but not started are dropped if their connection cl
   expect(waiting).toEqual([]);
 });
 
-test("at 20,000 queued requests in total, a connection that sends more is closed", async () => {
+test("a connection that would exceed 20,000 queued requests in total is closed", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;

@@ -12,7 +12,7 @@ import { waitUntil } from "../../support/clock.ts";
 /** Link addresses work while processes of a data folder start and stop. */
 
 describe.concurrent("an MCP session over stdio", () => {
-  test("redirects visitors of its project's links, counts them and serves no API", async () => {
+  test("redirects and counts the visitors of links but serves no API over HTTP", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -100,7 +100,7 @@ describe.concurrent("when several processes share a data folder", () => {
     },
   );
 
-  test("after waypost serve is killed, a session serves the links until it restarts", async () => {
+  test("a session serves the links while waypost serve is down after a kill", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);

@@ -68,7 +68,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(new Set(answers)).toEqual(new Set([404]));
   });
 
-  test("a request to release the port is rejected if it is a minute old", async () => {
+  test("a request to release the port is rejected if the request is a minute old", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using session = openSession({ data: folder.path, port });

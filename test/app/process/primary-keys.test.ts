@@ -116,7 +116,7 @@ test("every table not listed in this test has a primary key that starts with the
   expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
 });
 
-test("only listed tables have a project column that does not start their primary key", () => {
+test("the tables with a project column that is not first in the primary key are listed", () => {
   const naming = tables.filter((table) => hasProject(table.columns) && !beginsWithProject(table));
   const onEngine = isOnPostgres ? [] : ["changes", "links"];
   expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());
