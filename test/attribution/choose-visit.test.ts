@@ -72,7 +72,7 @@ describe("a visit", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches in every iOS version, even if the browser reports an older version", () => {
+  test("matches on any iOS version, even if the browser reports an older version", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -155,7 +155,7 @@ describe("an install's IP address", () => {
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("allows only low confidence if it is shared, and no match without the page's script", () => {
+  test("allows only low confidence if it is shared, and no match if the page ran no script", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
