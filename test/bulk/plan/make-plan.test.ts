@@ -38,7 +38,7 @@ describe("two update rows", () => {
     expect(await plan("update", rows)).toEqual(["update", ["invalid", message]]);
   });
 
-  test("are rejected if one moves its link to the other link's path", async () => {
+  test("are rejected if one row moves its link to the path of the other row", async () => {
     await planner.make({ path: "a" });
     const { id } = await planner.make({ path: "b" });
     const message = "The same path is in rows 1 and 2; keep one of them";
@@ -209,7 +209,7 @@ describe("an app in a row", () => {
     expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
   });
 
-  test("may differ from the same new app in an invalid row", async () => {
+  test("is not compared with the same new app in an invalid row", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },
