@@ -59,7 +59,7 @@ test("the history is paginated and can be filtered by target and by kind of chan
   expect((await tab.open("/")).text).toContain('href="/history"');
 });
 
-test("an undo returns to the page on which its button was pressed", async () => {
+test("undoing a change returns to the page on which Undo was pressed", async () => {
   await ask("update_link", { id: "first", name: "Here" });
   const { link } = await ask("get_link", { id: "first" });
   const at = `/links/${link.id}?from=sort%3Dname`;

@@ -142,7 +142,7 @@ test("a link's QR code can be saved as SVG or PNG and marks its visits as scans"
   expect(await save("PNG")).toEqual(["gr-e-1.png", Buffer.from((await drawPng(address)) ?? [])]);
 });
 
-test("a missing QR code returns 404 with the reason", async () => {
+test("the QR code of a missing link or too long URL returns 404 with the reason", async () => {
   const tabOf = await signInAt(serving);
   const gone = await tabOf.open("/links/00000000-0000-7000-8000-000000000000/qr.svg");
   expect([gone.status, gone.text.includes("This link does not exist")]).toEqual([404, true]);

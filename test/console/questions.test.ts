@@ -109,7 +109,7 @@ test("a confirmation is shown again if the link has changed in the meantime", as
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("publishing for the first time does not warn that the just saved draft changed", async () => {
+test("publishing for the first time does not report the newly saved draft as changed", async () => {
   await using fresh = await createServed();
   const owner = await signInAt(fresh.serving);
   await owner.open("/template");

@@ -334,7 +334,7 @@ test("at an https public URL, the cookies are Secure and have the __Host- prefix
   expect(start.text).not.toContain("waypost.js");
 });
 
-test("signing in to a gateway requires its own token, not the remote server's key", async () => {
+test("a gateway's console accepts the gateway token but not the remote server's key", async () => {
   await using place = await createFolder();
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };

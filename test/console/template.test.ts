@@ -269,7 +269,7 @@ test("the template editor says that the draft is empty while a live version exis
   );
 });
 
-test("leaving the editor after a cancelled publication warns of no unsaved changes", async () => {
+test("leaving the template editor after a cancelled publication shows no warning", async () => {
   await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
   await open("/");
   const dialogs: string[] = [];
