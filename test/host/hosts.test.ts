@@ -198,7 +198,7 @@ describe("home_url and not_found_url", () => {
     expect(await ask("/nothing")).toEqual([404, undefined]);
   });
 
-  test("do not apply to well-known files, QR codes, sitemaps and other projects", async () => {
+  test("do not apply to other projects or to well-known files, QR codes and sitemaps", async () => {
     await change({ home_url, not_found_url });
     for (const path of ["/.well-known/change-password", "/nothing.qr", "/sitemap.xml"]) {
       expect([path, await ask(path)]).toEqual([path, [404, undefined]]);

@@ -110,7 +110,7 @@ describe("the query of a visit", () => {
   });
 });
 
-describe("with link_in_referrer", () => {
+describe("if the project setting link_in_referrer is on", () => {
   beforeAll(async () => {
     const { world } = host;
     const changes = { link_in_referrer: true };
