@@ -20,7 +20,7 @@ test.each([
   expect(isDatabaseUrl(url)).toBe(true);
 });
 
-test("any password is either hidden or makes the database URL invalid", () => {
+test("describeDatabase hides any password in a URL that isDatabaseUrl accepts", () => {
   const sign = fc.constantFrom(..."aZ09/?#@:%[]\\&=+ .-_~;,|\"'<>ü".split(""));
   const passwords = fc.string({
     unit: fc.oneof(sign, fc.constantFrom("%2F", "%40")),
@@ -37,7 +37,7 @@ test("any password is either hidden or makes the database URL invalid", () => {
   );
 });
 
-test("any percent-encoded password is accepted", () => {
+test("a database URL may contain any percent-encoded password", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (password) => {
       const url = `postgres://ada:${encodeURIComponent(password)}@db.example/links`;
