@@ -79,7 +79,7 @@ test.each(cases)("each hour in %s from %s to %s is in exactly one interval", (na
 });
 
 test.each(cases)(
-  "in %s each hour of the period before %s to %s is compared with one interval",
+  "each hour in %s before the period from %s to %s is compared with one interval",
   (name, from, to) => {
     const { zone, period } = read(name, from, to);
     const before = findPrevious(period, zone);
