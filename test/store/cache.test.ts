@@ -38,7 +38,7 @@ test("setting a cached key again replaces its value", () => {
   }
 });
 
-test("a large value takes as much space in the cache as several small ones", () => {
+test("a large value takes as much space in the cache as several small values", () => {
   const cache = createCache<string>(limit, ({ length }) => length);
   const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
   for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");
