@@ -9,6 +9,6 @@ test.each([
   ],
   ["With enable_forced_redirect, iOS visitors…", "With “Skip the preview page”, iOS visitors…"],
   ["The path my_url_campaign stays.", "The path my_url_campaign stays."],
-])('a console page shows "%s" with the labels of fields', (sentence, shown) => {
+])("a console page shows field labels instead of field names: %s", (sentence, shown) => {
   expect(writeFieldsInWords(sentence)).toBe(shown);
 });
