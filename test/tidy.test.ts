@@ -14,7 +14,7 @@ describe("access to Node's process object", () => {
   /** src/entry.ts checks the version of Node before it can import anything. */
   const started = sources.filter(({ path }) => path !== "src/entry.ts");
 
-  test("is limited to one file of the command line for stdout and stderr", () => {
+  test("is limited to src/commands/terminal/output.ts for stdout and stderr", () => {
     const speakers = started
       .filter(({ text }) => /process\.stdout|(?<![\w./-])console\.\w|process\.stderr/.test(text))
       .map(({ path }) => path);
