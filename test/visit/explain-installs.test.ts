@@ -110,7 +110,7 @@ describe("explainInstalls for an impossible match", () => {
     expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
   });
 
-  test("reports a missing iOS app, and the free plan on both systems", () => {
+  test("reports a missing iOS app, and on both platforms that the plan is free", () => {
     const none = explainInstalls(link, {}, options).installs;
     expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;

@@ -47,7 +47,7 @@ describe("a fallback URL in a platform's own store", () => {
     expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
   });
 
-  test("has a button named after the store, and is not part of an intent", () => {
+  test("has a button named after the store and is not the Open button's fallback", () => {
     const links = [
       ["android", { android_fallback_url: market }, "play_store"],
       ["ios", { ios_fallback_url: itms }, "app_store"],
