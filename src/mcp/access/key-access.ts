@@ -7,11 +7,11 @@ import type { Scope } from "../../contract/rights.ts";
 import type { KnownTool, LearnedAccess } from "./remote-access.ts";
 import { ToolFailure, explainEnd, type FailedCall } from "../results/tool-failure.ts";
 
-/** Decides whether a key may use an endpoint, as far as Waypost knows. */
+/** Decides whether a key may use an endpoint, based on what Waypost has learned so far. */
 
 /**
- * What Waypost knows about a key's access to an endpoint. `since` is the time of the response that
- * revealed it.
+ * What Waypost knows about a key's access to an endpoint. `since` is the time of the server
+ * response that revealed this state.
  */
 export type AccessState =
   | { readonly state: "granted"; readonly since?: string }
@@ -22,20 +22,22 @@ export type AccessState =
       readonly isDeclared?: true;
       readonly since?: string;
     }
-  /** `reason` is the error of the last call. Other calls to the endpoint may succeed. */
+  /**
+   * `reason` is the error message of the last call to the endpoint. Other calls may still succeed.
+   */
   | { readonly state: "unknown"; readonly reason?: string; readonly since?: string };
 
 export type Access = {
-  /** The kind of key; `project` until the server reveals it. */
+  /** The key's kind. Returns `project` until a server response shows that it is a master key. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => AccessState;
-  /** Whether a probe request could reveal more about access to the endpoint. */
+  /** Whether a probe request could reveal more about the key's access to the endpoint. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
   /**
    * Whether the key belongs to a remote server, so its access can be learned only from responses.
    */
   readonly canLearn: () => boolean;
-  /** Sets the key's properties in the embedded service. */
+  /** Records the key's properties as read from the embedded service. */
   readonly setFacts: (facts: KeyFacts) => void;
   /** Records that the embedded service rejects every call with the key. */
   readonly setRefusal: (reason: string) => void;
@@ -43,9 +45,11 @@ export type Access = {
 
 export type AccessOptions = {
   readonly hasKey: boolean;
-  /** The scopes from the operator's settings. They override everything learned from responses. */
+  /**
+   * The scopes set by the operator (WAYPOST_SCOPES). Access that needs any other scope is denied.
+   */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether probes include this list. If so, a later probe rechecks a denial. */
+  /** Whether probe requests cover this list endpoint. If so, a later probe rechecks a denial. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   readonly refusal?: string | undefined;
@@ -74,7 +78,8 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     if (known?.state === "granted") return describe(known);
     const implied = learned.findImplied(endpoint);
     if (implied !== undefined) return describe(implied);
-    // Other servers lack Waypost's own endpoints, so access stays denied until a call succeeds.
+    // Other servers usually lack the endpoints that Waypost added to the API. Access to these
+    // endpoints counts as denied until a call succeeds.
     if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
     if (scopes !== undefined && endpoint.scope) return { state: "granted" };
     return known === undefined ? { state: "unknown" } : describe(known);
@@ -99,8 +104,9 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     },
     isWorthAsking: (endpoint) => {
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
-      // With declared scopes, access to endpoints that need a scope is known. The validity of the
-      // key and support for Waypost's own endpoints must still be learned.
+      // If the operator declares scopes, access to endpoints that need a scope is known without a
+      // probe. Probes still check that the key is valid and that the server has Waypost's own
+      // endpoints.
       const isSettled = scopes !== undefined && endpoint.scope && !endpoint.ours;
       return !(isSettled && !keyLists.includes(endpoint)) && !isForOtherKind(endpoint);
     },
@@ -156,7 +162,7 @@ type AccessRights = {
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
 };
 
-/** Throws if the operator has excluded the endpoint's action. */
+/** Throws if the operator's WAYPOST_TOOLS excludes the endpoint's action. */
 export function requireAct(endpoint: Endpoint, { isActAllowed }: AccessRights): void {
   if (isActAllowed(endpoint)) return;
   throw refuseUnchosen(endpoint.tool, ", and this call would do what that tool does");
@@ -188,8 +194,8 @@ export function requireRight(
 type DeniedState = AccessState & { readonly state: "denied" };
 
 /**
- * Builds the error for a call that is not sent: the error that the server would return, or a
- * reference to the operator's setting.
+ * Builds the error for a call that Waypost rejects without a request to the server. The error
+ * matches the server's own, unless the operator's settings deny the call.
  */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));

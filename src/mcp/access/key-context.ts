@@ -36,35 +36,39 @@ type SharedContext = {
   /** Fetches public files from the project's own hosts, as visitors would. */
   readonly publicFiles: PublicFiles;
   readonly openHistory: () => Promise<History>;
-  /** Stores previews that a browser opens under the URL from `readListening`. */
+  /**
+   * Opens the store of previews. A browser opens each preview under the URL from `readListening`.
+   */
   readonly openPreviews: () => Promise<Previews>;
-  /** Writes a file for a client on the same machine. Returns undefined on failure. */
+  /**
+   * Writes a file for a client on the same machine and returns its path, or undefined on failure.
+   */
   readonly saveFile?: SaveFile | undefined;
   /** Whether the operator allows the endpoint's action. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /**
-   * Returns the current base URL of links and pages, or undefined if no process is listening. The
-   * next `renew` also updates `known`.
+   * Returns the base URL of the process that serves links and pages, or undefined if none listens.
    */
   readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
 
-/** The access of one API key, shared by all its connections. */
+/** The state and functions for one API key, shared by all its connections. */
 export type KeyContext = SharedContext &
   DestinationLimits &
   Exploration & {
     readonly access: Access;
     /**
-     * Calls the API, and learns from each response what the key may do. Throws if the operator does
-     * not allow the destination.
+     * Calls the API, and learns from each response what the key may do. Throws, before anything is
+     * sent, if a write contains a forbidden destination.
      */
     readonly call: Client["call"];
     readonly requireBudget: Client["requireBudget"];
     /**
-     * The project's ID or, if unknown, the server. Keys of one realm may see each other's changes.
+     * The project's ID or, if it is unknown, the server's origin. Keys of the same realm may be
+     * allowed to read each other's changes in the history.
      */
     readonly realm: string;
-    /** Which changes the key may read: its own, or all in the realm. */
+    /** Which changes in the history the key may read: its own, or all in the realm. */
     readonly readers: Readers;
     /** Whether IDs that are not UUIDs are accepted. Remote servers may use them. */
     readonly takesAnyId: boolean;
@@ -74,15 +78,19 @@ export type KeyContext = SharedContext &
     readonly key_id: string;
     /** The key's properties as of the last `renew`. */
     readonly known: KnownKey;
-    /** Whether the operator and the key allow the endpoint's tool, as far as Waypost knows. */
+    /**
+     * Whether the operator offers the endpoint's tool, and the key is not known to lack access to
+     * it.
+     */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /**
-     * Records that a client has read the list of tools. From then on, clients are notified of
-     * changes.
+     * Records that a client has read the list of tools. From then on, clients are notified when the
+     * list changes.
      */
     readonly noteListed: () => void;
     /**
-     * Returns a note about link URLs if the result contains any, unless the last note was the same.
+     * Returns a note about link URLs if the result shows any. Returns undefined if the last note
+     * was the same.
      */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
     /** Updates the key's properties from the embedded service. */
@@ -103,20 +111,22 @@ export type KeyContextOptions = SharedContext &
     readonly destinations?: readonly string[] | undefined;
     readonly isOffered: (endpoint: Endpoint) => boolean;
     readonly describeAddresses?: (() => string | undefined) | undefined;
-    /** Reads the key again. Returns undefined if it was deleted. */
+    /** Reads the key's properties again. Returns undefined if they are unavailable. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
-    /** Whether to probe a remote server, with requests sent only to learn what the key may do. */
+    /** Whether to send probe requests to a remote server, only to learn what the key may do. */
     readonly probe: "on" | "off";
-    /** Opens the store of learned access; undefined if nothing is stored. */
+    /** Opens the store of access that was learned from responses; undefined if it is not stored. */
     readonly openMemory?: (() => Promise<AccessStorage>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
 
 /** Callbacks for changes to the list of tools. */
 export type VisibleListeners = {
-  /** Called after the key's known access has changed. */
+  /** Called after Waypost has learned that the key's access has changed. */
   readonly onChange: () => void;
-  /** Called after a client reads the current list, and on changes before the first read. */
+  /**
+   * Called when a client reads the list of tools, and when access changes before the first read.
+   */
   readonly onListed: () => void;
 };
 
@@ -142,7 +152,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     onChange,
   });
   let isListed = false;
-  // Changes before a client first reads the list need no notification.
+  // Before a client has read the list of tools for the first time, changes need no notification.
   const notify = () => (isListed ? onChange() : onListed());
   const probes = probe === "off" ? [] : listProbes(isOffered);
   const readRealm = () => known.projectId ?? origin;
@@ -159,7 +169,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
       onListed();
     },
     key_print,
-    // Only Waypost's own service is certain to use UUIDs.
+    // Only the embedded service is certain to use UUIDs.
     takesAnyId: !options.checksConditions,
     get realm() {
       return readRealm();
@@ -193,7 +203,10 @@ type CallParts = Pick<DestinationLimits, "requireAllowed"> & {
   readonly onChange: () => void;
 };
 
-/** Sends only allowed writes, and records what the responses of a remote server reveal. */
+/**
+ * Rejects writes with forbidden destinations, sends all other calls, and records what a remote
+ * server's responses reveal about the key's access.
+ */
 function createCall({
   send,
   requireAllowed,
@@ -220,7 +233,7 @@ function createCall({
   };
 }
 
-/** Returns the text, or undefined if it equals the previous one. */
+/** Returns undefined instead of the text if it is not needed or equals the previous text. */
 function describeOnce(describe: () => string | undefined = () => undefined) {
   let said: string | undefined;
   return (isNeeded: () => boolean): string | undefined => {
@@ -231,7 +244,7 @@ function describeOnce(describe: () => string | undefined = () => undefined) {
   };
 }
 
-/** Only an owner's unlimited key sees the changes of other keys. */
+/** Only an owner's key without scope limits can read the changes of other keys. */
 function ownsAll(facts: KnownKey["facts"]): boolean {
   return facts !== undefined && hasRole(facts, "owner") && facts.scopes.length === 0;
 }

@@ -23,7 +23,7 @@ import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
  * (WAYPOST_DESTINATIONS) and, in the embedded service, by the project.
  */
 export type DestinationLimits = {
-  /** Finds forbidden URLs in a link's fields. URLs that the link already has are allowed. */
+  /** Finds forbidden URLs in a link's fields. URLs that the link already contains stay allowed. */
   readonly checkDestinations: CheckDestinations;
   /** Finds forbidden URLs in the text of a page template. */
   readonly checkPage: (body: unknown) => Promise<readonly TextProblem[]>;
@@ -65,7 +65,7 @@ export function limitDestinations(
 
 /** Returns the fields of a write that contain destinations. */
 function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: KnownKey): LinkFields {
-  // The fields were validated by the tool's schema or by the plan.
+  // The fields were validated by the tool's schema or when the plan was made.
   const fields = input as LinkFields;
   const { url } = fields;
   if (endpoint === shortLinks.create) return isOwnLinkAddress(url ?? "", linkHost) ? {} : { url };

@@ -11,8 +11,8 @@ import { readAnswer } from "../../contract/server-answer.ts";
 import type { ExpiringValues } from "../../state/expiring-values.ts";
 
 /**
- * Remembers for a day what a remote server's responses reveal about a key. Shares it with later
- * processes if the data folder is available.
+ * Remembers for a day what a remote server's responses reveal about a key. Stores it in the data
+ * folder, if available, so that other processes can use it too.
  */
 export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
@@ -23,11 +23,13 @@ export type LearnedAccess = {
   /** Records that a response revealed nothing about access, and another probe would not help. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
-   * Learns from the message of a 401. `isPlain` means that the request had no unusual fields, so
-   * every call would be rejected.
+   * Records what the message of a 401 response reveals. `isPlain` means that the request contained
+   * only basic fields, so the server would reject every call of the endpoint.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /** Resets all denials except those of `others` to unknown, because the key has changed. */
+  /**
+   * Resets all denials to unknown, except those of `others`. Called after the key's rights changed.
+   */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
   /** Loads what other processes have learned. Runs only once. */
   readonly recall: () => Promise<void>;
@@ -38,8 +40,8 @@ export type LearnedAccess = {
 export type KnownTool = {
   readonly tool: string;
   /**
-   * `settled` means that the response revealed nothing, and the endpoint is not probed again for a
-   * day. `open` means that the key itself or a single call was rejected.
+   * `settled`: the response revealed nothing about access, and the endpoint is not probed again for
+   * a day. `open`: the server rejected the key as invalid, or rejected only a single call.
    */
   readonly state: "granted" | "denied" | "settled" | "open";
   readonly reason: string | null;
@@ -70,7 +72,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
 
   function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
-    // If the clock was set back, the recorded time may be in the future, and is ignored.
+    // After the clock was set back, a recorded time may be in the future. Such an entry is ignored.
     const age_ms = now() - (known?.at ?? 0);
     return age_ms >= 0 && age_ms < holds_ms ? known : undefined;
   }
@@ -100,8 +102,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // Only a successful list request proves access. A 404 for an ID also counts as access, but
-      // may have another cause.
+      // Uses only list endpoints as proof of the key's kind. Other endpoints also count as granted
+      // after a 404 for an unknown ID, but a 404 may have other reasons.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -169,8 +171,9 @@ function openMemory(
 }
 
 /**
- * Finds a denial that applies to the endpoint. The denial is ignored if another endpoint with the
- * same requirement works, because the server then deviates from the contract.
+ * Finds a denial for a permission that the endpoint also needs. The denial does not count if
+ * another endpoint with this permission works, because the server then deviates from the
+ * specification.
  */
 function findImpliedIn(
   denials: readonly LearnedEndpoint[],
@@ -191,7 +194,7 @@ const rightsCauses: ReadonlySet<Cause> = new Set([
   "plan_required",
 ]);
 
-/** Whether the other endpoint needs the permission that the key lacks. */
+/** Whether `other` needs the same missing permission as `denied`. */
 function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   const { scope, role, plan } = denied;
   // The specification defines no scope for upserts, so servers may differ.
@@ -226,12 +229,12 @@ function writesLinks({ role, path }: Endpoint): boolean {
 /** Learns what a key may do on a remote server, with requests that change nothing. */
 export type Exploration = {
   /**
-   * Loads what was learned within a day, and probes the rest in parallel. With `age_ms`, it also
-   * repeats probes that are at least this old. Errors are reported and not thrown, because most
-   * callers do not wait.
+   * Loads what any process learned within the last day, and probes all other endpoints in parallel.
+   * With `age_ms`, repeats probes of at least this age. Errors are reported, not thrown, because
+   * most callers do not wait for the result.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
-  /** Runs `explore` before tools are listed, but waits for at most 1.5 seconds. */
+  /** Runs `explore` before the tools are listed, but waits for at most 1.5 seconds. */
   readonly exploreForList: () => Promise<void>;
 };
 
@@ -253,7 +256,7 @@ type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
 
 /** Limits the delay of a client's first list of tools. */
 const longestWait_ms = 1500;
-/** An inconclusive probe is repeated by a later call after this time. */
+/** A later call repeats an inconclusive probe after this time. */
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
@@ -317,11 +320,11 @@ export function createExploration(options: ExplorationOptions): Exploration {
 }
 
 /**
- * Lists requests that change nothing: reads of one row or of an unknown id, and a `PATCH` of an
- * unknown id without fields.
+ * Lists requests that change nothing: reads of one row or of an unknown ID, and a `PATCH` without
+ * fields of an unknown ID.
  */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
-  // The id starts with a letter, because a server with numeric ids may parse 3f… as 3.
+  // The ID starts with a letter, because a server with numeric IDs may parse 3f… as 3.
   const id = `f${randomUUID().slice(1)}`;
   return listEndpoints().flatMap((endpoint): readonly Probe[] => {
     const { method, auth, params, list } = endpoint;
@@ -345,13 +348,13 @@ async function send(
     if (!(error instanceof CallFailure)) throw error;
     const { code, message, facts } = error;
     if (code === "bad_response") learned.noteSettled(endpoint, message);
-    // A 503 with a retry delay may succeed later.
+    // After a 503 with a retry delay, a later probe may succeed.
     if (code !== "overloaded" || facts.retry_after_s !== undefined) return;
     learned.noteSettled(endpoint, describeProbe(message));
   }
 }
 
-/** Only a 401 about the scope, role or plan means that the endpoint is denied. */
+/** Records a denial only for a 401 about the scope, the role or the plan. */
 function noteRefusal(
   endpoint: Endpoint,
   { status, message }: Problem,
@@ -359,7 +362,8 @@ function noteRefusal(
 ): void {
   const isVague = readCause(message) === "unauthorized";
   if (status === 401 && !isVague) return learned.noteRefused(endpoint, message, true);
-  // The server accepted the key and rejected only the id or the fields. Lists have neither.
+  // The server accepted the key and rejected only the ID or the fields. List requests contain
+  // neither, and a 404 for Waypost's own endpoints may mean that the server lacks them.
   const isAccepted = endpoint.list === undefined && endpoint.ours !== true;
   if (isAccepted && (status === 404 || status === 422)) return learned.noteGranted(endpoint);
   const reason = describeProbe(`The server answered with status ${status}: ${message}`);

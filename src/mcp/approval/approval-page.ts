@@ -95,7 +95,9 @@ async function serve(visit: PageRequest): Promise<Response> {
 type OpenPageRequest = PageRequest & {
   readonly state: State;
   readonly approval: Approval;
-  /** The key that signs the form's token. */
+  /**
+   * The secret that proves that a form came from this page. The form contains it in masked form.
+   */
   readonly secret: Buffer;
   readonly part: PlanPart;
 };
@@ -190,13 +192,12 @@ async function answer(visit: OpenPageRequest): Promise<Response> {
   return showPage(200, renderEnd(decided));
 }
 
-/** Maps the values of the page's buttons to decisions. */
 const decisions: ReadonlyMap<string, Decision> = new Map([
   ["approve", "approved"],
   ["decline", "declined"],
 ]);
 
-/** Derives the key that signs this approval's form, so no other page can submit it. */
+/** Derives a secret for this approval's form, so that no other page can submit the form. */
 async function signPage({ id }: Approval, { readSecret }: State): Promise<Buffer> {
   return createHmac("sha256", await readSecret(secretName))
     .update(id)
@@ -236,15 +237,15 @@ function renderEnd(approval: Approval): string {
 }
 
 /**
- * Returns empty form data if the body is not a form or is too large, and undefined if the sender
- * disconnected.
+ * Returns empty form data if the body is not a form or is too large. Returns undefined if the
+ * visitor disconnected.
  */
 async function readForm(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type") ?? "";
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   try {
     const body = isForm ? await readAtMost(request, bodyBytes) : undefined;
-    // If the sender disconnects, the body ends early and may be incomplete.
+    // If the visitor disconnects, the body ends early and may be incomplete.
     if (request.signal.aborted) return undefined;
     return new URLSearchParams(body?.toString());
   } catch {

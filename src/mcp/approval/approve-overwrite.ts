@@ -5,8 +5,8 @@ import type { ApprovalRequest, Fact } from "./question.ts";
 import type { Mode } from "../../contract/rights.ts";
 
 /**
- * Allows a key a few overwrites without approval, then requires one. Otherwise, many single calls
- * could bypass the approval of a bulk plan. See docs/approval.md.
+ * Allows a key a few overwrites without approval, then requires approval. Otherwise, many single
+ * calls could bypass the approval of a bulk plan. See docs/approval.md.
  */
 export type ApproveOverwrite = <Result>(
   keyPrint: string,
@@ -34,7 +34,7 @@ export function createApproveOverwrite({ mode, openState }: OverwriteOptions): A
       const facts = [alsoAllowed, ...question.facts];
       await requireApproved({ ...request, question: { ...question, facts } });
     }
-    // A rejected call overwrites nothing, so it does not count toward the limit or extend it.
+    // A rejected call overwrites nothing, so it neither counts toward the limit nor raises it.
     let isDone = true;
     try {
       return await carryOut();

@@ -2,8 +2,8 @@ import type { Clock } from "../../contract/clock.ts";
 import type { State } from "../../state/state.ts";
 
 /**
- * How the wait for a decision ended. `open` means that it timed out. `unwatched` means that the key
- * already has too many waiting calls.
+ * How the wait for a decision ended. `over`: the approval no longer exists. `open`: the wait timed
+ * out or was cancelled. `unwatched`: too many calls of the key were already waiting.
  */
 type WaitResult = "decided" | "over" | "open" | "unwatched";
 
@@ -27,10 +27,10 @@ type DecisionOptions = {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** Short enough to feel instant. Each check reads only one row. */
+/** The interval is short enough to feel instant. Each check reads only one row. */
 const pollEvery_ms = 250;
 const reportEvery_ms = 10_000;
-/** The limit per key, because each waiting call stays in memory. */
+/** The maximum number of waiting calls per key. Each one stays in memory. */
 const mostWaiting = 20;
 
 export function createAwaitDecision(options: DecisionOptions): AwaitDecision {

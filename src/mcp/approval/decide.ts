@@ -7,8 +7,8 @@ import type { State } from "../../state/state.ts";
 /** Reads pending approvals and records decisions, for the approval page and the console. */
 
 /**
- * A question with its plan's rows, the remaining PIN attempts, and the reason if it cannot be
- * approved now.
+ * A question with its plan's rows and the remaining PIN attempts. If it cannot be approved now,
+ * `blocked` is the reason.
  */
 export type OpenQuestion = Awaited<ReturnType<typeof readOpen>>;
 
@@ -47,7 +47,7 @@ type AnswerOptions = PinOptions &
 
 type TypedProof = { readonly pin: string; readonly count: string };
 
-/** Decides an approval. Returns whether this call decided it, or why the attempt was rejected. */
+/** Approves or declines. Returns whether this call made the decision, or why it was rejected. */
 export async function decide(
   approval: Approval,
   decision: Decision,
@@ -106,15 +106,15 @@ async function findPinFault(
   const taken = await counters.take({ pin_of_approval: id, pin_of_key: key_print });
   if (taken === undefined) return "This PIN was not checked.";
   if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
-  // A correct PIN does not reset the count of wrong ones. Otherwise each approval by the user would
-  // give an assistant more guesses.
+  // A correct PIN does not reset the number of wrong attempts. Otherwise, each approval by the user
+  // would give an assistant more guesses.
   await taken.giveBack();
   return undefined;
 }
 
 type TriesLeft = {
   readonly left: number;
-  /** When the key may try a PIN again; undefined if the key has attempts left. */
+  /** When the user can enter a PIN for this key again; undefined if attempts are left. */
   readonly blocked_until: number | undefined;
 };
 

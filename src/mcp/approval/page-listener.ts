@@ -5,8 +5,8 @@ import { limits } from "../../contract/limits.ts";
 import { limitUnanswered } from "../../network/limit-unanswered.ts";
 
 /**
- * Serves the approval page in a process without an HTTP server. It listens on loopback, only while
- * an approval is pending.
+ * Serves the approval page in a process without an HTTP server. Listens on the loopback interface,
+ * and only while an approval is pending.
  */
 export type PageListener = {
   /** Starts serving an approval's page and returns its URL. */
@@ -49,14 +49,14 @@ export function createPageListener(fetch: (request: Request) => Promise<Response
 
   return {
     open: async (path, id) => {
-      // Repeated calls for the same approval do not extend its time.
+      // A repeated call for the same approval does not extend its timer.
       if (!timers.has(id)) stayOpen(id, openFor_ms);
       listening ??= listen(fetch);
       try {
         const { port } = (await listening).address() as AddressInfo;
         return `http://${host}:${port}${path}${id}`;
       } catch (error) {
-        // Lets the next approval try to listen again.
+        // Resets the listener, so that the next approval tries to listen again.
         close();
         throw error;
       }

@@ -11,8 +11,8 @@ import { readOutage } from "../../state/state.ts";
 import { escapeText } from "../../text/escape.ts";
 
 /**
- * Renders pages for people outside the console. The pages contain no script and cannot be framed.
- * They load only frames from their own server, for page template previews.
+ * Renders pages outside the console, such as the approval page. The pages contain no script and
+ * cannot be framed. They load only frames from their own server, for page template previews.
  */
 
 type ServePageOptions = {
@@ -20,7 +20,7 @@ type ServePageOptions = {
   readonly methods: readonly string[];
   /** Called if the request came from another site. */
   readonly onForeignRequest?: () => void;
-  /** The sentence on error pages that says that nothing was done. */
+  /** A sentence for error pages, such as "Nothing was decided." */
   readonly nothingDone?: string;
   readonly report: (error: unknown) => string;
 };

@@ -144,7 +144,8 @@ function renderLine(line: Line, other: Line | undefined): string {
 
 /**
  * Shows a page template before and after the change, in frames. The HTML is untrusted, so each
- * frame has its own URL and policy. It has no origin, scripts or forms, and loads nothing.
+ * frame has its own URL and security policy. The HTML cannot run scripts, submit forms or load
+ * anything.
  */
 
 const devices = { phone: "On an iPhone", desktop: "On a computer" } as const;

@@ -5,9 +5,11 @@ import { quote } from "../../text/show-hidden.ts";
 import { writeLabel, writeWords } from "../../text/write-label.ts";
 import type { Fact, Line, Question } from "./question.ts";
 
-/** Renders a question as text, for forms of clients and for results that assistants read. */
+/** Renders a question as text, for clients' forms and for results that assistants read. */
 
-/** About a page of text, which fits in a form and in a model's context. */
+/**
+ * The maximum length of a question's text. About a page fits in a form and in a model's context.
+ */
 const mostCharacters = 12_000;
 const mostNamed = 20;
 
@@ -98,7 +100,10 @@ export const signs = { added: "+", removed: "−", kept: " " } as const;
 /** App names by UUID, bundle ID or package name. */
 export type AppNames = Readonly<Record<string, string>>;
 
-/** Quotes strings, lists the items of lists and apps, and writes other values as JSON. */
+/**
+ * Quotes strings, lists the items of arrays and the members of objects, and writes other values as
+ * JSON.
+ */
 export function writeValue(value: unknown, names: AppNames = {}): string {
   if (value === null || value === undefined) return "none";
   if (Array.isArray(value) && value.length === 0) return "none";

@@ -2,12 +2,12 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Approval } from "../../state/approvals.ts";
 import type { Hunk } from "../../text/differences.ts";
 
-/** A tool call that needs approval: the tool, its arguments, and the current target. */
+/** A tool call that needs approval, with the question for the user. */
 export type ApprovalRequest = {
   readonly tool: string;
   readonly args: JsonObject;
   readonly target: string;
-  /** The current target, without fields that change on their own, such as click counts. */
+  /** The target's current state, without fields that change on their own, such as click counts. */
   readonly state: unknown;
   readonly question: Question;
 };
@@ -29,9 +29,9 @@ export type Question = {
    * Set if the target changed within the last hour, because the user may remember its old state.
    */
   readonly recent?: RecentChange | undefined;
-  /** The plan to apply. The page shows all its pending rows. */
+  /** The plan to apply. The approval page shows all its pending rows. */
   readonly rows?: PlanRows | undefined;
-  /** Whether only the approval page can show the whole question, regardless of its length. */
+  /** Whether only the approval page shows the whole question, even if the question is short. */
   readonly isPartial?: boolean | undefined;
   readonly frames?: Frames | undefined;
 };
@@ -59,12 +59,11 @@ type RecentChange = {
 /** Previews of a page template for the approval page, or why they are missing. */
 export type Frames = { readonly pages: readonly FramePage[] } | { readonly left_out: string };
 
-/** The HTML for each device. */
 type FramePage = { readonly name: string; readonly phone: string; readonly desktop: string };
 
 /**
- * One fact in a question. Untrusted text is already quoted, except for lines, which are quoted when
- * rendered.
+ * One fact in a question. Untrusted text is already quoted. Only lines are quoted later, when they
+ * are rendered.
  */
 export type Fact = {
   readonly name: string;
@@ -74,12 +73,11 @@ export type Fact = {
   readonly isRow?: boolean | undefined;
 } & (
   | { readonly kind?: undefined; readonly text: string }
-  /** The old value, if known, and the new one. */
   | { readonly kind: "change"; readonly from?: string | undefined; readonly to: string }
   /** The exact URL that visitors are redirected to. */
   | { readonly kind: "address"; readonly address: string }
   | { readonly kind: "lines"; readonly lines: readonly Line[] }
-  /** The changes in a text with surrounding lines. The page shows them collapsed. */
+  /** The changes in a text with surrounding lines. The approval page shows them collapsed. */
   | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
   | { readonly kind: "list"; readonly items: readonly string[] }
 );
@@ -89,9 +87,12 @@ export type Line = { readonly kind: "added" | "removed"; readonly text: string }
 /** The requesting client and key, as shown to the user. */
 export type Asker = {
   readonly client?: string | undefined;
-  /** The host of the project's links or, if unknown, the server. */
+  /** The host of the project's links or, if unknown, of the server. */
   readonly place?: string | undefined;
-  /** The end of the key's ID or, if unknown, the start of its hash, to distinguish keys. */
+  /**
+   * The end of the key's ID or, if unknown, the start of the key's hash. It helps users to
+   * distinguish keys.
+   */
   readonly key?: string | undefined;
 };
 

@@ -15,20 +15,20 @@ export type RequireApproval = (
 ) => Promise<void>;
 
 /**
- * The requesting key, identified by a hash. The realm is the key's project or, without one, the
- * server.
+ * The requesting key, identified by a hash. `realm` is the ID of the key's project or, if unknown,
+ * the server's origin.
  */
 type AskingKey = { readonly key_print: string; readonly realm: string };
 
-/** How to reach the user of a call's client, and the user's answer. */
+/** How the user of the calling client can be asked, and what the user has answered. */
 export type Person = Asker & {
   /** Whether the client declares that it can show a form. */
   readonly canAnswer: boolean;
   /** Whether the client declares that it can open a URL. */
   readonly canOpen: boolean;
-  /** The user's answer, sent with a repeated call. */
+  /** The user's answer to an earlier question of this call, if any. */
   readonly answer: PersonAnswer | undefined;
-  /** The approval that was decided on its page while this call waited. */
+  /** The ID of the approval that was decided on its page while this call waited. */
   readonly waited: string | undefined;
 };
 
@@ -41,11 +41,13 @@ export const noPerson = {
 } as const satisfies Person;
 
 export type PersonAnswer = {
-  /** The approval's id, which was sent with the question. */
+  /**
+   * The approval's ID. The client receives it with the question and sends it back with the answer.
+   */
   readonly token: string;
   /**
-   * Only a form can approve directly. `opened` means that the page was opened but the decision is
-   * unknown. `nothing` means that no one saw the question.
+   * `yes` and `unticked` are answers in a form. `opened`: the client opened the approval page, and
+   * the decision there is unknown. `nothing`: no user saw the question.
    */
   readonly said: "yes" | "no" | "unticked" | "opened" | "nothing";
   /** The number that the user typed, if the question requires one. */
@@ -53,12 +55,12 @@ export type PersonAnswer = {
 };
 
 type WaitingQuestion = {
-  /** The approval's id. It cannot be guessed, so it authenticates the answer. */
+  /** The approval's ID. It cannot be guessed, so it authenticates the answer. */
   readonly id: string;
   readonly question: Question;
   /**
-   * Set if the question is shown on a page instead of a form. `isOpened` is whether this call
-   * reported the page as open.
+   * Set if the user is asked on the approval page instead of in a form. `isOpened` is true if the
+   * client's last answer says that the client has opened that page.
    */
   readonly page?: { readonly url: string; readonly isOpened: boolean };
 };
@@ -77,8 +79,8 @@ export class PendingQuestion extends Error {
 type ApprovalOptions = {
   readonly mode: Mode;
   /**
-   * Returns the hash of the PIN for the approval page. With a PIN, a form cannot approve, because
-   * the assistant may control the client.
+   * Returns the hash of the PIN if the operator has set one. Users must then approve on the page,
+   * because an assistant may control the forms of its client.
    */
   readonly readPin: () => Promise<string | undefined>;
   readonly openState: () => Promise<State>;
@@ -88,8 +90,8 @@ type ApprovalOptions = {
    */
   readonly openPage: (id: string) => Promise<string>;
   /**
-   * Whether the request comes from a user in the console. Its approvals are separate from those of
-   * assistants.
+   * Whether the request comes from a user in the console. Such a request never shares an approval
+   * with a request from an assistant.
    */
   readonly isByHand?: boolean;
 };
@@ -113,13 +115,13 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     // A question that is too long for a form is shown on the page.
     const isForm = canAnswer && pin === undefined && fitsText(request.question);
     const ask = () => (isForm ? askByForm(pending) : askByPage(pending));
-    // With a PIN, a form can only decline.
+    // If a PIN is required, a form can be used only to decline.
     const isLocked = pin !== undefined && answer?.said === "yes";
     if (answer === undefined || answer.said === "opened" || isLocked) return ask();
     const { approvals } = await openState();
-    // Every answer uses up the token.
+    // Every answer uses up its token, so no answer counts twice.
     const isApproved = await approvals.takeForToken(answer.token, digest);
-    // The client never showed the question, so the assistant gives the page's URL to the user.
+    // If the client never showed the question, the assistant gives the page's URL to the user.
     if (answer.said === "nothing") {
       return askByPage({ ...pending, person: { ...person, canOpen: false } });
     }
@@ -166,8 +168,8 @@ async function askByPage(pending: PendingRequest): Promise<void> {
 }
 
 /**
- * Identifies a request: two calls of one key with the same digest are the same request. Requests
- * from the console never share a digest with those of assistants.
+ * Returns a digest that identifies a request. Two calls of one key with the same digest are the
+ * same request. Requests from the console never share a digest with those of assistants.
  */
 export function digestRequest(
   request: ApprovalRequest,
@@ -191,8 +193,8 @@ function storeQuestion(
 }
 
 /**
- * Opens the page through the client if possible. Otherwise, the assistant gives the URL to the
- * user.
+ * Returns the error that makes the client open the approval page. If the client cannot do that, the
+ * error makes the assistant give the page's URL to the user.
  */
 async function referToPage(
   { request, person: { canOpen, answer }, openPage }: PendingRequest,
@@ -211,8 +213,8 @@ async function referToPage(
 }
 
 /**
- * Throws unless the form approves. If the box is not ticked, the assistant may ask again, because
- * the user may have overlooked it.
+ * Throws unless the user approved in the form. If the user did not tick the box, the assistant may
+ * ask again, because the user may have overlooked it.
  */
 function requireApprovedForm(request: ApprovalRequest, { said, count }: PersonAnswer): void {
   const { tool, question } = request;
@@ -240,10 +242,13 @@ function refuseDeclined(
   return new ToolFailure({ code: declined, message, effect: "none", retry: "never", next });
 }
 
-/** Thrown if the approval page cannot be served, because this process may not listen on a port. */
+/**
+ * Thrown if the approval page cannot be served, because this process is not allowed to listen on a
+ * port.
+ */
 export class NoApprovalPage extends Error {
   override readonly name = "NoApprovalPage";
-  /** The command that serves the page. */
+  /** The command that a user can run to serve the page. */
   readonly serveCommand: string;
 
   constructor(serveCommand: string) {

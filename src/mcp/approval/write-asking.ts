@@ -3,8 +3,8 @@ import { quote } from "../../text/show-hidden.ts";
 import type { Asker } from "./question.ts";
 
 /**
- * Describes who requests an approval, for which project, and how long it stays open. Pages have no
- * script, so they show no countdown.
+ * Describes who requests an approval, for which project, and how long the request stays open.
+ * Approval pages have no script, so they show no countdown.
  */
 
 export function writeLead({ client }: Asker): string {

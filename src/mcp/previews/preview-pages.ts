@@ -3,8 +3,8 @@ import type { ExpiringValues } from "../../state/expiring-values.ts";
 import { renderNotice, servePage, showPage } from "../approval/page-shell.ts";
 
 /**
- * Serves previews of a link's page, which users open in a browser. The HTML is untrusted, so it has
- * no origin and cannot be framed. It contacts no server on its own, and its links do nothing.
+ * Serves previews of a link's page to a user's browser. The HTML is untrusted, so it runs in a
+ * sandbox without an origin and cannot be framed. Its links and forms do nothing.
  */
 
 export type PreviewPages = { readonly fetch: (request: Request) => Promise<Response> };
@@ -22,7 +22,7 @@ const methods: readonly string[] = ["GET", "HEAD"];
 const headers: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": [
-    // Allows scripts, but no origin, popups, forms or navigation of the window.
+    // Allows scripts. Blocks access to this server's origin, popups, forms and navigation.
     "sandbox allow-scripts",
     "default-src 'none'",
     // Pages of a remote server load their files from absolute URLs.

@@ -18,7 +18,8 @@ import { nameClient, type CallingClient } from "./calling-client.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /**
- * A tool call, and whether its client can ask a user, show views, accept tasks and follow progress.
+ * A client's tool call. `caller` says which features the client supports, such as forms, views and
+ * tasks.
  */
 export type ClientCall = {
   readonly caller: CallingClient;
@@ -27,7 +28,7 @@ export type ClientCall = {
   readonly leaving: Leaving;
   readonly requestId: string;
   readonly meta: ReceivedCall["meta"];
-  /** Undefined for a read-only tool, which asks no one and reports no progress. */
+  /** Undefined for a read-only tool, because it asks no user and reports no progress. */
   readonly context?: ServerContext;
 };
 
@@ -36,7 +37,7 @@ export async function answerCall(
   options: ServerOptions,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { keyContext } = options;
-  // Refreshes the base URL of links and pages, which may appear in the result.
+  // The result may contain URLs of links and pages, so their base URL is refreshed first.
   await keyContext.readListening();
   await keyContext.renew();
   const { context } = call;
@@ -48,7 +49,7 @@ export async function answerCall(
   return answer;
 }
 
-/** Runs the tool again after each answer of the user. */
+/** Runs the tool, and runs it again after each answer of the user. */
 async function runAsking(
   call: ClientCall,
   context: ServerContext,
@@ -93,7 +94,7 @@ async function run(
   return task === undefined ? result : answerTask(task);
 }
 
-/** Progress increases only slightly with time, because the remaining time is unknown. */
+/** The remaining time is unknown, so the reported progress grows only slightly with each second. */
 function describeWaiting(seconds: number): Progress {
   const message = "Waiting for an answer on the approval page";
   return { progress: seconds / 1000, message };
@@ -106,7 +107,7 @@ function answerTask(task: JobTask): CallToolResult {
 }
 
 /**
- * Reports progress if the client sent a token. Ignores errors, because the client may have
+ * Reports progress if the client sent a progress token. Ignores errors, because the client may have
  * disconnected.
  */
 function prepareProgress(

@@ -24,7 +24,7 @@ export type Dialogue = {
   readonly readPerson: () => Person;
   /**
    * Asks the question. If this returns a result, send it to the client. Otherwise, run the tool
-   * again with the new `Person`.
+   * again with the new value of `readPerson`.
    */
   readonly ask: (asked: PendingQuestion) => Promise<InputRequiredResult | undefined>;
 };
@@ -40,7 +40,7 @@ type WaitingApproval = PendingQuestion["waiting"];
  * changing.
  */
 const mostQuestions = 3;
-/** Shorter than the timeout of most clients and proxies, which is a minute. */
+/** How long a call waits for a decision. Most clients and proxies time out after a minute. */
 const patience_ms = 50_000;
 
 export async function openDialogue(
@@ -89,13 +89,14 @@ export async function openDialogue(
   };
 
   async function readPersonAnswer(reply: QuestionReply): Promise<PersonAnswer> {
-    // A client that ends a call also closes its question, so a user may have seen it.
+    // A client that ends a call also closes the call's question. The user may have seen the
+    // question before that.
     const isShown = await client.noteReply(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // After the first wait, each further wait lasts the full time again.
+    // The first wait ends `patience_ms` after the call began. Each later wait lasts the full time.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
@@ -103,7 +104,7 @@ export async function openDialogue(
     if (ended === "open" && isModern) return inputRequired({ requestState: id });
     const isDecided = ended === "decided";
     if (isDecided && !isModern) tellComplete(id, context);
-    // The tool runs again to read the decision, and because the target may have changed.
+    // The tool runs again to read the decision and to check whether the target has changed.
     const waited = isDecided ? id : undefined;
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
@@ -119,7 +120,7 @@ function canShowForm({ elicitation }: ClientCapabilities): boolean {
 const formName = "approval";
 const pageName = "approval_page";
 
-/** The format of an approval's id. Other values are ignored. */
+/** The format of an approval's ID. Other values are ignored. */
 const approvalId = /^[\w-]{27}$/;
 
 /** Reads the answer in a repeated call (MCP version 2026-07-28). */
@@ -130,7 +131,7 @@ function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const to = pageName in inputResponses ? "page" : "form";
   const said = inputResponses[to === "page" ? pageName : formName];
   if (said !== undefined) return { to, token, said, action: readAction(said) };
-  // A state without an answer means that the call is waiting for the page.
+  // A call with a state but without an answer is waiting for the decision on the page.
   return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
 }
 
@@ -177,8 +178,8 @@ async function askLegacy(
 const timeoutCode = -32001;
 
 /**
- * Some clients with earlier MCP versions close the question after this notification. Errors are
- * ignored, because the client may have disconnected.
+ * Sends a notification after which some clients with earlier MCP versions close the question.
+ * Errors are ignored, because the client may have disconnected.
  */
 function tellComplete(elicitationId: string, { mcpReq }: ServerContext): void {
   const notification = { method: "notifications/elicitation/complete", params: { elicitationId } };
@@ -211,14 +212,14 @@ function buildParams({
   };
 }
 
-/** Only an accepted form with a ticked box approves. */
+/** Counts as approval only a form that the user accepted with the box ticked. */
 function readAnswer({ to, token, said, action }: QuestionReply): PersonAnswer {
   if (to === "form") {
     const count = typedCount.safeParse(said).data?.content.count;
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
     return { token, said: action === "accept" ? "unticked" : "no" };
   }
-  // Closing the question is not an answer, and neither is a browser that fails to open.
+  // A user who closed the question has not answered. Neither has a user whose browser did not open.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 

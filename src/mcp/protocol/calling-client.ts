@@ -11,7 +11,7 @@ import { isBlank } from "../../contract/text.ts";
 /** The client of a call, as it describes itself. */
 export type CallingClient = {
   readonly capabilities: ClientCapabilities;
-  /** The client's name and version. Without sessions, nothing else identifies it. */
+  /** The client's name and version. Without sessions, nothing else identifies the client. */
   readonly info: Implementation | undefined;
   /** Whether the client uses MCP version 2026-07-28 instead of an earlier one. */
   readonly isModern: boolean;
@@ -38,8 +38,8 @@ export function readCaller(
 const mostNamed = 80;
 
 /**
- * The name that the client declares. It is untrusted, so it is quoted when shown. Characters that
- * the database cannot store are removed, because each change records the name.
+ * Returns the name that the client declares. It is untrusted, so it is quoted when shown. Each
+ * change in the history records the name, so characters that the database cannot store are removed.
  */
 export function nameClient({ info }: CallingClient): string | undefined {
   const name = (info?.title ?? info?.name)?.replaceAll("\0", "").slice(0, mostNamed);

@@ -17,13 +17,13 @@ type KnownClient = {
   readonly noteAsked: (question: unknown, token: string) => void;
   /**
    * Returns whether a user saw the question, and remembers a client that does not show questions.
-   * `isEnded` means that the call ended, which closed the question.
+   * `isEnded` means that the client ended the call, and so also closed the question.
    */
   readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether the client answers questions without showing them. `repeated` is the form of a repeated
-   * call (MCP version 2026-07-28). If the same form was sent before and never answered, the client
-   * did not show it.
+   * Whether the client answers questions without showing them. `repeated` is a form about to be
+   * sent (MCP version 2026-07-28). If the same form was sent before and remained unanswered, the
+   * client did not show it.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
   /** Records that the client has opened an approval's page, so that it is not opened again. */
@@ -50,8 +50,8 @@ const hides_ms = 60 * 60_000;
 const clientTimeout_ms = 45_000;
 
 /**
- * If an old entry is dropped, a question may be asked again, or an automatic answer may be mistaken
- * for the user's.
+ * The maximum number of events in memory. If an old event is dropped, a question may be asked
+ * again, or an automatic answer may be mistaken for the user's.
  */
 const mostNotes = 5000;
 
@@ -62,7 +62,8 @@ type MemoryOptions = {
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
   /**
-   * The time of each event, keyed by its name and its client, question or approval. Newest last.
+   * The time of each event. The key names the event, such as `answered` and an approval's ID. The
+   * newest event is last.
    */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
@@ -87,7 +88,10 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     const client = digestOf([key_print, info?.name, info?.version]);
     const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
 
-    /** Stores the client in the database, because each stdio session is a new process. */
+    /**
+     * Records in the database that the client shows no forms, because each stdio session is a new
+     * process.
+     */
     async function noteHidden(): Promise<void> {
       const { kept } = await openState();
       await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });
@@ -101,7 +105,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
       noteReply: async ({ to, token, said, action, failure }, isEnded) => {
         const age = readAge(`asked ${token}`);
         note(`answered ${token}`);
-        // The age is infinite if another process asked.
+        // The age is infinite if another process asked the question.
         const isLate = age >= clientTimeout_ms && age < Infinity;
         const hasTimedOut = isLate && (action === "cancel" || failure !== undefined);
         if (to === "form" && (failure === "timeout" || hasTimedOut)) {

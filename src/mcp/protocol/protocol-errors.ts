@@ -19,7 +19,7 @@ export function createErrorHider(report: (error: unknown) => string): HideErrors
       try {
         return await answer(...args);
       } catch (error) {
-        // Protocol errors are meant for the client.
+        // Protocol errors are meant for the client, so they are not hidden.
         if (error instanceof ProtocolError) throw error;
         const outage = readOutage(error);
         if (outage !== undefined) throw wrapFailure(refuseForNow("it", outage).failure);

@@ -44,7 +44,7 @@ export function serveResources(
   );
 }
 
-/** Whether the HTML view is listed, which requires its tool. */
+/** Whether the key can see the tool that uses the HTML view. Only then is the view listed. */
 function hasView({ toolbox, keyContext }: ServerOptions): boolean {
   return listVisible(toolbox, keyContext).some(({ view }) => view === templateView.uri);
 }

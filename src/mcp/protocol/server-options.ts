@@ -18,7 +18,7 @@ export type ServerOptions = {
   readonly requireApproval: RequireApproval;
   readonly approveOverwrite: ApproveOverwrite;
   readonly awaitDecision: AwaitDecision;
-  /** Shared by all connections, because a client may use a new one for each call. */
+  /** Shared by all connections, because a client may open a new connection for each call. */
   readonly clients: ClientMemory;
   readonly clock: Clock;
   readonly version: string;

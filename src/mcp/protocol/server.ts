@@ -47,7 +47,8 @@ function describeTimes(zone: TimeZone, { now }: Clock): string {
 export type OnCall = (server: Server, context: ServerContext) => void;
 
 /**
- * Creates the server for one client connection, with the tools, resources and prompts of its key.
+ * Creates the server for one client connection, with the tools, resources and prompts that its key
+ * can use.
  */
 export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   const { toolbox, keyContext, version } = options;
@@ -68,8 +69,8 @@ export function createServer(options: ServerOptions, onCall?: OnCall): Server {
       resources: {},
       prompts: {},
     },
-    // Disables the SDK's own questions for earlier revisions, because ask-person.ts must detect
-    // failed ones.
+    // Stops the SDK from asking questions itself in earlier protocol versions, because
+    // ask-person.ts must detect questions that fail.
     inputRequired: { legacyShim: false },
     jsonSchemaValidator: { getValidator: () => acceptAll },
   });
@@ -175,7 +176,10 @@ function serveTasks(server: Server, options: ServerOptions, hideErrors: HideErro
   }
 }
 
-/** The error that the tasks extension requires for all its methods (-32021, SEP-2663). */
+/**
+ * The error that the tasks extension requires if a client has not declared support (-32021,
+ * SEP-2663).
+ */
 function refuseUndeclared(): MissingRequiredClientCapabilityError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
   return new MissingRequiredClientCapabilityError({ requiredCapabilities });

@@ -76,8 +76,8 @@ export function advise(code: ToolFailureCode, context: AdviceContext): string {
 }
 
 /**
- * Makes the assistant ask the user for values that only an app's developer knows, because models
- * invent them.
+ * Makes the assistant ask the user for values that only an app's developer knows. Models tend to
+ * invent such values.
  */
 function writeCorrection(what: string, fields: AdviceContext["fields"] = []): string {
   return fields.some(isKnownToMaker)
@@ -104,7 +104,7 @@ function adviseNotFound({ endpoint, tool, message }: AdviceContext): string {
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet. Save a draft first.";
   }
-  // The endpoint takes no id, so another argument must be wrong.
+  // If the endpoint takes no ID, another argument must be wrong.
   return endpoint?.params === undefined
     ? "Check the argument: nothing matches it."
     : "Look up the right id, or ask the user for it.";

@@ -13,7 +13,9 @@ export const problemSchema = z.object({
 });
 export type CallProblem = z.output<typeof problemSchema>;
 
-/** Assigns fields to a problem without one, by searching its message for field names. */
+/**
+ * If a problem names no field, finds the fields in its message. May split the problem into several.
+ */
 export function placeProblem(
   endpoint: Endpoint | undefined,
   problem: CallProblem,
@@ -41,8 +43,8 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
 }
 
 /**
- * Returns the query parameter with which the message starts. Such a message describes only one
- * problem.
+ * Returns the query parameter with which the message starts. A message that starts with a parameter
+ * describes only one problem.
  */
 function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {
   const names = Object.keys(endpoint?.query?.shape ?? {});
@@ -50,8 +52,8 @@ function findParameter(endpoint: Endpoint | undefined, sentence: string): string
 }
 
 /**
- * Maps the names in messages to fields. They include app fields, because creating a link can create
- * an app.
+ * Maps field names, as spelled in messages, to fields. Includes the fields of apps, because
+ * creating a link can also register an app.
  */
 function listLabels(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();

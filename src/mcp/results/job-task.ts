@@ -3,7 +3,7 @@ import type { Job } from "../../state/jobs.ts";
 
 /**
  * The protocol extension for long-running calls. A client that supports it receives a job as a task
- * and polls it, instead of calling a tool repeatedly.
+ * and polls the task, instead of calling a tool repeatedly.
  */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 

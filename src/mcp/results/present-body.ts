@@ -9,7 +9,7 @@ import { listUnread } from "../../contract/server-answer.ts";
 import type { CallProblem } from "./call-problem.ts";
 
 /**
- * Converts API responses to tool results. Links get full URLs, and app names instead of app ids.
+ * Converts API responses to tool results. Links get full URLs, and app names instead of app IDs.
  */
 
 /** The apps of links, by id. */
@@ -20,7 +20,7 @@ export type PresentationContext = {
   readonly apps: KnownApps;
   /** The fields that a list is filtered or sorted by. */
   readonly asked?: readonly string[];
-  /** The fields that a write contained. */
+  /** The fields that the caller sent with a write. */
   readonly sent?: readonly string[];
 };
 
@@ -38,7 +38,7 @@ export function presentBody(
 
 const mostProblems = 20;
 
-/** Lists the values that could not be parsed, with their positions. */
+/** Lists the values of the response that could not be parsed, with their positions. */
 function listProblems(body: JsonObject): readonly CallProblem[] {
   const unread = listUnread(body);
   const problems = unread.slice(0, mostProblems).map(({ row: _row, ...problem }) => problem);
@@ -69,7 +69,7 @@ function pickMembers({ response }: Endpoint, body: JsonObject): JsonObject {
   return Object.fromEntries(known.map((name) => [name, dropIn(body[name])]));
 }
 
-/** The client has validated the rows with the endpoint's schema. */
+/** The API client has already validated the rows with the endpoint's schema. */
 export function readListRows({ list }: Endpoint, body: JsonObject): readonly JsonObject[] {
   return body[list?.name ?? ""] as readonly JsonObject[];
 }
@@ -83,11 +83,11 @@ function presentPage(
   const isOfLinks = findKind(endpoint).name === "link";
   const rows = readListRows(endpoint, body);
   const shown = rows.map((row) => (isOfLinks ? presentLinkRow(row, reading) : dropEmpty(row)));
-  // The client adds `meta` to every list.
+  // The API client adds `meta` to every list.
   const counted = pickMeta(body["meta"] as ReceivedMeta);
   const next = describeNextPage(endpoint.tool, counted);
   return {
-    // Included once per list instead of in every row.
+    // The pattern of the links' URLs is included once per list instead of in every row.
     ...(isOfLinks && linkHost !== undefined && { address: `${linkHost}/{path}` }),
     [endpoint.list?.name ?? ""]: shown,
     meta: counted,
@@ -158,7 +158,10 @@ function presentLinkRow(
   });
 }
 
-/** Formats a written link like a row of a list, with its URLs and the fields that were sent. */
+/**
+ * Formats a created or changed link like a row of a list, with its URLs and the fields that were
+ * sent.
+ */
 function presentWrittenLink(
   link: JsonObject,
   { linkHost, apps, sent = [] }: PresentationContext,
@@ -188,8 +191,8 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
 
 /** Formats a single link with all its nonempty fields. */
 function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext): JsonObject {
-  // If the server returned whole apps, they replace the names. The ID comes first, because V8 is
-  // slow to spread a large object into a small one.
+  // If the server returned whole app records, they replace the app names. The ID comes first only
+  // for speed, because V8 is slow to spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
@@ -238,7 +241,7 @@ function nameIdentifiers(link: JsonObject, apps: KnownApps): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** Some servers embed the app in the link. */
+/** Finds an app's record, which some servers embed in the link. */
 function findApp(link: JsonObject, field: AppField, apps: KnownApps): JsonObject | undefined {
   const nested = link[field];
   if (isJsonObject(nested)) return nested;
@@ -266,7 +269,10 @@ function dropIn(value: unknown, levels = mostLevels): unknown {
   return isJsonObject(value) ? dropEmpty(value, levels) : value;
 }
 
-/** API responses are shallower, but a remote server may add deeper fields. */
+/**
+ * The maximum depth to process. API responses are shallower, but a remote server may add deeper
+ * fields.
+ */
 const mostLevels = 8;
 
 function isEmpty(value: unknown): boolean {

@@ -49,7 +49,9 @@ const accessCodes: ReadonlySet<ToolFailureCode> = new Set([
   "unauthorized",
 ]);
 
-/** Returns undefined if the key may not read, because it may still be allowed to write. */
+/**
+ * Returns undefined if the key lacks permission to read, because it may still be allowed to write.
+ */
 export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
@@ -59,7 +61,7 @@ export async function readIfAllowed<Value>(read: () => Promise<Value>): Promise<
   }
 }
 
-/** Reads an optional value. Returns undefined on failure. */
+/** Reads an optional value. Returns undefined if the call fails. */
 export async function readIfPossible<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   return reading.catch((error: unknown) => {
     if (error instanceof ToolFailure) return undefined;
@@ -113,14 +115,16 @@ export function refuseUnnoted(tool: string, message: string): ToolFailure {
 
 /** The error for a database outage before anything was sent. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
-  // Nothing was sent, so the message does not have to say whether Waypost saved its own record.
+  // Nothing was sent, so it does not matter whether Waypost's own record of the change was saved.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
   return new ToolFailure({ code: "overloaded", message, ...facts, next });
 }
 
-/** The progress of a call. If a call fails after `hasBegun` is set, its effect is unknown. */
+/**
+ * What a call has done so far. If the call fails after `hasBegun` is set, its effect is unknown.
+ */
 export type CallEffect = { hasBegun: boolean; endpoint: Endpoint | undefined };
 
 type CalledTool = {
@@ -183,7 +187,10 @@ const adviceOnHosts =
   "Tell the user that only the operator can allow another host, with WAYPOST_DESTINATIONS " +
   "or `waypost projects update --destinations`. Do not try another way.";
 
-/** Omits a remote server's problems that have no field and only repeat the message. */
+/**
+ * Lists the problems of a rejected call. Omits those of a remote server that name no field and only
+ * repeat the message.
+ */
 function listProblems({ endpoint }: FailedCall, problem: Problem): CallProblem[] | undefined {
   const { status, message, server, problems } = problem;
   const sentences = problems ?? (status === 422 ? [{ message: readAnswer(message) }] : undefined);

@@ -37,7 +37,7 @@ export function decodeFilter<Filter extends FilterInput>(filter: Filter): Filter
   return decoded.success ? { ...filter, value: decoded.data } : filter;
 }
 
-/** Returns a phrase that says why the API would ignore a filter and completes a sentence. */
+/** Returns why the API would ignore a filter, as a phrase such as "needs a list with in". */
 export function findFilterFault(
   fields: FilterFields,
   { field, condition, value }: FilterInput,
@@ -60,7 +60,7 @@ export function findFilterFault(
   return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
 }
 
-/** Explains a value that is not in the field's fixed set of values. */
+/** Returns an error phrase if a value is not in the field's fixed set of values. */
 function findChoiceFault(
   field: string,
   condition: FilterInput["condition"],

@@ -16,7 +16,7 @@ import { once } from "../../contract/waiting.ts";
 export type InputOptions = {
   /** Describes what `id` accepts. */
   readonly idText: string;
-  /** Arguments that the tool adds to those of the endpoint, or replaces. */
+  /** Arguments that the tool adds to the endpoint's fields, or that replace these fields. */
   readonly own?: ToolFields;
 };
 
@@ -60,8 +60,8 @@ function buildListFields(
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // The schema is not an enum, because the filters already list the names, and repeating them
-    // costs tokens.
+    // The published schema lists no field names here, because the filters already list them and
+    // repeating them costs tokens.
     issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
@@ -101,8 +101,8 @@ const searchText = once(() =>
 );
 
 /**
- * The abbreviated filters, for a tool whose filters another tool describes. They are published, but
- * not used for validation.
+ * The abbreviated filters for tools that share another tool's filters. They are published, but not
+ * used for validation.
  */
 export const shownFilters = once(() => showFilters(z.unknown()));
 
@@ -131,9 +131,8 @@ function buildFilter(filterable: FilterFields) {
 }
 
 /**
- * The contract's schemas drop unknown properties, as the API does. In a tool's arguments, unknown
- * properties are most likely typos. Each strict schema is built once, because tools share most
- * fields.
+ * Makes a schema reject unknown properties, because they are most likely typos. The API ignores
+ * them instead. Each strict schema is built once, because tools share most fields.
  */
 function makeStrict(schema: z.ZodType): z.ZodType {
   const made = strict.get(schema) ?? keepDescription(schema, makeInnerStrict(schema));
@@ -165,7 +164,7 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 export type PublishedFields = {
   /** Returns the fields, abbreviated if another listed tool describes them. */
   readonly fields: (isTerse: boolean) => ToolFields;
-  /** Fields that another tool may describe. */
+  /** The fields that another listed tool may already describe. */
   readonly sharedFields?: readonly string[];
   /** Fields that are published as required, although only the API enforces that. */
   readonly needed?: readonly string[] | undefined;
@@ -175,7 +174,7 @@ export type PublishedFields = {
 
 /**
  * Lazily builds the full and the abbreviated schema. The abbreviated one omits descriptions and
- * nested fields of `sharedFields`. It is listed if another tool describes these fields.
+ * nested fields of `sharedFields`, because another listed tool describes these fields.
  */
 export function buildBothSchemas(tool: PublishedFields): (isTerse: boolean) => JsonObject {
   const { fields, sharedFields = [], needed = [], isWordless = false } = tool;
@@ -242,8 +241,8 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Hides null where it means the same as an empty string. Keeps it for objects, which can be removed
- * only by null. A nullable schema has two types or two variants.
+ * Hides null from a nullable field's schema if null means the same as an empty string. Objects keep
+ * it, because only null removes an object. A nullable schema has two types or two variants.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {

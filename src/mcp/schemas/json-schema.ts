@@ -42,7 +42,7 @@ export function createWriter(
         override(context);
       },
     });
-    // Only `z.any()` is converted to `true`, and no property uses it.
+    // The cast is safe: only `z.any()` would be converted to `true`, and no property uses it.
     return properties as WrittenMembers;
   }
 }

@@ -12,23 +12,24 @@ const writeMembers = createWriter(({ jsonSchema }) => {
 });
 
 /**
- * Builds the JSON Schema of a tool's result. It also covers failures, because clients discard
- * fields that the schema does not allow. It is short, because each tool sends its own copy.
+ * Builds the JSON Schema of a tool's result. The schema also covers errors, because clients discard
+ * fields that it does not allow. It is short, because each tool sends its own copy.
  */
 export function buildOutputSchema(result: ToolFields): JsonObject {
   const names = Object.keys(result);
-  // If all properties are optional, a result must have at least one of them.
+  // If all properties are optional, a result must contain at least one of them.
   const isEither = names.every((name) => result[name]?.safeParse(undefined).success);
   return coverFailure(isEither ? names : names.slice(0, 1), writeMembers(result));
 }
 
 /**
- * Missing if the write succeeded but its response could not be parsed. In that case, `problems`
- * says so.
+ * The schema of a written record. The record is missing if the write succeeded but its response
+ * could not be parsed. In that case, `problems` says so.
  */
 export const written = z.looseObject({}).optional();
 /**
- * Problems and values that could not be parsed. Each has a message, and may have a field and a fix.
+ * The schema of a result's problems, including values that could not be parsed. Each has a message,
+ * and may have a field and a fix.
  */
 export const problems = z.array(z.unknown()).optional();
 

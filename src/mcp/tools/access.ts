@@ -65,7 +65,7 @@ function describeAccess(
     granted: nameAll(pick("granted")),
     denied: groupByReason(pick("denied")),
     unknown: nameAll(unknown),
-    // Calls to these tools were rejected, but other calls may succeed.
+    // Some calls to these tools were rejected, but other calls may succeed.
     refused: groupByReason(unknown.filter(({ reason }) => reason !== undefined)),
     asks: mode === "guarded" ? nameAll(asks) : [],
   });

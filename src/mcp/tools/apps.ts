@@ -33,13 +33,13 @@ type ChosenApps = {
   readonly registered: NewApp[];
   /** The current records of the selected apps. */
   readonly chosen: JsonObject[];
-  /** The kinds of app for which no app has the given ID. */
+  /** The kinds of the apps that were selected by an unknown ID. */
   readonly missing: ResourceKind[];
 };
 
 /**
- * Replaces the selected apps with their ids. Otherwise, an app that is deleted before the write
- * would be registered again without approval.
+ * Replaces each app that a link's fields select with the app's ID. Otherwise, an app that is
+ * deleted before the write would be registered again without approval.
  */
 export async function settleApps(
   input: JsonObject,
@@ -54,7 +54,7 @@ export async function settleApps(
   return { input: settled, ...apps };
 }
 
-/** Adds the selected app to `apps`, and returns the field to send. */
+/** Adds the selected app to one of the lists, and returns the field to send. */
 async function settleApp(
   member: AppMember,
   given: JsonObject,
@@ -95,7 +95,7 @@ function canRegister(member: AppMember, fields: JsonObject): boolean {
 
 /**
  * The error for an incomplete new app. It makes the assistant ask for the missing fields, because
- * models invent them.
+ * models tend to invent them.
  */
 function refuseUnregistered(member: AppMember, identifier: string, apps: readonly ProjectApp[]) {
   const { label, key } = appKinds[member];
@@ -147,7 +147,9 @@ export async function readAppName(member: AppMember, id: unknown, call: AppCall)
 }
 
 type LinkApp = {
-  /** The app's record after the change, if the key may read it. */
+  /**
+   * The record of the app that the link uses after the change, if the key is allowed to read it.
+   */
   readonly after: JsonObject | undefined;
   readonly after_id: string | null;
   readonly change: { readonly from?: string; readonly to: string };
@@ -195,7 +197,7 @@ function nameApp(id: string, app: JsonObject | undefined): string {
   return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
 }
 
-/** The properties of results that contain changes. */
+/** The properties in which results contain changes. */
 const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
 /** Replaces app ids with names in the changes of a result. */
@@ -214,7 +216,9 @@ export async function nameChangedApps(
   return { ...result, ...named };
 }
 
-/** Maps ids and identifiers to names. If two apps share a name, the identifier is added. */
+/**
+ * Maps the IDs and identifiers of apps to names. If two apps share a name, the identifier is added.
+ */
 function nameEach(apps: readonly ProjectApp[]): ReadonlyMap<string, string> {
   const called = apps.map(({ name }) => fold((name ?? "").trim()));
   const named = apps.flatMap((app) => {
@@ -244,7 +248,7 @@ function nameChange(
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** Returns null if there is no app, and undefined if it could not be read. */
+/** Returns null if no app is set, and undefined if the app's name is unknown. */
 function findName(
   app: unknown,
   member: AppMember,
@@ -253,6 +257,6 @@ function findName(
   const { id, [appKinds[member].key ?? ""]: identifier } = isJsonObject(app) ? app : { id: app };
   if (!isBlank(id)) return names.get(String(id).toLowerCase()) ?? names.get(String(id));
   if (isBlank(identifier)) return null;
-  // A newly registered app has no known name.
+  // A new app has no known name, so its identifier is shown.
   return names.get(String(identifier)) ?? String(identifier);
 }

@@ -32,7 +32,10 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 
 const audit = z.looseObject({
   checked: z.int(),
-  /** If false, `next` contains the call that continues the audit, if it can make progress. */
+  /**
+   * If false, time ran out before all links were checked. `next` then contains the call that
+   * continues the audit, if it can make progress.
+   */
   complete: z.boolean(),
   groups: z.array(
     z.looseObject({
@@ -112,7 +115,8 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  // Runs in parallel, because reading many links may use up the whole time limit.
+  // Reads the links and searches for unvisited ones in parallel, because reading alone may use up
+  // the time limit.
   const [reading, never] = await Promise.all([
     readWithin(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),
@@ -152,7 +156,7 @@ async function readApps(
   return new Map(list.rows.map((app) => [app.id, app]));
 }
 
-/** After the first page, shows only groups with more IDs. */
+/** From the second page on, shows only groups that have IDs left to list. */
 function showGroups(
   groups: readonly FindingGroup[],
   { from }: AuditWindow,
@@ -177,8 +181,8 @@ function listUnjudged(
 }
 
 /**
- * Returns filters for the links created after `reached`. The next audit cannot compare these links
- * with earlier ones.
+ * Returns the call that audits the links created since `reached`. That audit cannot compare these
+ * links with earlier ones.
  */
 function continueAt(filters: readonly FilterInput[], reached: string) {
   const others = filters.filter(
@@ -287,7 +291,7 @@ async function findMoment(
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2);
     const value = new Date(middle).toISOString();
-    // The API accepts one filter per field and condition, so this one replaces a wider one.
+    // The API accepts one filter per field and condition, so this filter replaces the caller's.
     const others = filters.filter((filter) => !isBound(filter, "lt"));
     const before = [...others, { field: "created_at", condition: "lt", value } as const];
     const { meta } = await listLinks(asking, { limit: 1, filters: before });

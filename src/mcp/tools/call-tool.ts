@@ -37,7 +37,7 @@ export type CallContext = Pick<ToolCall, "keyContext" | "tellProgress" | "report
     readonly requireApproval: RequireApproval;
     readonly approveOverwrite: ApproveOverwrite;
     readonly person: Person;
-    /** Aborted when the client disconnects or cancels. */
+    /** Aborted when the client disconnects or cancels the call. */
     readonly leaving: Leaving;
     readonly meta?: ReceivedCall["meta"];
     readonly watchCall?: WatchCall | undefined;
@@ -167,7 +167,8 @@ function nameKey({ known, key_print }: KeyContext): string {
 }
 
 /**
- * Allows a retry only if it is safe, because the call may have changed something before the error.
+ * Allows a retry only if repeating the call is safe, because the call may have changed something
+ * before the error.
  */
 function explainInternal({ name, annotations }: Tool, message: string): Failure {
   const { readOnlyHint, idempotentHint } = annotations;
@@ -189,7 +190,8 @@ export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToo
   const { pictures, views } = extras ?? { pictures: [], views: [] };
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
-  // The order of properties is that of the SDK, so that results of the fast path are identical.
+  // The properties have the same order as in the SDK, so that the fast path returns identical
+  // results.
   return {
     // Only the view reads this data, not the model.
     ...(view !== undefined && { _meta: { [viewData]: view } }),

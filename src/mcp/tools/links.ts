@@ -101,7 +101,7 @@ export async function nameArguments(
   const args = await nameLink(endpoint, given, call);
   const { link_fields: fields } = args;
   if (!isJsonObject(fields)) return args;
-  // A preview contains names of links and apps in the same fields as a write.
+  // A preview request names links and apps in the same fields as a write.
   const write = args["link_id"] === undefined ? links.create : links.update;
   const { input } = await settleApps(await nameLink(write, fields, call), call);
   return { ...args, link_fields: input };
@@ -147,7 +147,7 @@ async function readShortened(given: string, call: ToolCall): Promise<string> {
   return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
 }
 
-/** If the path is a URL on one of the project's hosts, returns the path of its link. */
+/** If the path is a URL on one of the project's hosts, returns the path of the link at that URL. */
 async function readPath(given: string, call: ToolCall, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) {
@@ -215,7 +215,7 @@ function listExplainedFields(): ToolFields {
 type LinkToExplain = {
   readonly link: VisitedLink;
   readonly apps: VisitedApps;
-  /** The query string of the given URL, which is passed on to destinations. */
+  /** The query string of the given URL. It is passed on to the link's destinations. */
   readonly query: string;
   readonly hints: readonly CallProblem[];
 };
@@ -247,7 +247,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
   return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
 }
 
-/** If the only field is a path, suggests a saved link. Other drafts need no lookup. */
+/** If a path is the only field, and a saved link has that path, suggests the saved link. */
 async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly CallProblem[]> {
   const wanted = normalizePath(fields.path ?? "") ?? "";
   if (wanted === "" || Object.keys(fields).length > 1) return [];
@@ -256,7 +256,7 @@ async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly C
   return isSaved ? [{ field: "path", message: "A link with this path exists: use its id." }] : [];
 }
 
-/** Returns undefined if the fields identify no app, or if the key may not read it. */
+/** Returns undefined if the fields identify no app, or if the key lacks permission to read it. */
 async function readApp(
   member: AppMember,
   { id, name }: Readonly<Partial<Record<"id" | "name", string | null | undefined>>>,

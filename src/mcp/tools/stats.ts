@@ -82,7 +82,7 @@ export function chooseZone({ timeZone }: ToolCall["keyContext"]): TimeZone | und
   return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
 }
 
-/** Formats statistics without zero counts, and with the paths of links. */
+/** Formats statistics. Omits opens and installs that are zero, and the IDs of links. */
 function showStats({ rows, total, previous, ...stats }: LinkStats): JsonObject {
   return {
     ...stats,

@@ -115,7 +115,7 @@ async function hasId(
   { callApi, keyContext }: LookupCall,
 ): Promise<boolean> {
   if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
-  // Ids contain a digit, so other text needs no lookup.
+  // An ID contains a digit, so text without a digit needs no lookup.
   if (kind.by === undefined && !/\d/.test(given)) return false;
   const record = await readRecord(kind, given, { callApi }).catch((error: unknown) => {
     if (error instanceof ToolFailure && error.failure.effect === "none") return null;
@@ -139,8 +139,8 @@ export async function findLink(given: string, call: LookupCall): Promise<readonl
 }
 
 /**
- * The embedded service searches paths and short paths with one request. Remote servers need two,
- * but the second is skipped if a link has the exact path.
+ * Finds links by path or short path. A remote server needs two requests, but the second one is
+ * skipped if a link has the exact path.
  */
 export async function listAtPaths(
   paths: readonly string[],
@@ -163,8 +163,8 @@ export async function listAtPaths(
 }
 
 /**
- * Resolves a URL on the server, which also handles its other hosts and short paths with a query
- * string.
+ * Lets the server resolve a URL. The server also recognizes its other hosts, and short paths with a
+ * query string.
  */
 async function resolve(
   { text, isOurs }: NamedAddress,
@@ -203,7 +203,7 @@ async function listAll(kind: ResourceKind, call: LookupCall): Promise<readonly J
   }
 }
 
-/** The API has no filters for projects. */
+/** Reads every page, because the API has no filters for projects. */
 export async function listProjects(
   call: Pick<ToolCall, "callApi">,
 ): Promise<readonly JsonObject[]> {
@@ -263,7 +263,7 @@ export async function findRecord(
 ): Promise<TargetRecord> {
   const { index, key = "" } = kind;
   const wanted = normalize(kind, value);
-  // A remote server may distinguish `spring/` from `spring`, so the slash is sent.
+  // A remote server may distinguish `spring/` from `spring`, so a trailing slash is sent unchanged.
   const sent = kind.name === linkKind.name ? decodeForSearch(value) : value;
   const filters = [{ field: key, condition: "eq", value: sent } as const];
   const page: unknown = await readIfAllowed(() => callApi(index, { filters }));
@@ -279,12 +279,11 @@ export async function findRecord(
   return isPartial ? undefined : null;
 }
 
-/** Paths have several spellings. An app's identifier has only one. */
+/** Normalizes a path, because a path has several spellings. An app's identifier has only one. */
 function normalize<Value>({ name }: ResourceKind, value: Value): Value | string {
   return name === linkKind.name && typeof value === "string" ? normalizeForSearch(value) : value;
 }
 
-/** Returns an empty string if the field is not a string. */
 function readText(row: JsonObject, field: string): string {
   const value = row[field];
   return typeof value === "string" ? value : "";

@@ -29,7 +29,7 @@ export type Tool = {
   /** Undefined for a tool that is always offered. */
   readonly group: ToolGroup | undefined;
   readonly effect: Endpoint["effect"];
-  /** Whether the tool prepares changes, so that read-only mode excludes it. */
+  /** Whether the tool prepares changes. If so, read-only mode excludes it. */
   readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
   /** Another tool with the same fields. If both are listed, only that tool describes them. */
@@ -55,7 +55,7 @@ type Annotations = {
   readonly openWorldHint: boolean;
 };
 
-/** Images for the model and data for views, which are returned along with a result. */
+/** Images for the model and data for views, returned along with a result. */
 export type ResultExtras = {
   readonly pictures: { readonly data: Uint8Array; readonly mimeType: "image/png" }[];
   readonly views: JsonObject[];
@@ -88,7 +88,7 @@ export type ToolCall = {
    * not count them, so a tool call costs as much as the REST call of the same name.
    */
   readonly callApiFree: ToolCall["callApi"];
-  /** The progress of the call, for the error message of a later failure. */
+  /** What the call has done so far, for the error message if it fails later. */
   readonly acted: CallEffect;
   /** The author recorded in the history for this call's changes. */
   readonly writer: ChangeAuthor;
@@ -104,7 +104,8 @@ export type ToolCall = {
   readonly showsViews: boolean;
   readonly tellProgress: (progress: Progress) => unknown;
   /**
-   * Returns a task that continues after this call. Undefined if the client does not support tasks.
+   * Makes this call return a task, which continues after the call. Undefined if the client does not
+   * support tasks.
    */
   readonly answerWithTask: ((task: JobTask) => unknown) | undefined;
   readonly report: Report;
@@ -162,7 +163,7 @@ export type EndpointAddition = {
   readonly view?: string;
 };
 
-/** The access to a tool that needs the permission for at least one of these endpoints. */
+/** Returns the access to a tool that needs the permission for at least one of these endpoints. */
 export function readAny(endpoints: readonly Endpoint[]): Tool["readAccess"] {
   return (access) => {
     const readings = endpoints.map((endpoint) => access.read(endpoint));

@@ -27,8 +27,9 @@ export type Toolbox = {
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /**
-   * Whether the operator allows this endpoint's action. Only an exclusion by name or group forbids
-   * it: a tool that is selected by name may perform every action it needs.
+   * Whether the operator allows this endpoint's action. Only an excluded name or group forbids it.
+   * A selected tool can perform every action it needs, even if the tool for that action is not
+   * selected.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /** Whether a key may apply a plan with these actions. */
@@ -41,7 +42,7 @@ export type Toolbox = {
 
 export type ToolboxOptions = {
   readonly mode: Mode;
-  /** Groups and names from the operator's settings. An empty list selects all tools. */
+  /** Groups and names of tools from the operator's settings. An empty list selects all tools. */
   readonly selection: readonly string[];
 };
 

@@ -42,7 +42,7 @@ export function listVisits(
   known: KnownKey,
 ): readonly Fact[] {
   const { ios_app: _ios, android_app: _android, ...fields } = changes;
-  // These casts are safe, because the server validates the record and the new fields.
+  // The cast is safe, because the server validates the record and the new fields.
   const link = {
     ...record,
     ...fields,
@@ -83,8 +83,8 @@ function describeOutcome({ action, to }: PlatformVisits["desktop"]): string {
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /**
- * Finds problems of a link or app that was just written. Sends no request, so it assumes that
- * unread apps are correct.
+ * Finds problems of a link or app that was just written. Sends no request, and assumes that apps it
+ * has not read are correct.
  */
 export function findWrittenProblems(
   { body: fields }: Endpoint,

@@ -25,12 +25,12 @@ const mostRunning = 400;
 const mostRunningPerKey = 100;
 /** Each key can always use this many slots, even if other keys use up all others. */
 const reservedPerKey = 16;
-/** Includes messages that are running, waiting or still arriving. */
+/** The maximum number of messages that are running, waiting or still arriving. */
 const mostOpen = 2500;
 const mostOpenPerKey = 1200;
 /** The wait for a slot must be shorter than the timeouts of clients. */
 const mostWait_ms = 10_000;
-/** A message uses one additional slot for each full unit of this size. */
+/** A message uses one slot, plus one for each full unit of this size. */
 export const slot_bytes = 64 * 1024;
 
 type KeyLoad = { open: number; running: number; readonly waiting: Set<WaitingMessage> };

@@ -41,7 +41,7 @@ export type McpHttp = {
   readonly measure: () => ConnectionMeasures;
   /** Ends all notification streams and accepts no new ones. Calls still work. */
   readonly endListening: () => void;
-  /** Ends everything. Later requests are rejected. */
+  /** Closes all sessions and connections. Later requests are rejected. */
   readonly close: () => Promise<void>;
 };
 
@@ -49,8 +49,8 @@ type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", numb
 
 type HttpOptions = ConnectionOptions & {
   /**
-   * Returns the caller with this bearer token, or undefined. Throws a `Problem` if the database is
-   * unavailable.
+   * Returns the caller with this bearer token, or undefined if the token is unknown. Throws a
+   * `Problem` if the database is unavailable.
    */
   readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
   /**
@@ -145,7 +145,8 @@ async function answer(
   { request, key, call }: IdentifiedRequest,
   { sessions, connections }: HttpParts,
 ): Promise<Response> {
-  // The SDK keeps this message in memory for as long as the session or stream is open.
+  // The SDK keeps a message that opens a session or a stream in memory for as long as the session
+  // or stream is open.
   if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) {
     return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
   }
@@ -167,8 +168,8 @@ type ParsedMessage = { readonly body: unknown; readonly bytes: number };
 const decoder = new TextDecoder();
 
 /**
- * Reads and parses the body. A long message is read to the end only once it gets its slots; until
- * then, the rest stays in the socket.
+ * Reads and parses the body. A long message is read to the end only after slots are free for it.
+ * Until then, the rest stays in the socket.
  */
 async function readMessage(
   message: WithBody,

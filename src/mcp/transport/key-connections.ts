@@ -46,7 +46,10 @@ export type Connections = {
 const mostKeys = 1000;
 const mostListeners = 2500;
 const mostListenersOfKey = 1250;
-/** Polls the access of listening keys, because another process can change it. */
+/**
+ * The interval for checking the access of keys with open notification streams, because another
+ * process can change it.
+ */
 const followEvery_ms = 1000;
 
 export function createConnections(options: ConnectionOptions & SharedLimits): Connections {
@@ -88,7 +91,10 @@ export function createConnections(options: ConnectionOptions & SharedLimits): Co
     },
   };
 
-  /** Closes the least recently used idle key. If no key is idle, more than `mostKeys` stay open. */
+  /**
+   * Closes the connections of the least recently used idle key. If no key is idle, more than
+   * `mostKeys` stay open.
+   */
   function closeIdle(current: KeyConnections): void {
     const idle = [...byKey.values()].find((one) => one !== current && isIdle(one));
     if (idle === undefined) return;

@@ -7,8 +7,8 @@ export type RpcId = string | number;
 export const messageBytes = 4 * 1024 * 1024;
 
 /**
- * Responses are matched to requests by id, so two open requests with the same id could get each
- * other's response.
+ * The error for a request ID that is already in use. Two open requests with the same ID could get
+ * each other's response.
  */
 export const idIsOpen =
   "Another request with this id is still running. Each request in a session needs its own id. " +

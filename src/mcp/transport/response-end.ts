@@ -41,7 +41,7 @@ function watchEnd(
           if (hasEnded) return;
           end();
           controller.close();
-          // The rest is discarded, so errors do not matter.
+          // The rest of the response is discarded, so errors do not matter.
           reader.cancel().catch(() => undefined);
         };
         if (givenUp?.aborted === true) close();

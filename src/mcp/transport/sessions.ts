@@ -45,7 +45,7 @@ type McpSession = {
   readonly server: Server;
   readonly fast: FastCalls;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** The running requests by id. All ids of a batch have the same entry. */
+  /** The running messages by the IDs of their requests. All requests of a batch share one entry. */
   readonly streams: Map<RpcId, RunningMessage>;
   /** The number of responses that have not ended. */
   open: number;
@@ -60,7 +60,7 @@ type RunningMessage = {
   readonly call: OpenCall | undefined;
 };
 
-/** A session needs 20 KB of memory, or 50 KB while its client listens. */
+/** A session needs 20 KB of memory, or 50 KB while its client has a notification stream open. */
 const mostSessions = 2500;
 /** The limit per key is high, because all users behind a gateway share one key. */
 const mostPerKey = 1250;
@@ -98,7 +98,9 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     close: async () => void (await Promise.all([...sessions.values()].map(end))),
   };
 
-  /** Only `initialize` opens a session. The transport rejects all other requests. */
+  /**
+   * Only `initialize` opens a session. The transport rejects all other requests without a session.
+   */
   async function open(asked: SessionRequest): Promise<Response> {
     if (isHandshake(asked.body) && !hasRoom(asked.owner.key_print)) return refuseFull(asked.body);
     const id = randomUUID();
@@ -127,7 +129,6 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     return sessions.size < mostSessions || endIdle(sessions.values(), idleWhenFull_ms) > 0;
   }
 
-  /** Closes idle sessions and returns how many. */
   function endIdle(some: Iterable<McpSession>, most_ms: number): number {
     const before = monotonic() - most_ms;
     const idle = [...some].filter(({ open, usedAt }) => open === 0 && usedAt < before);

@@ -66,12 +66,12 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
         onTooLong: (ends) => refuse(tooLong, findIdAtEnds(ends)),
         onEnd,
       });
-      // The client no longer reads, so no error can be reported to it.
+      // An output error means that the client no longer reads, so it cannot be reported.
       output.on("error", onEnd);
       return Promise.resolve();
     },
     send: (message) => {
-      // A client may reuse an id after its response.
+      // Once a request is answered, the client may reuse its ID.
       if (!("method" in message) && message.id !== undefined) requests.end(message.id);
       return write(message);
     },
@@ -201,7 +201,6 @@ const tooLong: LineError = {
     "or ask the user to run `waypost import FILE`.",
 };
 
-/** Returns undefined if `read` throws. */
 function parse<Parsed>(read: () => Parsed): Parsed | undefined {
   try {
     return read();
@@ -211,8 +210,8 @@ function parse<Parsed>(read: () => Parsed): Parsed | undefined {
 }
 
 /**
- * Returns the id for an error response, or null if the request has none (JSON-RPC 2.0). A message
- * without a method may be a response, whose id belongs to an unrelated request.
+ * Returns the ID for an error response, or null if the request has none (JSON-RPC 2.0). A message
+ * without a method may be a response. Its ID then identifies one of the server's own requests.
  */
 function findId(given: unknown): RpcId | null {
   if (typeof given !== "object" || given === null) return null;
@@ -300,6 +299,6 @@ function readLines(
   }
 
   input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
-  // A disconnected terminal causes an error on its stream, which also ends the input.
+  // If the terminal disconnects, its stream emits an error. The error also ends the input.
   input.on("error", onEnd);
 }

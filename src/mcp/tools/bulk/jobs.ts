@@ -19,7 +19,7 @@ import { summarizePlan, type PlanSummary } from "./summarize-plan.ts";
 
 /** How long a call waits for a job before it returns the job's progress. */
 const mostWait_ms = 20_000;
-/** Clients that support tasks poll instead of waiting. */
+/** The wait is shorter for clients that support tasks, because they poll. */
 const mostTaskWait_ms = 1000;
 
 const page = z.int().min(1).optional();
@@ -57,7 +57,8 @@ function createApplyPlan(): Tool {
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
-      // If another process has crashed, waiting for its lease to expire is part of the wait.
+      // Starting the job may include waiting for the lease of a crashed process to expire. That
+      // time counts as part of the wait.
       return watch(job, call, performance.now() - begun);
     },
   });
@@ -89,8 +90,8 @@ function writePlace(row: number | undefined, link: string | undefined): string {
 
 /**
  * New links need no approval. Overwrites, deletions and app registrations need one approval for the
- * whole plan, which includes resuming an interrupted job. Resuming a cancelled job always needs a
- * new approval.
+ * whole plan. That approval also covers resuming an interrupted job. Resuming a cancelled job
+ * always needs a new approval.
  */
 export function needsApproval(summary: PlanSummary, job: Job | undefined): boolean {
   if (job?.state === "interrupted") return false;
@@ -103,7 +104,7 @@ async function requireApprovedPlan(
   job: Job | undefined,
   call: ToolCall,
 ): Promise<void> {
-  // A running or finished job needs no approval, because it is only reported.
+  // A running or finished job needs no approval, because the call only reports its state.
   if (job?.state === "running" || job?.state === "done") return;
   const owner = call.keyContext;
   const summary = await summarizePlan(owner.bulk, plan, owner, { job, signal: call.signal });
@@ -203,8 +204,8 @@ function createCancelJob(): Tool {
 }
 
 /**
- * Throws if the pricing plan or the rules for destinations no longer allow a row. They may have
- * changed since the plan was made. Runs before a user is asked for approval.
+ * Throws if a row of the bulk plan is no longer allowed, because the pricing plan or the allowed
+ * destinations have changed. Runs before a user is asked for approval.
  */
 async function refuseForbiddenRows(plan: Plan, call: ToolCall, tool: string): Promise<void> {
   const { keyContext, signal } = call;
@@ -237,7 +238,7 @@ const otherJobSchema = z.looseObject({
 });
 
 const receiptsPerPage = 50;
-/** The maximum length of the report, even for a large job. */
+/** Failures are added to a job's description only up to this length in bytes. */
 const mostBytes = 1400;
 const mostFailures = 10;
 const mostCharacters = 160;
@@ -247,7 +248,7 @@ function showJob(job: Job): JsonObject {
   return { ...record, ...describeNext(job), created_at, updated_at };
 }
 
-/** Formats a job with its first failures, and the rows of the requested page. */
+/** Formats a job with its first failures and, if a page is requested, the rows of that page. */
 export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<JsonObject> {
   const record = { ...describePage(job, page), ...showJob(job) };
   const failed = await bulk.listReceipts(job, { limit: mostFailures, only: "failed" });
@@ -268,7 +269,7 @@ export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<
 
 type NextStep = { readonly next?: string };
 
-/** Explains where to read the results of rows. */
+/** Explains how to see a job's progress and the results of its rows. */
 function describePage({ state, counts }: Job, page: number | undefined): NextStep {
   if (state === "running") {
     return { next: "The job runs by itself. Read it by its id to see its progress." };

@@ -42,7 +42,8 @@ export function createPlanLinks(): Tool {
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
-    // The tools for single links describe the fields.
+    // Link fields have no schema of their own here, because the tools for single links describe
+    // them.
     fields: listSources,
     checkedFields: () => ({
       ...listSources(false),
@@ -68,8 +69,8 @@ export function createPlanLinks(): Tool {
 }
 
 /**
- * Throws if the plan needs an action that the operator excluded, which is known only after
- * comparing the rows. The unused plan expires.
+ * Throws if the plan needs an action that the operator excluded. This is known only after the rows
+ * were compared with the existing links. The unused plan expires.
  */
 async function refuseExcludedActions(plan: Plan, call: ToolCall): Promise<void> {
   const { bulk, isActAllowed } = call.keyContext;
@@ -115,7 +116,8 @@ type PlanArguments = {
 } & RuleArguments;
 
 /**
- * Parses the plan's source, and requires exactly one. `changes` and rules work only with filters.
+ * Parses the arguments for a plan, and requires exactly one source of rows. `changes` and rules
+ * work only with filters.
  */
 async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanInput> {
   const given = args as PlanArguments;
@@ -132,7 +134,7 @@ async function readPlanRequest(args: JsonObject, call: ToolCall): Promise<PlanIn
   if (operation === undefined) {
     throw refuseField("operation", "operation is required, except with undo");
   }
-  // Applying a plan reads each link by id, which needs its own permission.
+  // Applying a plan reads each link by its ID, so permission to read single links is also needed.
   for (const endpoint of [links.show, endpoints[operation]]) {
     requireRight({ tool: name, endpoint }, call.keyContext);
   }

@@ -17,14 +17,14 @@ import type { PlanSummary } from "./summarize-plan.ts";
 
 /** The maximum number of hosts, fields and apps to list. */
 const mostNamed = 20;
-/** The maximum length of the page's list of most clicked links. */
+/** The maximum length of the approval page's list of most clicked links. */
 const mostClicked = 10;
 /** URLs are shown in full, because their end can change the destination. */
 const mostShown = limits.web_address_characters;
 
 /**
- * Writes the approval question for a plan: facts about all rows, then the most important rows. A
- * form may ask only if it shows every row, host, field and app.
+ * Writes the approval question for a plan: facts about all rows, then the most important rows. The
+ * question is asked in a form only if the form can show every row, host, field and app.
  */
 export function previewPlan(
   plan: Plan,
@@ -92,7 +92,7 @@ function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): strin
     : undefined;
 }
 
-/** Describes the rules, which give each link a different value. */
+/** Describes the plan's rules. A rule computes a separate value for each link. */
 function describeRules({ request }: Plan): readonly Fact[] {
   return (request.rules ?? []).slice(0, mostNamed).map(({ field, kind, from, to }) => ({
     name: `${writeWords(field)}, by rule`,
@@ -168,7 +168,8 @@ function describeLoss(
 
 function nameApps({ apps }: PlanSummary): AppNames {
   const named = [...apps].flatMap(([id, app]) => {
-    // An app without a name is shown by its identifier, unless only its UUID is known.
+    // An app without a known record keeps its identifier. Only a UUID is replaced, because a UUID
+    // means nothing to the user.
     if (app === undefined && !uuidPattern.test(id)) return [];
     return [[id, writeApp(id, [app?.name, app?.identifier])] as const];
   });
@@ -190,7 +191,7 @@ function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).map(([field, { from, to }]) => {
     const old = before === null ? "" : `${writeValue(from, names)} → `;
-    // The shared facts already show the new values.
+    // If all links change in the same way, other facts already show the new values.
     return isShared
       ? `current ${writeWords(field)}: ${writeValue(from, names)}`
       : `${writeWords(field)}: ${old}${writeValue(to, names)}`;
@@ -200,7 +201,7 @@ function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   return { name: named, text: [...about, ...changes].join("; "), isRow: true };
 }
 
-/** Lists the most clicked links, which the page shows first. */
+/** Lists the most clicked links, which the approval page shows first. */
 function listMostClicked({ rows }: PlanSummary): readonly number[] {
   const clicked = rows.filter(({ before }) => Number(before?.["clicks"] ?? 0) > 0);
   return clicked.slice(0, mostClicked).map(({ position }) => position);

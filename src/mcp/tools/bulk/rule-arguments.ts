@@ -37,7 +37,7 @@ export function listRules({ replace = [], add_query, path_prefix }: RuleArgument
   ];
 }
 
-/** Finds problems with the rules that do not depend on the links. */
+/** Finds problems with the rules themselves, regardless of the links. */
 export function findRuleFaults(
   rules: RuleArguments,
   changes: LinkFields = {},
@@ -101,11 +101,11 @@ function findPrefixFault(prefix: string): string | undefined {
   if (normal === undefined || normal.trim() === "") {
     return "must be a valid path prefix, such as promo/";
   }
-  // The rest of the path is unknown, so a sample letter takes its place.
+  // The rest of each path is unknown, so the check uses a sample letter instead.
   return findPathFault(`${normal}a`);
 }
 
-/** Finds fields with both a rule and a new value, because the result would be ambiguous. */
+/** Finds fields that have both a rule and a new value, because the result would be ambiguous. */
 function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly FieldProblem[] {
   const twice = [...listRuledFields(rules)].filter((field) => field in changes);
   return twice.map((field) => {
@@ -116,7 +116,7 @@ function findTwice(rules: readonly PlanRule[], changes: LinkFields): readonly Fi
   });
 }
 
-/** The schema of the rules. It lists no field names, to stay short. */
+/** Builds the schema of the rules. The published schema omits the field names, to stay short. */
 export function describeRules(field: z.ZodType<string>): ToolFields {
   const match = z.enum(["host", "text"]);
   const replacement = z.strictObject({ field, from: z.string(), to: z.string(), match });

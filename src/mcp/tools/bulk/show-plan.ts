@@ -41,7 +41,7 @@ export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promis
 function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
     const { counts, request } = plan;
-    // Suggests skipping invalid rows only if valid rows remain and only single rows are invalid.
+    // Suggests skipping invalid rows only if valid rows remain and the caller has not skipped any.
     const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
     const leaveOut = helps ? ", or leave the invalid rows out with skip_invalid" : "";
@@ -57,8 +57,6 @@ function describeNext(plan: Plan): string {
   const rest = left.length === 0 ? "" : ` It leaves out ${left.join(" and ")}.`;
   return `Show it to the user, then apply it by its id.${rest}`;
 }
-
-/** The URIs of the pages of plans and exports. */
 
 export function writePlanUri(id: string, page = 1): string {
   return `waypost://plans/${id}${page === 1 ? "" : `/${page}`}`;

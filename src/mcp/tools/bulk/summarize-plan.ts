@@ -62,8 +62,8 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     /** The most important rows: existing links by clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
     /**
-     * The apps that rows may register. Includes registered apps whose details are in a row, because
-     * they would be registered again if they were deleted before the row is applied.
+     * The apps that applying the rows may register. Includes an existing app if a row contains its
+     * details, because the row would register the app again if it were deleted before.
      */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),
@@ -153,8 +153,8 @@ function countApps(
 }
 
 /**
- * Finds the apps that links get or lose, by the text in the rows. The value is undefined for an app
- * that the key may not read, or that is not registered yet.
+ * Finds the apps that are added to or removed from links, keyed by the ID or identifier in the
+ * rows. The value is undefined if the key cannot read the app or the app is not registered yet.
  */
 async function nameApps(
   apps: ProjectApps,

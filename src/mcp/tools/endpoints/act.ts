@@ -23,14 +23,14 @@ import { settleApps, type NewApp } from "../apps.ts";
 import { findRecord, findTarget } from "../targets.ts";
 import type { ToolCall } from "../tool.ts";
 
-/** A call to a writing tool, with everything that is known before it is sent. */
+/** A write, with everything that is known about it before it is sent. */
 export type Act = PlannedWrite & {
   readonly kind: ResourceKind;
   /** The id of the target, if it exists and is known. */
   readonly id: string | undefined;
   readonly registered: readonly NewApp[];
   readonly chosenApps: readonly unknown[];
-  /** The kinds of app for which no app has the given ID. */
+  /** The kinds of the apps that were selected by an unknown ID. */
   readonly missing: readonly ResourceKind[];
   /** The links that a deletion affects. */
   readonly affected?: AffectedLinks | undefined;
@@ -92,7 +92,10 @@ export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
   return { ...act, reasons: listReasons(act) };
 }
 
-/** Returns no record if the key may not read the target. The key may still change it. */
+/**
+ * Returns no record if the key lacks permission to read the target, because the key may still be
+ * allowed to change it.
+ */
 async function readTarget(
   endpoint: Endpoint,
   input: JsonObject,
@@ -113,15 +116,15 @@ function listOwn(endpoint: Endpoint, kind: ResourceKind, fields: JsonObject): re
   return endpoint === findRegistration(kind.name) ? [{ kind, fields }] : [];
 }
 
-/** Returns the precondition of the write: the target must be unchanged since it was shown. */
+/** Returns the precondition of the write: the target must be unchanged since Waypost read it. */
 export function describeCondition({ endpoint, before }: Act): WriteCondition | undefined {
   if (before) return { shown: before };
   return before === null && endpoint === links.upsert ? "absent" : undefined;
 }
 
 /**
- * The state that the user approves, as far as the key may read it. If more links are affected
- * later, the approval is no longer valid.
+ * Returns the state that the user approves, as far as the key can read it. The approval becomes
+ * invalid if this state changes, such as when a deletion would affect more links.
  */
 export function describeState(act: Act): unknown {
   const { before, input, registered, chosenApps, affected, reasons } = act;
@@ -132,7 +135,7 @@ export function describeState(act: Act): unknown {
 
 function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons">): JsonObject {
   const { body, response } = endpoint;
-  // A field that is missing in this record is unknown, not empty.
+  // If a record lacks one of these fields, the field's value is unknown, not empty.
   const shown = response instanceof z.ZodObject ? response.shape : {};
   const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = input[field];
@@ -147,8 +150,8 @@ function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons
 }
 
 /**
- * Whether the field changes the link's app. Records contain only the id of an app, which a new app
- * does not have.
+ * Whether the field selects a different app than the link has now. The link's record contains only
+ * its app's ID, and a new app has no ID yet.
  */
 function choosesOther(choice: unknown, current: unknown): boolean {
   const { id, ...described } = isJsonObject(choice) ? choice : {};
@@ -198,8 +201,8 @@ export const appFilters: Readonly<Record<string, string>> = {
 const mostListed = 3;
 
 /**
- * Reads the affected links. Returns undefined if no links depend on the record, or if the key may
- * not list them.
+ * Reads the links that depend on a record. Returns undefined if no links can depend on it, or if
+ * the key lacks permission to list links.
  */
 export async function readAffected(
   kind: ResourceKind,

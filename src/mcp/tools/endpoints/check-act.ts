@@ -41,8 +41,8 @@ export async function refuseInvalid(act: Act, call: CheckCall, tool: string): Pr
 }
 
 /**
- * Returns the error message if the key or the pricing plan forbids the request. Only the embedded
- * service provides enough information.
+ * Returns the error message if the key or the pricing plan forbids the request. Works only with the
+ * embedded service, because a remote server does not reveal the key's properties.
  */
 async function findDenial(
   act: Act,
@@ -68,7 +68,7 @@ async function listProblems(act: Act, call: CheckCall): Promise<readonly FieldPr
   if (isRestore(endpoint)) return listTaken(act, before ?? changes, call);
   if (kind.name === "link") return listLinkProblems(act, call);
   const whole = before ? { ...before, ...changes } : changes;
-  // Only the embedded service also validates unchanged fields.
+  // Only the embedded service also validates the fields that an update leaves unchanged.
   const isWhole = before === null || (before && call.keyContext.checksConditions);
   const problems = checkRecord(kind.name, whole).filter(({ field }) => isWhole || field in changes);
   const taken = (await listTaken(act, changes, call)).filter(
@@ -124,7 +124,6 @@ async function listTaken(
   return problems;
 }
 
-/** Lists the ids of the records with this value. */
 async function listIdsWithValue(
   kind: ResourceKind,
   field: string,
@@ -140,8 +139,8 @@ async function listIdsWithValue(
 async function listAtPath(path: string, call: CheckCall): Promise<readonly unknown[]> {
   const { checksConditions, known } = call.keyContext;
   if (checksConditions && known.linkHost !== undefined) {
-    // A link may have several short paths, but the API returns only one, so the service resolves
-    // the URL.
+    // A link may have several short paths, but lists return only one of them. The embedded service
+    // can resolve all of them.
     const url = writeAddress(known.linkHost, path);
     return [(await call.callApi(shortLinks.resolve, { url })).id];
   }
@@ -161,8 +160,8 @@ function normalizeHost(host: unknown): string {
 }
 
 /**
- * Whether all servers enforce this rule. Remote servers enforce only the rules of the
- * specification.
+ * Whether this server is certain to enforce the violated rule. Remote servers are certain to
+ * enforce only the rules of the specification.
  */
 function isRuleOfAllServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
   const isTaken = message === takenFault(field).message;
@@ -182,7 +181,7 @@ const specifiedFields: ReadonlySet<string> = new Set([
   "android_app",
 ]);
 
-/** Validates apps and projects. Links are validated together with their path. */
+/** Validates apps and projects. Links are validated in `listLinkProblems`. */
 function checkRecord(kind: string, fields: JsonObject): readonly FieldProblem[] {
   const checks = { ios_app: checkIosApp, android_app: checkAndroidApp, project: checkProject };
   return checks[kind as keyof typeof checks](fields).problems;

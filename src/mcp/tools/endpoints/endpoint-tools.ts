@@ -94,7 +94,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   });
 }
 
-/** Finds the first tool with the same fields. It describes them for all others. */
+/** Finds the first tool with the same fields. Only that tool describes the fields. */
 function findDescribedFields({ tool, body }: Endpoint): SharedDescription | undefined {
   const first = listToolEndpoints().find(
     (endpoint) =>
@@ -103,7 +103,7 @@ function findDescribedFields({ tool, body }: Endpoint): SharedDescription | unde
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** Finds the first list with the same filters. It describes them for all others. */
+/** Finds the first list tool with the same filters. Only that tool describes the filters. */
 function findDescribedFilters({ tool, list }: Endpoint): SharedDescription | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
@@ -131,7 +131,7 @@ function describeResult(
     return { ...describeList(response, kind), ...pages, problems };
   }
   if (effect !== "read") return { [name]: written, problems };
-  // Two tools return a link, and only one of them describes it.
+  // Two tools read a link, but only one of them has to describe the link's fields.
   const isDescribed = endpoint !== contract.shortLinks.resolve;
   return { [name]: isDescribed ? describeShown(response) : otherRow, problems };
 }

@@ -79,7 +79,9 @@ async function previewDeletion(act: ActSubject, call: PreviewCall): Promise<Ques
   };
 }
 
-/** Describes whether a deleted resource can be restored. */
+/**
+ * How a question says whether a deleted resource can be restored: the end of its title, and a fact.
+ */
 type ReturnText = {
   readonly ending: string;
   readonly fact: Fact;
@@ -126,7 +128,7 @@ async function previewWrite(act: ActSubject, call: PreviewCall): Promise<Questio
       ...kept.filter((fact) => fact.kind === "address"),
       ...(isNew ? [] : describeMove(changes, call)),
       ...kept.filter((fact) => fact.kind !== "address"),
-      // If the key may not read the link, the link's current destination is unknown.
+      // Omitted if the key cannot read the link, because what visitors see is then unknown.
       ...(isLink && before !== undefined
         ? listVisits(record, changes, apps, call.keyContext.known)
         : []),
@@ -212,7 +214,10 @@ function describeHostOf(name: string, value: unknown): Pick<Fact, "note" | "warn
   return describeHost(name === "custom_domain" ? `https://${value}` : value);
 }
 
-/** Returns the host in ASCII, and warnings about misleading characters. */
+/**
+ * For a host with non-ASCII characters, returns its ASCII form and warnings about misleading
+ * characters.
+ */
 function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
   const { ascii, warnings } = showAddress(address) ?? {};
   if (ascii === undefined) return {};

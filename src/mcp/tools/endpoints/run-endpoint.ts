@@ -96,7 +96,7 @@ function pickNames({ names }: ResourceKind, record: JsonObject): JsonObject {
 
 /** A prepared write, which a user may have to approve. */
 export type PreparedAct<Result> = Omit<ApprovalRequest, "question"> & {
-  /** The requests to send. Their rate limits are checked before a user is asked. */
+  /** The endpoints that the write calls. Their rate limits are checked before a user is asked. */
   readonly endpoints: readonly Endpoint[];
   /** When to ask a user: always, after many unapproved overwrites by the key, or never. */
   readonly approval: "always" | "after_many" | "never";

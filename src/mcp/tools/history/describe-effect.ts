@@ -7,7 +7,7 @@ import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
 import type { TargetRecord } from "../targets.ts";
 
-/** The ID of the template in the history. Its versions have IDs of their own. */
+/** The page template's ID in the history. Template versions have IDs of their own. */
 export const templateId = "page_template";
 
 /**
@@ -46,7 +46,7 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
 }
 
-/** Drops read-only fields, and timestamps, which change with every write. */
+/** Drops read-only fields. Also drops timestamps, because they change with every write. */
 export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
   const kept = listShown(resource).filter((field) => record[field] !== undefined);
   return pick(record, kept);

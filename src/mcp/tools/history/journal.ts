@@ -27,7 +27,7 @@ import { showFields } from "./show-change.ts";
 
 const { links, shortLinks } = contract;
 
-/** A new change. `effects` are side effects of its requests, such as detached links. */
+/** A change to record. `effects` are its side effects, such as links that lose a deleted app. */
 type NewChange = ChangeTarget & {
   readonly effects: readonly Effect[];
   readonly note?: string | undefined;
@@ -49,8 +49,8 @@ type JournaledChange = { readonly change: Change; readonly bodies: readonly unkn
 type JournalCall = Pick<ToolCall, "callApi" | "keyContext" | "tool" | "writer" | "report">;
 
 /**
- * Records a change in the history before and after each request. After a crash in between, the
- * entry stays marked as begun, so no change is missing.
+ * Records a change in the history before and after each request. If the process crashes in between,
+ * the entry stays marked as begun, so that the history misses no change.
  */
 export async function journal(
   { effects, ...begun }: NewChange,
@@ -105,7 +105,7 @@ type WriteTarget = {
   readonly kind: ResourceKind;
   /** Undefined if the write creates the record. */
   readonly id?: string | undefined;
-  /** Null if the record does not exist; undefined if the key may not read it. */
+  /** Null if the record does not exist; undefined if the key lacks permission to read it. */
   readonly before: TargetRecord;
   readonly condition?: WriteCondition | undefined;
   /** The apps that the write also registers. */
@@ -155,7 +155,7 @@ export async function journalWrite(
     [{ intended, send: () => callApi(endpoint, input, condition), describe }],
     call,
   );
-  // For a created record, the request and the response already contain all fields.
+  // A created record's fields are omitted, because the request and the response contain them.
   const fields = before === null ? undefined : showFields(change, keyContext);
   return {
     body: bodies[0] as JsonObject,
@@ -186,7 +186,7 @@ function describeResponse(
 ): StepOutcome {
   const isTemplate = kind.name === templateId;
   const id = isTemplate ? templateId : body["id"];
-  // Without an id, an undo has to search for the record.
+  // If the response contains no ID, an undo has to search for the record.
   if (typeof id !== "string") return { effects: [intended] };
   const target = nameTarget(kind, id, isTemplate ? {} : body);
   const apps = registered.map((app) => describeEffect(app.kind, app.id, null, app.record));
@@ -214,7 +214,10 @@ function nameTarget(
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
 }
 
-/** Omits apps that may have existed before, because an undo must not delete them. */
+/**
+ * Reads the apps that a write has registered. Omits apps that may have existed before, because an
+ * undo must not delete them.
+ */
 async function readRegistered(
   { kind: { name }, registered = [] }: WriteTarget,
   written: unknown,
@@ -233,8 +236,8 @@ async function readRegistered(
 }
 
 /**
- * Whether shortening created the link. Otherwise, its new short path cannot be distinguished from
- * an older one.
+ * Whether the shortening request created the link. For an existing link, the new short path cannot
+ * be distinguished from an older one.
  */
 function isMadeByShortening(
   { url }: JsonObject,
@@ -247,13 +250,14 @@ function isMadeByShortening(
 }
 
 /**
- * The links that lose an app when the app is deleted. The embedded service restores them itself. On
- * a remote server, an undo registers the app again and sets it on each link.
+ * The links that lose an app when the app is deleted. On undo, the embedded service sets the app on
+ * these links again by itself. With a remote server, the undo registers the app again and sets it
+ * on each link.
  */
 
 type DetachedLinks = { readonly detached: readonly Effect[]; readonly note?: string };
 
-/** The size of one page, which lists the most clicked links first. */
+/** The maximum number of links to record for a deleted app, the most clicked ones first. */
 const mostDetached = 100;
 
 async function listDetached(

@@ -66,7 +66,9 @@ async function listChanges(
   };
 }
 
-/** If the change is one of the key's own jobs, describes its current progress. */
+/**
+ * If the change is a job of this key, replaces the change's name with the job's current progress.
+ */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);
@@ -84,7 +86,7 @@ async function readTarget(given: string, history: History, call: ToolCall): Prom
     listLinkHosts(call.keyContext.known),
   );
   const candidates = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
-  // The history contains no text that the database cannot store.
+  // Names that the database cannot store cannot be in the history.
   const names = candidates.filter((name) => isStorable(name));
   for (const name of names) if ((await history.count(readers, { target: name })) > 0) return name;
   for (const kind of targetKinds) {
@@ -103,7 +105,7 @@ function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/** Any permission to write gives access to the history. A key without one has made no changes. */
+/** Any permission to write gives access to the history. A key without any has made no changes. */
 export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

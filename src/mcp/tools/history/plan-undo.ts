@@ -17,7 +17,9 @@ import { describeTemplate, readState, type TemplateState } from "../templates/te
 import type { ToolCall } from "../tool.ts";
 import { describeEffect, templateId } from "./describe-effect.ts";
 
-/** A request of an undo, with the checks and the preview of its endpoint's tool. */
+/**
+ * One request of an undo. `act` makes it subject to the same checks and preview as a direct call.
+ */
 export type StepAct = UndoStep & { readonly act: Act };
 
 /** The requests that undo a change, starting from the current state. */
@@ -41,7 +43,7 @@ export async function planUndo(
 ): Promise<PlannedUndo> {
   const { effects, note, realm } = change;
   const isDoubtful = change.state === "begun";
-  // Changes of keys and operator settings are not API resources.
+  // Keys and operator settings are not API resources, so an undo cannot restore them.
   const isForeign = findKindNamed(change.kind) === undefined;
   if (note !== null && (effects.length === 0 || isForeign)) throw refuseUndo(note);
   const template = change.kind === templateId ? await readState(call) : undefined;
@@ -92,8 +94,8 @@ async function addAct(step: UndoStep, call: UndoCall): Promise<StepAct> {
 type ResolveId = (id: string) => Promise<string>;
 
 /**
- * Replaces outdated ids. A record that was deleted and created again has a new id, and so does a
- * link's app.
+ * Replaces outdated IDs of a record and its apps. A record that was deleted and created again has a
+ * new ID.
  */
 async function resolveIds(effect: Effect, resolveId: ResolveId): Promise<Effect> {
   const { id, before, after } = effect;
@@ -114,7 +116,7 @@ async function resolveApps(record: JsonObject, resolveId: ResolveId): Promise<Js
   return resolved;
 }
 
-/** Determines from the current record whether a change without a response took effect. */
+/** If a change got no response, determines from the current record whether it took effect. */
 async function settleEffect(
   kind: ResourceKind,
   effect: Effect,
@@ -159,7 +161,7 @@ const { save, publish, unpublish } = contract.pageTemplate;
 
 /**
  * Restores the live version first, because publishing replaces the draft. Then restores the draft,
- * which can be emptied but not deleted. `now` omits what the key may not read.
+ * which can be emptied but not deleted. `now` lacks the parts that the key cannot read.
  */
 function planTemplate({ id, before, after, ...effect }: Effect, now: JsonObject): UndoSteps {
   const kind = findKindNamed(effect.kind);

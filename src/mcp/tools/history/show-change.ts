@@ -23,7 +23,7 @@ const mostName = 60;
 /** The number of side effects to show, because deleting an app may detach many links. */
 const mostOthers = 20;
 
-/** Formats a change for an assistant, without what the key may not read. */
+/** Formats a change for an assistant, without the parts that the key is not allowed to read. */
 export function showChange(change: Change, readable: ReadRights): JsonObject {
   const { id, at, tool, client, target_id, kind, name, note, undoes, undone_by } = change;
   const readableEffects = listReadable(change, readable);
@@ -53,7 +53,9 @@ function nameWriter({ key_print }: Change): string {
   return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
 
-/** The changed fields of the target, with values from before the first and after the last step. */
+/**
+ * Returns the target's changed fields, with each value before the first and after the last step.
+ */
 export function showFields(change: Change, readable: ReadRights): ChangedFields {
   const own = listReadable(change, readable).filter((effect) => isOfTarget(effect, change));
   const fields: Record<string, ChangedFields[string]> = {};
@@ -125,14 +127,16 @@ export async function addRecent(
 
 function describeRecent(change: Change, keyContext: KeyContext): Question["recent"] {
   const { at, kind, state, effects } = change;
-  // Created and deleted targets have no earlier values, and a begun change may never take effect.
+  // Created and deleted targets have no earlier values. A change that has only begun may never take
+  // effect.
   const isUpdate = effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostRecentFields);
   if (!isUpdate || state !== "done" || fields.length === 0) return undefined;
   const values = fields.map(([name, { from }]) => describeValue(writeWords(name), from));
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : values.join(", ");
   const isOwn = change.key_print === keyContext.key_print;
-  // The console saves a first draft itself before it asks about publishing.
+  // The console saves a first draft itself before it asks for approval to publish. The user needs
+  // no warning about that change.
   if (isOwn && kind === "page_template" && was === "empty") return undefined;
   const by = isOwn ? "this key" : nameWriter(change);
   return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };

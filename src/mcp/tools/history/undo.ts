@@ -222,7 +222,7 @@ function readId({ id }: JsonObject): string | null {
   return typeof id === "string" ? id : null;
 }
 
-/** Replaces the id of an app that an earlier step registered again. */
+/** If an earlier step registered an app again, replaces the app's old ID with its new one. */
 async function resolveChosenApps(
   input: JsonObject,
   resolveId: (id: string) => Promise<string>,
@@ -353,18 +353,18 @@ async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCal
   }
 }
 
-/** Adds the fields and apps that only the checks before an approval need. */
+/** Adds the fields and apps that are needed only by the checks before an approval. */
 async function completeStep(
   { endpoint, input, now, wanted, act }: StepAct,
   steps: readonly StepAct[],
   call: ToolCall,
 ): Promise<Act> {
-  // A restore request contains only an id.
+  // A restore request contains only an ID, so the checks get the whole record.
   if (now === null) return { ...act, changes: wanted ?? {} };
   if (endpoint.body !== links.create.body) return act;
   const { missing } = await settleApps(input, call);
-  // An app that an earlier step creates again gets a new id, so the old id does not count as
-  // missing.
+  // If an earlier step creates the app again, the app gets a new ID. Its old ID then does not count
+  // as missing.
   const isMade = (name: string) =>
     steps.some((each) => each.kind.name === name && each.now === null);
   return { ...act, missing: missing.filter(({ name }) => !isMade(name)) };

@@ -17,7 +17,7 @@ import {
   type TemplateText,
 } from "./template-state.ts";
 
-/** Writes the approval questions for changes of the page template. */
+/** Writes the approval questions for changes to the page template. */
 
 const { pageTemplate, links } = contract;
 const now = "Now";
@@ -115,7 +115,10 @@ function describeLive(live: TemplateState["live"], { keyContext }: TemplateCall)
   return `This version was published on ${time}.`;
 }
 
-/** Compares both texts line by line. If the old text is unknown, every line is new. */
+/**
+ * Compares the old and the new body and CSS line by line. If an old text is unknown, every line
+ * counts as new.
+ */
 export function describeChanges(
   before: ReadText | null | undefined,
   after: Partial<TemplateText>,
@@ -137,7 +140,10 @@ export type VisibleTexts = {
   readonly next: Partial<TemplateText>;
 };
 
-/** The embedded service shows its starter template if nothing is published or the body is empty. */
+/**
+ * Returns the texts that visitors see. The embedded service shows its starter template if nothing
+ * is published or the body is empty.
+ */
 export async function findVisibleTexts(
   live: TemplateState["live"],
   after: Partial<TemplateText>,

@@ -107,7 +107,7 @@ function writeTemplate(endpoint: Endpoint, given: JsonObject, call: ToolCall): P
   }, call);
 }
 
-/** Returns the exact text to publish. Publishes no draft that is saved after the question. */
+/** Returns the exact text to publish, so that a draft saved after the question is not published. */
 function chooseText(
   given: JsonObject,
   { draft, isAbsent }: TemplateState,
@@ -130,7 +130,10 @@ function chooseText(
   return { ...given, ...text };
 }
 
-/** The draft is read through the tool that saves it, so that tool must be offered. */
+/**
+ * Whether the operator offers the tool that saves the draft. The draft can be read only with that
+ * tool's endpoint.
+ */
 function isSaveOffered({ keyContext }: ToolCall): boolean {
   return keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
 }
@@ -188,8 +191,8 @@ function describeEmptyText({ body, css }: { readonly body?: unknown; readonly cs
 }
 
 /**
- * If the text does not exist, the error suggests the starter template, unless the server is remote
- * and its starter is unknown.
+ * If the text does not exist, adds the advice to read the starter template. The starter of a remote
+ * server is unknown, so there the error stays unchanged.
  */
 async function adviseStarterIfMissing<Text>(
   reading: Promise<Text>,

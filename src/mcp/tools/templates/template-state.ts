@@ -28,8 +28,8 @@ const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: fa
 export async function readState(call: TemplateCall): Promise<TemplateState> {
   const { callApi, keyContext } = call;
   try {
-    // The draft is read with an empty save, which would create a missing template, so the versions
-    // are read first.
+    // Reading the draft sends an empty save request, which would create a missing template. The
+    // versions are read first, to check that the template exists.
     const found = await readIfAllowed(() => callApi(pageTemplate.versions, {}));
     if (found === undefined) return unknown;
     const live = await readLive(found, call).catch((error: unknown) => {
@@ -41,7 +41,7 @@ export async function readState(call: TemplateCall): Promise<TemplateState> {
     if (isChanged(error)) return nothing;
     if (isForeignResponse(error)) return unknown;
     if (!isNotFound(error)) throw error;
-    // A remote server's 404 may only mean that the endpoint does not exist.
+    // A 404 from a remote server may mean that the endpoint, not the template, does not exist.
     const isCertain = keyContext.checksConditions || /template/i.test(readAnswer(error.message));
     return isCertain ? nothing : unknown;
   }
@@ -70,8 +70,9 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * Reads the draft with an empty save, because only that response contains it. A precondition
- * prevents creating a template. The key or the operator may not allow saving.
+ * Reads the draft with an empty save request, because no other response contains it. A precondition
+ * keeps the request from creating a template. Returns undefined if the key or the operator does not
+ * allow saving.
  */
 async function readDraft({
   callApiFree,
@@ -82,7 +83,7 @@ async function readDraft({
   return saved && isText(saved) ? { body: saved.body, css: saved.css } : undefined;
 }
 
-/** Describes the template for the history, except for what the key may not read. */
+/** Describes the template for the history, without the parts that the key cannot read. */
 export function describeTemplate({ draft, live }: TemplateState): JsonObject {
   return {
     ...draft,
@@ -112,7 +113,9 @@ export function describeCondition({
   return { shown: describeTemplateState(draft, live?.id ?? null) };
 }
 
-/** Rejects forbidden hosts, unless links already show exactly this page. */
+/**
+ * Throws if the page contains URLs on forbidden hosts, unless exactly this page is already live.
+ */
 export async function refuseForeignPage(
   { body }: JsonObject,
   { live }: TemplateState,
@@ -158,7 +161,10 @@ function dropTexts({ body: _body, css: _css, live_version, ...rest }: JsonObject
 export const platforms = ["ios", "android", "desktop"] as const;
 export type PreviewPlatform = (typeof platforms)[number];
 
-/** The user agents for previews, because the API renders one page per user agent. */
+/**
+ * The user agent that a preview request sends for each platform. The API renders the page for that
+ * user agent.
+ */
 export const userAgents: Readonly<Record<PreviewPlatform, string>> = {
   ios:
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 " +

@@ -20,8 +20,8 @@ import type { RpcId } from "../messages.ts";
 
 /**
  * Answers calls to read-only tools without the SDK, whose validation takes longer than the call
- * itself. A call is answered here only if it differs from an accepted call in nothing but its id,
- * tool and arguments.
+ * itself. A call is answered here only if the SDK has accepted a call that differed at most in its
+ * ID, tool and arguments.
  */
 export type FastCalls = {
   /** Remembers a call that the SDK has accepted. */
@@ -32,7 +32,7 @@ export type FastCalls = {
 
 export type FastCall = {
   readonly id: RpcId;
-  /** The promise rejects if the SDK has to answer. */
+  /** Rejects if the SDK has to answer the call instead. */
   readonly run: (leaving: Leaving) => Promise<CallToolResult>;
 };
 
@@ -50,7 +50,8 @@ export function createFastCalls(options: ServerOptions): FastCalls {
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
       const meta: JsonObject = { ...envelope };
-      // Within a session, the SDK ignores the protocol version that a call declares.
+      // Within a session, the SDK ignores the protocol version that a call declares. A call that
+      // declares another version is not remembered.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       if (claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion()) return;
       // The capabilities are read for each call, because a client may initialize again.
@@ -100,7 +101,7 @@ function readCall(
   if (!isJsonObject(params) || !hasOnly(params, callMembers)) return undefined;
   const { name, arguments: given, _meta: meta = {} } = params;
   if (typeof name !== "string" || !isJsonObject(given) || !isJsonObject(meta)) return undefined;
-  // The SDK removes `__proto__`, rejects some task metadata, and reports progress for a token.
+  // Only the SDK removes `__proto__`, rejects some task metadata, and reports progress.
   if (Object.hasOwn(given, "__proto__")) return undefined;
   if (RELATED_TASK_META_KEY in meta || "progressToken" in meta) return undefined;
   const tool = find(name);
@@ -137,8 +138,8 @@ const comparedHeaders = [
 ];
 
 /**
- * Describes everything that the SDK checks besides id, tool and arguments. Returns undefined if it
- * is nested too deeply.
+ * Serializes everything that the SDK checks besides ID, tool and arguments. Returns undefined if
+ * the metadata is nested too deeply.
  */
 function describeClient(meta: JsonObject, request: Request | undefined): string | undefined {
   const headers = request && comparedHeaders.map((name) => request.headers.get(name));
