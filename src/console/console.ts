@@ -274,7 +274,7 @@ function findPage(path: string, account: Account): readonly [Page | undefined, V
   for (const page of pages) {
     const found = page.path.exec(path);
     if (found === null) continue;
-    // A later page with a wider path, such as the page of a link, would say something wrong.
+    // Only the first match counts: `/links/new` must not open as the page of a link.
     return isAvailable(page, account) ? [page, { ...found.groups }] : [undefined, {}];
   }
   return [undefined, {}];
