@@ -2,7 +2,7 @@ import { CallFailure, failCancelledUnsent } from "../client/outcome.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/waiting.ts";
 import { isStorable } from "../contract/text.ts";
-import { findExportPage, saveExportPages } from "../state/export-pages.ts";
+import { findExportPage, saveExportPages } from "../state/expiring-values.ts";
 import type { ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";

@@ -54,10 +54,7 @@ export type ClientOptions = {
   readonly setAlarm: SetAlarm;
   /** Cancels calls that were started without their own signal. */
   readonly life?: Leaving;
-  /**
-   * Counts calls for rate limits, together with other processes. By default, only the calls of this
-   * client are counted.
-   */
+  /** Counts calls for rate limits, with those of other processes. By default, only its own. */
   readonly ledger?: BudgetLedger | undefined;
 };
 
@@ -69,10 +66,7 @@ type ClientState = ClientOptions & {
 
 type GivenCall = Omit<CallSoFar, "unknownOutcome"> & {
   readonly signal: Leaving;
-  /**
-   * The time at which the whole call must end, including all checks on the server. Uses the
-   * monotonic clock.
-   */
+  /** When the whole call must end, including checks on the server, on the monotonic clock. */
   readonly deadline: number;
   readonly options?: CallOptions;
 };
@@ -88,10 +82,7 @@ const mostTries = 4;
 /** How long to wait before each check of a write. The server may still be processing the write. */
 const checkAfter_ms = [500, 2000, 4000] as const;
 
-/**
- * Clocks may differ this much: `Date` headers are in whole seconds, and responses take time to
- * arrive.
- */
+/** `Date` headers are in whole seconds, and responses take time to arrive. */
 const toleratedSkew_ms = 2000;
 
 export function createClient(options: ClientOptions): Client {
@@ -148,10 +139,7 @@ async function describeAccepted(
   return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
 
-/**
- * Determines the result of a failed call. If a write may have taken effect, looks it up on the
- * server.
- */
+/** Determines the result of a failed call. Looks up a write that may have taken effect. */
 async function settle(
   state: ClientState,
   call: RunningCall,

@@ -38,8 +38,7 @@ const appKinds = [findKind(iosApps.show), findKind(androidApps.show)];
 export async function findWritten(endpoint: Endpoint, search: WriteSearch): Promise<WriteFinding> {
   const kind = findKind(endpoint);
   const isNew = endpoint.params === undefined;
-  // A shortened link cannot be found again: its path is random, and other callers may shorten the
-  // same URL.
+  // A shortened link cannot be found again, because its path is random.
   const isNameless = endpoint === shortLinks.create || (isNew && kind.key === undefined);
   if (isNameless || kind.name === "page_template") {
     return { kind: "unclear", checked: "nothing, because it cannot be looked up" };

@@ -66,8 +66,7 @@ export class CallFailure extends Error {
 
 /** Describes a failed call. `checked` describes what a check on the server found. */
 export function describeFailure(call: CallSoFar, end: FailedOutcome, checked?: string): Error {
-  // If an earlier attempt may have had an effect, report that instead of the last attempt's
-  // failure.
+  // An earlier attempt that may have had an effect matters more than the last one's failure.
   const { unknownOutcome } = call;
   if (unknownOutcome !== undefined) return failUnknown(call, unknownOutcome, end, checked);
   if (end.kind === "failed" || end.kind === "unsent") return end.error;
@@ -130,10 +129,7 @@ function failUnknown(
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
 }
 
-/**
- * Returns an error's code in parentheses. An AggregateError contains an error per IP address, and
- * the first one is used.
- */
+/** Returns an error's code in parentheses. Of an AggregateError, uses the first error. */
 export function describeCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   if ("code" in error && typeof error.code === "string") return ` (${error.code})`;

@@ -4,10 +4,7 @@ import type { Clock } from "../contract/clock.ts";
 
 /** Delays calls to stay within the key's rate limits, which other processes may share. */
 export type BudgetLedger = {
-  /**
-   * Reserves the next call within a rate limit. The caller must call `leave` once the call has
-   * ended.
-   */
+  /** Reserves the next call within a rate limit. Call `leave` once the call has ended. */
   readonly queue: (budget: BudgetName) => {
     /**
      * Returns how long the call must still wait. Call it again after that time, because earlier

@@ -31,9 +31,7 @@ export type RequestOptions = {
   readonly requestId?: string | undefined;
   /** Whether rate limits do not apply. Supported only by Waypost's own service. */
   readonly isFree?: boolean | undefined;
-  /**
-   * True to check the rate limit without making the call. Supported only by Waypost's own service.
-   */
+  /** Checks the rate limit without a call. Supported only by Waypost's own service. */
   readonly onlyBudget?: boolean | undefined;
 };
 
@@ -90,9 +88,7 @@ function writeCondition(
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 
-/**
- * Checks the key before it is sent, because the error for an invalid header would contain the key.
- */
+/** Checks the key first, because the error for an invalid header would contain the key. */
 function checkKey(key: string): string {
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw unauthorized(messages.key_malformed);

@@ -165,10 +165,7 @@ async function examine(deployment: Deployment, checks: Checks): Promise<void> {
   await tryState(config, deployment, note);
 }
 
-/**
- * Sends a read request with the key. Returns false if further checks would be pointless, because
- * the server does not respond or rejects the key.
- */
+/** Sends a read request. Returns false if further checks would be pointless. */
 async function noteAnswer(deployment: Deployment, key: string | undefined, note: Note) {
   const { origin, own } = deployment;
   const probe = openProbe(deployment, key).call(contract.links.index, { limit: 1 });

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { unapprovedOverwrites } from "../contract/limits.ts";
-import { mostSkew_ms, type Clock } from "../contract/clock.ts";
+import { mostSkew_ms, type Clock, type ClockAndRandom } from "../contract/clock.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { StateDb, StateTables } from "./tables.ts";
+import { createPrefixedId, type StateDb, type StateTables } from "./tables.ts";
 
 /** Stores expiring values, each identified by a kind and a key. All processes share them. */
 export type ExpiringValues = {
@@ -228,4 +228,44 @@ export async function insertNotice(db: StateDb, notice: Notice, end: string): Pr
  */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
+}
+
+/** Saves exported links in pages, which an assistant can read for an hour. */
+export async function saveExportPages(
+  openKept: () => Promise<ExpiringValues>,
+  { type, texts }: { readonly type: string; readonly texts: AsyncIterable<string> },
+  owner: string,
+  { clock, random }: ClockAndRandom,
+) {
+  const id = createPrefixedId("export", random);
+  const at = clock.now();
+  const keys: string[] = [];
+  let kept: ExpiringValues | undefined;
+  try {
+    for await (const text of texts) {
+      // Opened only now, so that a key without permission to read links fails before anything is
+      // opened.
+      kept ??= await openKept();
+      const key = writeKey(owner, id, keys.length + 1);
+      keys.push(key);
+      await kept.save("export_page", key, { type, text }, { owner, at });
+    }
+  } catch (error) {
+    await kept?.remove("export_page", keys);
+    throw error;
+  }
+  return { id, pages: keys.length };
+}
+
+export async function findExportPage(
+  kept: ExpiringValues,
+  owner: string,
+  id: string,
+  page: number,
+) {
+  return (await kept.find("export_page", writeKey(owner, id, page)))?.value;
+}
+
+function writeKey(owner: string, id: string, page: number): string {
+  return `${owner} ${id} ${page}`;
 }

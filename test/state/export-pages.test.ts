@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { findExportPage, saveExportPages } from "../../src/state/export-pages.ts";
+import { findExportPage, saveExportPages } from "../../src/state/expiring-values.ts";
 import type { ExpiringValues } from "../../src/state/expiring-values.ts";
 import { openStateForEach } from "../support/store-place.ts";
 

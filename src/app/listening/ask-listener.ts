@@ -34,9 +34,7 @@ export type Listening = {
   readonly url: string;
   /** The origin of links, with `{subdomain}`; null if a remote server serves the links. */
   readonly links: string | null;
-  /**
-   * Whether another program had the configured port, so that the port may change at the next start.
-   */
+  /** Whether another program had the configured port, so the port may change. */
   readonly isTemporary: boolean;
 };
 
@@ -48,9 +46,7 @@ const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
 /** The maximum age of a request, so that another program on the port cannot replay it later. */
 const validFor_ms = 10_000;
-/**
- * A Waypost process responds and releases a port within this time. Other programs may take longer.
- */
+/** A Waypost process responds and releases a port within this time. */
 const within_ms = 3000;
 
 async function askListener(

@@ -149,9 +149,7 @@ function writeValue(value: unknown): string {
   return typeof value === "string" ? quote(value) : showLine(JSON.stringify(value));
 }
 
-/**
- * Applies a plan or resumes its job. Shows the progress until the job ends or the user stops it.
- */
+/** Applies a plan or resumes its job, and shows its progress until it ends or is stopped. */
 export async function followJob(
   { bulk, owner, writer, signal }: BulkSession,
   plan: Plan,

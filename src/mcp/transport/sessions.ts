@@ -98,9 +98,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     close: async () => void (await Promise.all([...sessions.values()].map(end))),
   };
 
-  /**
-   * Only `initialize` opens a session. The transport rejects all other requests without a session.
-   */
+  /** Only `initialize` opens a session. The transport rejects other requests without one. */
   async function open(asked: SessionRequest): Promise<Response> {
     if (isHandshake(asked.body) && !hasRoom(asked.owner.key_print)) return refuseFull(asked.body);
     const id = randomUUID();
