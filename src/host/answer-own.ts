@@ -83,8 +83,8 @@ const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
  */
 async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // A reserved path never redirects, because programs would mistake the page for the requested
-  // file.
+  // A reserved path never redirects. A program that requests a file there would mistake the page of
+  // the redirect for that file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");

@@ -86,7 +86,7 @@ export const tables = {
     ...all(text, "project_id", "path", "link_id"),
     /** The query that this path adds to a visit, without the question mark. */
     query: text,
-    /** Numbers a link's short paths with the same query, in the order of their creation. */
+    /** The place, by age, of this path among the link's short paths with the same query. */
     place: integer,
   },
   /** The number of visits in one day or month (UTC), by link and by one property of the visits. */
@@ -217,7 +217,7 @@ export const tables = {
     /** The names of the subscribed events, as a JSON list. */
     events: text,
     created_at: number,
-    /** Nothing is sent before this time. A claim sets it, and so do too many failed attempts. */
+    /** Nothing is sent before this time. It is postponed by a claim and by failed attempts. */
     next_at: number,
     /** The number of consecutive failed attempts, and the time of the first one. */
     failures: integer,

@@ -146,7 +146,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
 }
 
 /**
- * Compares this machine's clock with the database's regularly. Throws if the database is read-only.
+ * Regularly compares this machine's clock with the database's. Throws if the database is read-only.
  */
 async function watchDatabase(
   config: Config,

@@ -86,8 +86,8 @@ export async function runUsage(
 }
 
 /**
- * Rejects flags of other usages. A help text that starts with `list, show:` names the usages that
- * take the flag.
+ * Rejects flags that this usage does not take. A flag's help text can start with the usages that
+ * take the flag, such as `list, show:`.
  */
 function refuseOtherFlags(usage: string, flags: FlagHelp, given: object): void {
   const [command = "", verb = ""] = usage.match(/\w+/g) ?? [];

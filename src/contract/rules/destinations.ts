@@ -28,7 +28,7 @@ const mostShown = 5;
 /** Messages truncate longer host names. */
 const longestHost = 253;
 
-/** Parses `example.com,*.example.com` or `any`. A fault is worded to complete a sentence. */
+/** Parses `example.com,*.example.com` or `any`. A fault is a phrase such as "must name a host". */
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const entries = words.filter((word) => word !== "");

@@ -87,7 +87,7 @@ export function readNamedLink(given: string, hosts: readonly string[]): NamedLin
   const written = decodeForSearch(given);
   const address = readNamedAddress(given, hosts);
   if (address !== undefined) {
-    // The URL's path belongs to another host, so only the whole input can be a link's path.
+    // The URL is on another host, so only the whole input is compared with paths of links.
     if (address.isOurs !== true) return { exact: [written], loose: [], address };
     const { path } = address;
     return { exact: dropBlanks([written, path]), loose: dropBlanks([toggleSlash(path)]), address };

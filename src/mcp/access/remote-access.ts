@@ -23,8 +23,8 @@ export type LearnedAccess = {
   /** Records that a response revealed nothing about access, and another probe would not help. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
-   * Records what the message of a 401 response reveals. `isPlain` means that the request contained
-   * only basic fields, so the server would reject every call of the endpoint.
+   * Records what the message of a 401 response reveals about the key. `isPlain` means that the
+   * request had only basic fields. The rejection then applies to every call of the endpoint.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
   /**

@@ -93,8 +93,8 @@ export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
 }
 
 /**
- * Returns no record if the key lacks permission to read the target, because the key may still be
- * allowed to change it.
+ * If the key may not read the target, returns no record instead of failing. The key may still be
+ * allowed to change the target.
  */
 async function readTarget(
   endpoint: Endpoint,
