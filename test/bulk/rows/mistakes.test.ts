@@ -88,10 +88,11 @@ const mistakes: readonly Mistake[] = [
 
 /** Lines that are invalid CSV. Nothing is read after the last one. */
 const broken: readonly (readonly [text: string, message: string])[] = [
-  ["a,b", "The line has 2 cells instead of 15"],
+  ["a,b", `The line has 2 cells instead of ${columns.length}`],
   [
-    `${",".repeat(15)}x`,
-    "The line has 16 cells instead of 15; put a cell that contains a comma in quotes",
+    `${",".repeat(columns.length)}x`,
+    `The line has ${columns.length + 1} cells instead of ${columns.length}; ` +
+      "put a cell that contains a comma in quotes",
   ],
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell has no closing quote"],
 ];

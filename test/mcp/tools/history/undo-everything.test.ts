@@ -134,6 +134,8 @@ describe.each([
       assistant.advance(10_000);
       const { structured } = await assistant.callTool("undo");
       expect(structured.error, act).toBeUndefined();
+      // A restored app is attached to its links again in the background.
+      await assistant.world.store.finishTasks();
       expect(await readAll(assistant, !isRemote), act).toEqual(all);
     }
     expect((await assistant.call("undo")).error.code).toBe("not_found");
