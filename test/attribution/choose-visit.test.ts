@@ -72,7 +72,7 @@ describe("a visit", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches on any iOS version, even if the browser reports an older version", () => {
+  test("matches on the same iOS version, or on iOS 26 if the browser reports iOS 18", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -89,18 +89,18 @@ describe("a visit", () => {
     }
   });
 
-  test("matches with low confidence if the OS version or the calendar differs", () => {
+  test("matches with low confidence if the install's OS version or calendar differs", () => {
     const older = install({ os_version: "17.2.0" });
     expect(choose(older, visit())).toMatchObject({ confidence: "low", score: 90 });
     expect(level(install({ calendar: "buddhist" }), visit())).toBe("low");
   });
 
-  test("matches with low confidence if the visited page did not run its script", () => {
+  test("matches with low confidence if the page's script did not run", () => {
     const bare = visit({ script: {} });
     expect(choose(install(), bare)).toMatchObject({ confidence: "low", score: 68 });
   });
 
-  test("matches despite screen rotation and other names of the time zone or language", () => {
+  test("matches if the screen is rotated or the time zone or language has another name", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("medium");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });
@@ -131,31 +131,31 @@ describe("a visit", () => {
     expect(choose(install(more), visit())).toBeUndefined();
   });
 
-  test("does not match an iPhone's install if it came from an Android phone or a computer", () => {
+  test("from an Android phone or a computer does not match an install on an iPhone", () => {
     for (const agent of [agents.android, agents.desktop]) {
       expect(level(install(), visit({ agent, script: {} }))).toBeUndefined();
     }
   });
 });
 
-describe("an install's IP address", () => {
+describe("an install", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("matches no visit if it or the visit's IP address is unknown", () => {
+  test("matches no visit if the IP address of the install or of the visit is unknown", () => {
     const nowhere = { address: undefined };
     expect(level(install({}, nowhere), visit())).toBeUndefined();
     expect(level(install(), visit(nowhere))).toBeUndefined();
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("excludes a visit from another IP address, even if that address is shared", () => {
+  test("does not match a visit from another IP address, even if that address is shared", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("allows only low confidence if it is shared, and no match if the page ran no script", () => {
+  test("from a shared IP address matches with low confidence if the page's script ran", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -163,7 +163,7 @@ describe("an install's IP address", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("allows only low confidence if other links were visited from it", () => {
+  test("matches with low confidence if other links were visited from its IP address", () => {
     expect(level(install(), visit(), ...others(1))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBe("low");
     const older = install({ os_version: "17.2.0" });
@@ -177,23 +177,23 @@ describe("an install's IP address", () => {
 });
 
 describe("two visits", () => {
-  test("match no install if the phones are identical but the links differ", () => {
+  test("from identical phones to different links match no install", () => {
     expect(level(install(), visit(), visit({ linkId: "summer" }))).toBeUndefined();
     expect(level(install(), visit(), visit())).toBe("medium");
   });
 
   test.each([
     ["in Safari on an older system", visit({ agent: agents.safari18 })],
-    ["in Instagram, which reports no version", visit({ agent: agents.instagram26 })],
-    ["in Chrome, which reports no version either", visit({ agent: agents.chrome26 })],
-    ["without a script", visit({ script: {} })],
-  ])("match no install if the links differ, even if one visit was made %s", (_, other) => {
+    ["in Instagram, which does not report the version", visit({ agent: agents.instagram26 })],
+    ["in Chrome, which does not report the version", visit({ agent: agents.chrome26 })],
+    ["without JavaScript", visit({ script: {} })],
+  ])("to different links match no install, even if one visit was made %s", (_, other) => {
     const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("of the same link are both returned, and the more similar visit is the match", () => {
+  test("to the same link are both returned, and the more similar visit is the match", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

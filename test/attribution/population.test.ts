@@ -90,7 +90,7 @@ test("with few phones per IP address, most matches are correct and have medium c
   expect(counts.wrong / counts.matched, world).toBeLessThan(0.001);
 });
 
-test("when whole offices install at the same time, few matches have medium confidence", () => {
+test("when whole offices install an app at once, few matches have medium confidence", () => {
   const counts = play({ seed: 1, spell_ms: hour_ms / 2, idle: 1 });
   expect(counts.medium).toBeLessThan(100);
   expect(counts.wrong / counts.matched).toBeLessThan(0.05);
