@@ -52,7 +52,7 @@ describe("a bulk job", () => {
     expect(timeless.reported).toEqual([]);
   });
 
-  test("is returned by wait immediately if it has already ended", async () => {
+  test("that has already ended is returned by wait() immediately", async () => {
     const begun = await bulk.apply(await planUpserts(2), owner);
     await timeless.untilRest(begun);
     // Time does not pass here, so real waiting would never end.
@@ -78,7 +78,7 @@ describe("a bulk job", () => {
     expect(await countLinks()).toBe(20);
   });
 
-  test("stays cancelled after it is resumed and cancelled again", async () => {
+  test("that was cancelled twice is not resumed by an outdated request", async () => {
     const plan = await planUpserts(40);
     let job = await bulk.apply(plan, owner);
     let calls = 0;

@@ -35,7 +35,7 @@ const listNames = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${name}${index}`);
 
 describe("the bulk queue", () => {
-  test("runs at most two tasks per key and four in total", async () => {
+  test("runs at most two tasks per API key and four in total at a time", async () => {
     const { begin, atWork } = openLine();
     const works = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => begin(name[0] ?? "", name));
     await settle();
@@ -61,7 +61,7 @@ describe("the bulk queue", () => {
   });
 });
 
-describe("a key with many bulk tasks", () => {
+describe("an API key with many bulk tasks", () => {
   test("does not delay the tasks of other keys", async () => {
     const { begin, atWork } = openLine();
     const [first] = listNames("a", 12).map((name) => begin("a", name));
@@ -75,7 +75,7 @@ describe("a key with many bulk tasks", () => {
     expect(atWork).toEqual(["a1", "b1", "b2", "c"]);
   });
 
-  test("cannot queue another task when twenty of its tasks are waiting", async () => {
+  test("cannot queue another task while twenty of its tasks are waiting", async () => {
     const { begin, ends } = openLine();
     for (const name of listNames("a", 22)) begin("a", name);
     await settle();

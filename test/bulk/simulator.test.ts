@@ -18,7 +18,7 @@ test("simulated jobs report the true result of every row under random failures",
 });
 
 /** Runs only on SQLite, because the faults do not depend on the database. */
-test.skipIf(isOnPostgres)("the simulation covered every kind of fault", () => {
+test.skipIf(isOnPostgres)("the simulated jobs encountered every kind of fault", () => {
   const seen = Object.fromEntries(figures.list(""));
   for (const fault of playedFaults) expect(seen).toHaveProperty([`fault: ${fault}`]);
   // Without faults and applied rows, the previous test would prove nothing.

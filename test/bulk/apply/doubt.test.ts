@@ -159,7 +159,7 @@ test("a 403 response interrupts a job without marking its rows as rejected", asy
   expect(await run(made)).toMatchObject({ state: "done", counts: { done: 30 } });
 });
 
-test("when several rows contain the same new app, the first row runs alone", async () => {
+test("when several rows contain the same new app, the first of these rows runs alone", async () => {
   const ios_app = { bundle_id: "com.example.new", team_id: "ABCDE12345" };
   const rows = Array.from({ length: 12 }, (_, index) => ({ path: `p${index}`, ios_app }));
   const made = await planRows("upsert", rows);
@@ -182,7 +182,7 @@ test("when several rows contain the same new app, the first row runs alone", asy
   expect(Math.max(...others)).toBeGreaterThan(1);
 });
 
-test("a job starts even if some of the plan's links were deleted after planning", async () => {
+test("a job whose links were partly deleted after planning applies the other rows", async () => {
   const made = [];
   for (let index = 0; index < 30; index += 1) made.push(await make(`p${index}`));
   const filters = [{ field: "name", condition: "eq", value: "Old" }] as const;

@@ -91,7 +91,7 @@ describe("a job whose process was killed", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("is not resumed by a process that was running before the kill", async () => {
+  test("is not resumed by a process that was started before the kill", async () => {
     resume();
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
@@ -117,14 +117,14 @@ describe("a job whose process was killed", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is not resumed by a process without permission to apply its plan", async () => {
+  test("is not resumed by a process without permission to apply the job's plan", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve(undefined));
     expect(await lookLater(job)).toMatchObject({ state: "interrupted", counts: { left: 3 } });
   });
 
-  test("shows why the next process could not resume it", async () => {
+  test("stores the reason why the next process could not resume the job", async () => {
     const job = await leaveKilled(await planThree(), keyId);
     world.advance(lease_ms);
     resume(() => Promise.resolve({ ...started.owner, call: refuseKey }));

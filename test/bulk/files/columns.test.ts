@@ -12,7 +12,7 @@ import { link } from "../../contract/sample-link.ts";
 /** The columns of a CSV file of links, written and read, and rows in JSON. */
 
 describe("an export of links", () => {
-  test("contains a column for every field of a link in the API", () => {
+  test("has a column for every field that the API returns for a link", () => {
     expect(exportColumns.toSorted()).toEqual(Object.keys(link).toSorted());
     expect(exportColumns.slice(0, 3)).toEqual(["id", "name", "path"]);
   });
@@ -61,7 +61,7 @@ describe("escaping formulas with an apostrophe", () => {
     );
   });
 
-  test("is optional in imported files, so unescaped text is read unchanged", () => {
+  test("is optional in imported files, where unescaped text is read unchanged", () => {
     expect(unescapeFormula("-5 % on all")).toBe("-5 % on all");
   });
 });
@@ -105,7 +105,7 @@ describe("parsing a CSV row", () => {
     },
   );
 
-  test("combines the columns of an app and splits its fingerprints", () => {
+  test("combines an app's columns into one object and splits the fingerprints into a list", () => {
     expect(
       read({
         "ios_app.bundle_id": "com.example.shop",
@@ -133,7 +133,7 @@ describe("parsing a CSV row", () => {
     expect(read({ "ios_app.team_id": "", name: "x" }).fields).toEqual({ name: "x" });
   });
 
-  test("returns the ID separately and drops read-only fields", () => {
+  test("returns the link ID separately and drops read-only fields", () => {
     expect(read({ id: " 0c ", clicks: "12", shortened_path: "s" })).toEqual({
       id: "0c",
       fields: {},

@@ -60,7 +60,7 @@ describe("written CSV", () => {
     );
   });
 
-  test("quotes only cells that need quotes", () => {
+  test("contains quotes only around cells that need them", () => {
     expect(writeRecord(["a", "b c", "d,e", 'f"g', "h\ni", " j", ""])).toBe(
       'a,b c,"d,e","f""g","h\ni"," j",\r\n',
     );
@@ -86,7 +86,7 @@ describe("CSV from other programs", () => {
     ]);
   });
 
-  test("can have semicolons inside quotes in the first line", async () => {
+  test("is split at commas even if a quoted header cell contains semicolons", async () => {
     expect(cellsOf(await collect('"a;;;",b\n1,2\n'))).toEqual([
       ["a;;;", "b"],
       ["1", "2"],
@@ -97,7 +97,7 @@ describe("CSV from other programs", () => {
     ["LF", "\n"],
     ["CRLF", "\r\n"],
     ["CR", "\r"],
-  ])("is read with the number of each record's first line when lines end in %s", async (_, end) => {
+  ])("is read into records numbered by their first line when lines end in %s", async (_, end) => {
     const text = ["a,b", '1,"x', "", 'y"', "", "2,z", '3,"', '"', "4,w"].join(end);
     for (const source of [text, cut(text, 1), cut(text, 4)]) {
       const items = await collect(source);
@@ -110,7 +110,7 @@ describe("the CSV reader", () => {
   test.each([
     ["with a quote inside an unquoted cell", '1,x"y', "A cell contains a quote"],
     ["with text after a closing quote", '1,"x"y', "There is text after the closing quote"],
-    ["with a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
+    ["with a quoted cell that is never closed", '1,"xy', "A quoted cell has no closing quote"],
   ])("reports the line number of CSV %s", async (_, line, message) => {
     const text = `a,b\n0,"o\r\nk"\n\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
@@ -132,7 +132,7 @@ describe("the CSV reader", () => {
     }
   });
 
-  test("reports the line number of text in a wrong encoding", async () => {
+  test("reports the line number of invalid UTF-8 or UTF-16 text", async () => {
     const bytes = Buffer.concat([
       Buffer.from("a,b\n1,é\n2,"),
       Buffer.from([0xe9]),

@@ -7,7 +7,7 @@ import { drain, pour } from "../streams.ts";
 /** Tests writing links to a file, whole and as pages. */
 
 test.each(["csv", "json"] as const)(
-  "a page of a %s export stays within its limit in bytes even with non-ASCII names",
+  "a page of a %s export stays within its byte limit even if names are not ASCII",
   async (format) => {
     const mostBytes = 2000;
     const names = ["plain", "\u00e9".repeat(40), "\u6f22".repeat(40), "\u{1f600}".repeat(40)];

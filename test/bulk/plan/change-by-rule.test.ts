@@ -102,7 +102,7 @@ describe("a rule that replaces a host", () => {
     );
   });
 
-  test("does not change a URL with another host", () => {
+  test("does not change a URL with a different host", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
         expect(apply({ url }, move("old.example.com"))).toEqual({});
@@ -125,7 +125,7 @@ describe("a rule that replaces text", () => {
     expect(apply({ name: "Spring" }, replaceIn("name", "spring", "x"))).toEqual({});
   });
 
-  test("can delete text, and leaves an empty field empty", () => {
+  test("can replace text with nothing and leaves empty fields unchanged", () => {
     expect(apply({ name: "x" }, replaceIn("name", "x", ""))).toEqual({ name: "" });
     expect(apply({ name: null }, replaceIn("name", "x", "y"))).toEqual({});
     expect(apply({}, replaceIn("name", "x", "y"))).toEqual({});
@@ -141,7 +141,7 @@ describe("a rule that replaces text", () => {
     expect(problems).toMatchObject([{ field: "social_description" }]);
   });
 
-  test("sends both App Store tokens even if it changes only one of them", () => {
+  test("includes both App Store tokens in the update even if only one of them changes", () => {
     const tokens = { provider_token: "12", campaign_token: "spring" };
     expect(apply(tokens, replaceIn("campaign_token", "spring", "fall"))).toEqual({
       provider_token: "12",

@@ -30,15 +30,15 @@ async function run(operation: PlanOperation, rows: readonly object[]) {
   return planner.run((await planner.plan(wantRows(operation, rows))).plan);
 }
 
-describe("two update rows", () => {
-  test("with the same ID in upper and lower case are rejected", async () => {
+describe("the second of two update rows", () => {
+  test("is rejected if it has the first row's ID in different letter case", async () => {
     const { id } = await planner.make({ path: "a" });
     const message = "The same id is in rows 1 and 2; keep one of them";
     const rows = [id.toUpperCase(), id].map((each) => ({ id: each, name: "A" }));
     expect(await plan("update", rows)).toEqual(["update", ["invalid", message]]);
   });
 
-  test("are rejected if one row moves its link to the path of the other row", async () => {
+  test("is rejected if it moves its link to the first row's path", async () => {
     await planner.make({ path: "a" });
     const { id } = await planner.make({ path: "b" });
     const message = "The same path is in rows 1 and 2; keep one of them";
@@ -83,13 +83,13 @@ describe("an upsert row", () => {
     expect(await plan("upsert", [{ path: "a\u3000" }])).toEqual([["invalid", message]]);
   });
 
-  test("is invalid if another row has the same path in any encoding", async () => {
+  test("is invalid if an earlier row has the same path, even if encoded differently", async () => {
     const message = "The same path is in rows 1 and 2; keep one of them";
     const rows = [{ path: "café" }, { path: "/cafe%CC%81" }, { path: "Café" }];
     expect(await plan("upsert", rows)).toEqual(["create", ["invalid", message], "create"]);
   });
 
-  test("can use a market: URL only as the Android fallback", async () => {
+  test("can use a market: URL only as the Android fallback URL", async () => {
     const market = "market://details?id=com.example.app";
     const notWeb = "Url must be an http or https address (market: is for android_fallback_url)";
     expect(
@@ -150,7 +150,7 @@ describe("an update row", () => {
     expect(await plan("update", rows)).toEqual([gone, gone]);
   });
 
-  test("sends only changed fields, and both App Store tokens together", async () => {
+  test("is planned with only the changed fields but both App Store tokens", async () => {
     const tokens = { provider_token: "117", campaign_token: "spring" };
     await planner.make({ path: "a", name: "A", url, ...tokens });
     const row = { path: "a", name: "A", url: `${url}new`, ...tokens, campaign_token: "summer" };
@@ -197,19 +197,22 @@ describe("an app in a row", () => {
       android,
       { ...android, fingerprints: [sha256, sha256.replace(/^../, "00")] },
     ],
-  ])("must have the same fields in all rows if it is new: %s", async (kind, field, app, other) => {
-    const same = Object.fromEntries(Object.entries(app).toReversed());
-    const apps = [app, same, other, app];
-    const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
-    const told = `The fields of the ${kind} app com.example.shop differ from those in row 1;`;
-    const planned = ["create", "create", ["invalid", `${told} use the same in both`], "create"];
-    expect(await plan("upsert", rows)).toEqual(planned);
-    // An app that is already registered is not registered again.
-    await run("upsert", rows.slice(0, 1));
-    expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
-  });
+  ])(
+    "that is not registered must have the same fields in all rows: %s",
+    async (kind, field, app, other) => {
+      const same = Object.fromEntries(Object.entries(app).toReversed());
+      const apps = [app, same, other, app];
+      const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
+      const told = `The fields of the ${kind} app com.example.shop differ from those in row 1;`;
+      const planned = ["create", "create", ["invalid", `${told} use the same in both`], "create"];
+      expect(await plan("upsert", rows)).toEqual(planned);
+      // An app that is already registered is not registered again.
+      await run("upsert", rows.slice(0, 1));
+      expect(await plan("upsert", rows.slice(1))).toEqual(["create", "create", "create"]);
+    },
+  );
 
-  test("is not compared with the same new app in an invalid row", async () => {
+  test("that is not registered is not compared with the same app in an invalid row", async () => {
     const rows = [
       { path: "a", url: "nowhere", ios_app: { ...ios, team_id: "ZZZZZ12345" } },
       { path: "b", ios_app: ios },
@@ -237,7 +240,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("must exist if the row gives its ID, in upper or lower case", async () => {
+  test("must be registered if the row contains the app's ID, in any letter case", async () => {
     const link = await planner.make({ path: "a", ios_app: ios });
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
@@ -246,7 +249,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("is checked only by the server if the key may not list apps", async () => {
+  test("is not checked during planning if the key lacks permission to list apps", async () => {
     await planner.make({ path: "a", ios_app: ios });
     const { world, bulk } = planner;
     const scopes = ["links.index", "links.create", "links.update"] as const;
@@ -260,7 +263,7 @@ describe("an app in a row", () => {
     expect(made.counts).toMatchObject({ update: 1, create: 1 });
   });
 
-  test("needs only one lookup request for the whole plan", async () => {
+  test("is looked up with one request for the whole plan", async () => {
     await planner.plan(wantRows("upsert", [{ path: "a" }, { path: "b" }]));
     expect(planner.calls).not.toContain("list_ios_apps");
     const rows = Array.from({ length: 250 }, (_, index) => ({ path: `p${index}`, ios_app: ios }));
@@ -311,7 +314,7 @@ describe("changes to all links that match filters", () => {
     },
   );
 
-  test("are planned only for links that do not already have the new values", async () => {
+  test("are planned only for matching links that do not already have the new values", async () => {
     await planner.make({ path: "a", name: "Spring A", url });
     await planner.make({ path: "b", name: "Spring B", url: `${url}new` });
     await planner.make({ path: "c", name: "Summer", url });
@@ -345,7 +348,7 @@ describe("a row that exceeds the project's pricing plan", () => {
     ]);
   });
 
-  test("is rejected with a message that states the limit once the limit is reached", async () => {
+  test("is rejected with an error that states the link limit once it is reached", async () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });

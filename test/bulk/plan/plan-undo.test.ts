@@ -140,7 +140,7 @@ describe("a bulk plan", () => {
     expect(await state.jobs.findOfPlan(made.id)).toBeUndefined();
   });
 
-  test("can be resumed after it has expired if its job was already started", async () => {
+  test("whose job has started can be resumed even after the plan has expired", async () => {
     const made = await plan("upsert", [{ path: "a" }, { path: "b" }]);
     const job = await state.jobs.open(made);
     now += 72 * hour_ms;
@@ -150,7 +150,7 @@ describe("a bulk plan", () => {
     expect(await apply(known ?? made)).toMatchObject({ id: job.id, counts: { done: 2 } });
   });
 
-  test("is deleted some time after it expires if it was never applied", async () => {
+  test("that was never applied is deleted after it expires", async () => {
     const made = await plan("upsert", [{ path: "a" }]);
     now += 2 * hour_ms;
     await plan("upsert", [{ path: "b" }]);
@@ -158,7 +158,7 @@ describe("a bulk plan", () => {
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
   });
 
-  test("to delete links can be resumed at any row", async () => {
+  test("that deletes links can be resumed at any row", async () => {
     for (const killedAt of [1, 6, 11, 12]) {
       const ids: string[] = [];
       for (let index = 0; index < 12; index += 1) ids.push(await makeLink(`p${index}`));

@@ -97,7 +97,7 @@ const broken: readonly (readonly [text: string, message: string])[] = [
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell has no closing quote"],
 ];
 
-test("a plan reports each mistake with its line number and writes nothing", async () => {
+test("a plan reports each mistake with its line number and changes no links", async () => {
   await planner.make({ path: "good", url: "https://shop.example/" });
   const before = await planner.listLinks();
   const write = (cells: Mistake["cells"]) => writeRecord(columns.map((name) => cells[name] ?? ""));
@@ -235,7 +235,7 @@ test("a plan reports all mistakes of a JSON row at once", async () => {
   ]);
 });
 
-test("a plan rejects a URL as the path of a link in rows and files", async () => {
+test("a plan reports a URL in place of a link's path, both in JSON rows and in CSV", async () => {
   const { id } = await planner.make({ path: "a" });
   const path = "https://bit.ly/abc";
   const message = "Path is a whole address; pass only the part after the host, such as spring";

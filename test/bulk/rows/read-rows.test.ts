@@ -4,7 +4,7 @@ import { readSource } from "../read-source.ts";
 
 /** Reading a source into checked rows for a plan. */
 
-describe("a source of rows", () => {
+describe("reading a source of rows", () => {
   test.each<[string, RowSource, string]>([
     ["an empty string", { csv: "" }, "It has no rows"],
     ["an empty list", { rows: [] }, "It has no rows"],
@@ -12,13 +12,13 @@ describe("a source of rows", () => {
     ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
     ["an object with two lists", { rows: { a: [{}], b: [{}] } }, "Rows must be a list of objects"],
     ["only a CSV header", { csv: "path,url\n" }, "It has no rows"],
-  ])("is rejected if it is %s", async (_, source, message) => {
+  ])("reports a problem if the source is %s", async (_, source, message) => {
     const { rows, findings } = await readSource(source);
     expect(rows).toEqual([]);
     expect(findings.problems).toMatchObject([{ message }]);
   });
 
-  test("throws the file's read error if reading fails midway", async () => {
+  test("throws the file's read error if the file cannot be read to its end", async () => {
     await expect(readSource({ csv: lost() })).rejects.toThrow("the disk is gone");
   });
 });

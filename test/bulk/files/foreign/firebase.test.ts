@@ -98,7 +98,7 @@ describe("an import from Firebase Dynamic Links", () => {
     });
   });
 
-  test("uses `ofl` as the destination and reports the deep link as not imported", async () => {
+  test("uses `ofl` as the destination URL and reports the deep link as not imported", async () => {
     const { rows, findings } = await readSource({
       csv: "shortLink,link,ofl\nhttps://a.page.link/x,https://a.example/deep,https://a.example/\n",
     });

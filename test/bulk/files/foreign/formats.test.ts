@@ -7,7 +7,7 @@ import { drain } from "../../streams.ts";
 /** Imports from other services: what becomes a field, and what is listed as not imported. */
 
 describe("an import from Bitly", () => {
-  test("reads API responses and prefers a custom back-half to a generated one", async () => {
+  test("reads API responses and prefers a custom back-half to a generated back-half", async () => {
     const bitlink = {
       created_at: "2021-05-01T10:00:00+0000",
       id: "bit.ly/3abc",
@@ -45,7 +45,7 @@ describe("an import from Bitly", () => {
     ]);
   });
 
-  test("reads dashboard exports and prefers a custom link to a generated one", async () => {
+  test("reads dashboard exports and prefers a custom link to the generated link", async () => {
     const { rows, findings } = await readSource({
       csv: [
         "Created,Title,Link,Custom Link,Destination URL,Tags",
@@ -207,7 +207,7 @@ describe("an import from Short.io", () => {
     expiresAt: 1_700_000_000_000,
   };
 
-  test("reads API responses and adds the campaign to the destination URL", async () => {
+  test("reads API responses and adds the campaign parameters to the destination URL", async () => {
     const { rows, findings } = await readSource({
       rows: { links: [link], count: 1, nextPageToken: "x" },
     });
@@ -229,7 +229,7 @@ describe("an import from Short.io", () => {
     expect(findings.unmapped).toContainEqual({ field: "password", count: 1, example: "(hidden)" });
   });
 
-  test("keeps the URL's campaign and reports a different campaign as not imported", async () => {
+  test("keeps a URL's utm_source and reports a different value as not imported", async () => {
     const same = { ...link, originalURL: "https://shop.example/?utm_source=mail" };
     const other = { ...link, path: "b", originalURL: "https://shop.example/?utm_source=web" };
     const { rows, findings } = await readSource({ rows: [same, other] });
@@ -250,7 +250,7 @@ describe("an import from Short.io", () => {
 });
 
 describe("an import from another service", () => {
-  test("does not clear a field if its cell is empty", async () => {
+  test("does not clear a field if the field's cell is empty", async () => {
     const { rows } = await readSource({
       csv: "link,long_url,title\nbit.ly/a,https://a.example/,\n",
     });
@@ -289,7 +289,7 @@ test("an import lists the first 200 fields that are not imported and counts the 
   expect(findings.unmapped.at(-1)).toEqual({ field: "(others)", count: 100, example: "x" });
 });
 
-test("a file in Waypost's format is never mistaken for another service's format", async () => {
+test("a file in Waypost's format is never treated as an import from another service", async () => {
   const whole = `${exportColumns.join(",")}\n`;
   for (const csv of [
     whole,
