@@ -144,7 +144,7 @@ describe("the API contract", () => {
     expect(apiPrefix).toBe("/api/v1");
   });
 
-  test("requires the correct type of key for each endpoint", () => {
+  test("requires a project key except for /projects and /short_links/resolve", () => {
     const kinds = entries.map((entry) => [
       entry.path.startsWith("/projects"),
       entry.path,
@@ -229,7 +229,7 @@ describe("the API contract", () => {
     expect(optional).toEqual(["POST /page_template/publish", "POST /page_template/preview"]);
   });
 
-  test("returns HTML only for template previews and marks undocumented endpoints", () => {
+  test("defines HTML responses only for template previews and marks undocumented endpoints", () => {
     const pages = entries.filter((entry) => entry.type === "text/html").map(nameOf);
     expect(pages).toEqual(["POST /page_template/preview"]);
     expect(entries.filter((entry) => entry.documented === false).map(nameOf)).toEqual(guessed);
@@ -259,7 +259,7 @@ describe("endpoints in the API contract", () => {
   );
 
   test.each(entries.map((entry) => [nameOf(entry), entry] as const))(
-    "have the effect implied by their HTTP method: %s",
+    "have the effect that their HTTP method implies: %s",
     (_, entry) => {
       const { effect, idempotent, overwrites } = entry;
       const nature = implied[entry.tool] ?? implied[entry.method];

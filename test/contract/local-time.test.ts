@@ -12,7 +12,7 @@ describe("writeLocalTime and parseLocalTime", () => {
     ["America/New_York", "2026-01-01T03:00:00Z", "2025-12-31T22:00:00-05:00"],
     ["Asia/Kathmandu", "2026-01-01T00:00:00Z", "2026-01-01T05:45:00+05:45"],
     ["UTC", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"],
-  ])("convert between local time in %s and the time %s", (zone, time, localTime) => {
+  ])("convert between local time in %s and the UTC time %s", (zone, time, localTime) => {
     expect(writeLocalTime(Date.parse(time), openTimeZone(zone))).toBe(localTime);
     expect(parseLocalTime(localTime, openTimeZone(zone))).toBe(
       Math.floor(Date.parse(time) / 1000) * 1000,

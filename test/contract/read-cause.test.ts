@@ -84,7 +84,7 @@ const sentencesByCause: Readonly<Record<Cause, readonly string[]>> = {
 };
 
 describe.each(Object.entries(sentencesByCause))("the cause %s of a 401", (cause, sentences) => {
-  test.each(sentences)("is recognized in the message: %s", (sentence) => {
+  test.each(sentences)("is recognized in the error message: %s", (sentence) => {
     expect(readCause(sentence)).toBe(cause);
     expect(readCause(sentence.toUpperCase())).toBe(cause);
   });

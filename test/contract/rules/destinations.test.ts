@@ -136,7 +136,7 @@ describe("findForeignHost", () => {
     expect(findForeignHost(address, shop)).toBe(host);
   });
 
-  test("treats a store URL like the store's web pages", () => {
+  test("accepts a market: or itms-appss: URL if the store's web host is allowed", () => {
     const stores = read("play.google.com,*.apple.com");
     for (const address of [
       "market://details?id=com.a",
@@ -147,7 +147,7 @@ describe("findForeignHost", () => {
     }
   });
 
-  test("finds the same host as a browser in any text", () => {
+  test("accepts no text that a browser would open on a forbidden host", () => {
     const marks = ". .. @ \\ / // # ? : :80 %2e \u3002 * a xn-- Ü".split(" ");
     const parts = fc.constantFrom("https://", "http://", "shop.example", "evil.example", ...marks);
     const written = fc.array(parts, { minLength: 1, maxLength: 8 }).map((all) => all.join(""));
@@ -167,7 +167,7 @@ describe("findForeignHost", () => {
     );
   });
 
-  test("accepts a listed host but not its subdomains", () => {
+  test("accepts only the exact host for an entry, or only subdomains for an entry with *.", () => {
     const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z]$/).filter((text) => {
       // A browser decodes what begins with xn--, and refuses what it can't decode.
       return text !== "any" && !text.startsWith("xn--");

@@ -16,7 +16,7 @@ const address = fc.oneof(
   fc.webUrl(),
 );
 
-test("readPlainHost returns the same host as a URL parser, but only for valid URLs", () => {
+test("readPlainHost returns either undefined or the same host as a URL parser", () => {
   let plain = 0;
   fc.assert(
     fc.property(address, (text) => {
@@ -62,7 +62,7 @@ test.each([
   expect(readPlainHost(text)).toBeUndefined();
 });
 
-test("isStoreAddress recognizes a store's web page by its host", () => {
+test("isStoreAddress recognizes a store's web page by its host name", () => {
   expect(isStoreAddress("https://apps.apple.com/app/id1")).toBe(true);
   expect(isStoreAddress("https://apps.apple.com:443/app/id1")).toBe(true);
   expect(isStoreAddress("https://apps.apple.com.evil.example/")).toBe(false);
