@@ -40,12 +40,12 @@ test("compose.yaml gives Waypost a read-only file system, no capabilities and a 
   expect(postgres.profiles).toEqual(["postgres"]);
 });
 
-describe("the setup of compose.yaml when run without containers", () => {
-  test("opens a link through a proxy that asks Waypost about the host name", async () => {
+describe("a link on a server that runs with the settings in compose.yaml", () => {
+  test("redirects through a proxy that asks Waypost whether to accept the host name", async () => {
     await openLinkThrough(startProxy);
   });
 
-  test("opens a link through Caddy", async (context) => {
+  test("redirects through Caddy", async (context) => {
     context.skip(!hasCaddy, "Caddy is not installed");
     await openLinkThrough(startCaddy);
   });
@@ -95,7 +95,7 @@ test("Caddy accepts deploy/Caddyfile", (context) => {
   expect({ status, stderr }).toMatchObject({ status: 0 });
 });
 
-test("deploy/Caddyfile asks Waypost before it requests a certificate", () => {
+test("deploy/Caddyfile makes Caddy ask Waypost before it requests a certificate", () => {
   const text = readFileSync("deploy/Caddyfile", "utf8");
   expect(text).toContain("ask http://{$WAYPOST_UPSTREAM:127.0.0.1:8787}/tls/ask\n");
   expect(text.split("{").length).toBe(text.split("}").length);
