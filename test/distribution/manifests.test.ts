@@ -41,7 +41,7 @@ describe("server.json", () => {
     expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
   });
 
-  test("runs the image as a server whose links and pages open on the user's machine", () => {
+  test("runs the image as a server that only the user's machine can reach", () => {
     const [image] = server.packages;
     const runtime = image.runtimeArguments.map(({ name, value }: Argument) => {
       return name === undefined ? value : `${name}=${value}`;
@@ -109,7 +109,7 @@ describe("plugins and extensions", () => {
 });
 
 describe("the install links in README.md", () => {
-  test("point Cursor to a running server", () => {
+  test("configure Cursor to connect to a running server", () => {
     const [, link = ""] = /\((https:\/\/cursor\.com\/\S+)\)/.exec(readme) ?? [];
     const query = new URL(link).searchParams;
     expect(query.get("name")).toBe("waypost");
