@@ -31,7 +31,7 @@ describe.each(docs)("$path", (page) => {
     expect(countLines(page)).toBeLessThanOrEqual(200);
   });
 
-  test("starts with its title and its intended readers", () => {
+  test("starts with a title and a sentence about the intended readers", () => {
     expect(page.text).toMatch(/^# [^\n]+\n\nFor /);
   });
 });
@@ -42,7 +42,7 @@ describe.each(pages)("$path", (page) => {
     expect(long).toEqual([]);
   });
 
-  test("links only to files and headings in the npm package", () => {
+  test("links only to files and headings that exist in the npm package", () => {
     const targets = [...page.text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, to = ""]) => to);
     expect(targets.filter((target) => !hasTarget(page, target))).toEqual([]);
   });
