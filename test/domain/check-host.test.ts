@@ -52,11 +52,14 @@ test.each([
   ["unreachable", "host_unreachable"],
   ["timed_out", "host_too_slow"],
   ["unreadable", "host_unreadable"],
-] as const)("check_domain reports one problem if a host's result is %s", async (kind, code) => {
-  expect(await check("https://go.example", { kind })).toEqual([
-    [`error ${code}`, expect.stringContaining('"go.example"')],
-  ]);
-});
+] as const)(
+  "check_domain reports exactly one problem if the request to a host ends as %s",
+  async (kind, code) => {
+    expect(await check("https://go.example", { kind })).toEqual([
+      [`error ${code}`, expect.stringContaining('"go.example"')],
+    ]);
+  },
+);
 
 test("check_domain warns about a certificate that expires within two weeks", async () => {
   const day = 24 * 60 * 60_000;
@@ -68,7 +71,7 @@ test("check_domain warns about a certificate that expires within two weeks", asy
   expect(await listCodes(13)).toEqual(["warning tls_ends_soon"]);
 });
 
-test("check_domain reports link origins whose links cannot open an app", async () => {
+test("check_domain reports a link origin whose links cannot open an app", async () => {
   expect(await listUnreached("http://go.example")).toContain("warning links_over_http");
   expect(await listUnreached("https://go.example:8443")).toContain("error links_have_port");
   expect(await listUnreached("http://spring.localhost:8787")).toEqual(["error host_local"]);
