@@ -54,7 +54,7 @@ test("waypost help topics lists every page in docs/ and the pages about the API"
 });
 
 test.each(["glosary", "../package", "/etc/passwd"])(
-  "waypost help %s is refused, and the command that lists the topics is shown",
+  "waypost help %s fails with an error that names the command that lists all topics",
   async (name) => {
     const { code, stdout, stderr } = await run(["help", name]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -75,7 +75,7 @@ test("the console's help shows every page, and all links between the pages work"
   for (const target of targets) expect((await tab.open(target)).status).toBe(200);
 });
 
-test("the console shows that a help page does not exist", async () => {
+test("the console shows an error for a help page that does not exist", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   expect((await tab.open("/help/nothing")).text).toContain(
