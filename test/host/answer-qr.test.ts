@@ -22,7 +22,7 @@ function openPictures(bytes = 100) {
   };
 }
 
-test("an IP address can request ten new QR codes per second for URLs with a query", async () => {
+test("each IP address gets at most ten new QR codes per second for URLs with a query", async () => {
   const { countDrawn, ask, advance } = openPictures();
   const statuses: (number | undefined)[] = [];
   for (let turn = 0; turn < 12; turn += 1) statuses.push(await ask("spring", `id=${turn}`));

@@ -69,7 +69,7 @@ test("association files list each verifiable app and the paths that open in the 
 });
 
 test.each([ios, android])(
-  "%s is available again after a failed read of the database",
+  "%s returns 503 while the database is busy and 200 afterwards",
   async (file) => {
     let isFailing = false;
     const failing: KyselyPlugin = {
@@ -122,7 +122,7 @@ describe("association files", () => {
     expect(ofAndroid).toEqual(ofIos);
   });
 
-  test("exclude the short path of a URL with a query while its link exists", async () => {
+  test("exclude the short path of a link's URL with a query while the link exists", async () => {
     const app = await addApps();
     const web = await host.add("link", { path: "web" });
     host.world.advance(1);
@@ -142,7 +142,7 @@ describe("association files", () => {
     expect((await listExcluded())[0]).toEqual(all);
   });
 
-  test("list excluded link paths before the short paths of URLs with a query", async () => {
+  test("exclude the paths of links before the short paths of URLs with a query", async () => {
     await addApps();
     await writeDirectly(async (tenant) => {
       const linkId = await addLink(tenant, "web-0", { now });
@@ -201,7 +201,7 @@ test("association files list only the project's own apps, even on its custom dom
 });
 
 describe.each([ios, android])("%s", (path) => {
-  test("has the required headers and can be cached for an hour", async () => {
+  test("is sent as JSON and can be cached for an hour and revalidated with its ETag", async () => {
     await host.add("ios_app", { bundle_id: "com.example.one", team_id });
     const { status, headers } = await host.visit(path);
     expect(status).toBe(200);

@@ -42,7 +42,7 @@ const people = [
 
 describe("a visit", () => {
   test.each(people)(
-    "is redirected to the URL for its device and counted: %s",
+    "redirects to the URL for the visitor's device and is counted: %s",
     async (_, agent, to) => {
       const before = await host.readClicks(id);
       const visited = await host.visit(`/${path}`, { agent });
@@ -55,12 +55,13 @@ describe("a visit", () => {
 
 describe("the visit count", () => {
   test.each(Object.entries(agents.bots))(
-    "excludes the bot %s, which gets a page with social tags",
+    "excludes visits by the bot %s, which gets a page with social tags",
     (_, agent) => expectUncounted(200, { agent }),
   );
 
-  test.each(Object.entries(agents.tools))("excludes the tool %s, which is redirected", (_, agent) =>
-    expectUncounted(302, { agent }),
+  test.each(Object.entries(agents.tools))(
+    "excludes visits by the tool %s, which is redirected",
+    (_, agent) => expectUncounted(302, { agent }),
   );
 
   test("excludes HEAD requests", () => expectUncounted(302, { method: "HEAD" }));
@@ -71,7 +72,7 @@ describe("the visit count", () => {
     ["sec-purpose", "prefetch;prerender"],
     ["x-purpose", "preview"],
     ["x-moz", "prefetch"],
-  ])("excludes prefetches with %s: %s", (name, value) =>
+  ])("excludes prefetch requests with the header %s: %s", (name, value) =>
     expectUncounted(302, { headers: { [name]: value } }),
   );
 });
@@ -82,7 +83,7 @@ test("an iPhone with an overlong user agent is recognized", async () => {
   expect(visited.headers.location).toBe(places.ios);
 });
 
-test("only the first 512 characters of a user agent are used", async () => {
+test("only the first 512 characters of a user agent decide how a visit is classified", async () => {
   const phone = "Mozilla/5.0 (iPhone) ".padEnd(512, "x");
   const visited = await host.visit(`/${path}`, { agent: `${phone} Googlebot/2.1` });
   expect(visited).toMatchObject({ status: 302, headers: { location: places.ios } });

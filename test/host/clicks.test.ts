@@ -37,7 +37,7 @@ const list = async (query: string) =>
 const listBusiest = async () => (await list("q[s]=clicks desc")).links.map(({ id }) => id);
 
 describe("a visit", () => {
-  test("is counted the next time the link is read, changed or listed", async () => {
+  test("is included in the clicks when the link is next read, changed or listed", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     await host.visit("/spring");
     expect(await readStored(id)).toBe(0);
@@ -57,7 +57,7 @@ describe("a visit", () => {
     expect((await host.world.call("POST", "/short_links", { body })).body.clicks).toBe(6);
   });
 
-  test("is counted when links with cached counts are filtered or sorted by clicks", async () => {
+  test("is included when links with cached counts are filtered or sorted by clicks", async () => {
     const quiet = await host.add("link", { path: "quiet", url });
     const busy = await host.add("link", { path: "busy", url });
     for (const clicks of [1, 2, 3]) {
@@ -70,7 +70,7 @@ describe("a visit", () => {
     expect(await listBusiest()).toEqual([quiet.id, busy.id]);
   });
 
-  test("invalidates only the cached counts of its own project", async () => {
+  test("updates its project's cached click count when several projects are visited", async () => {
     const { world } = host;
     const projects = [await world.addProject(), world.project, await world.addProject()];
     const keys: string[] = [];
@@ -133,7 +133,7 @@ describe("a visit", () => {
   });
 });
 
-test("1,000 concurrent visits are all counted during reads and writes", async () => {
+test("1,000 concurrent visits are all counted while the links are read and changed", async () => {
   const links: { readonly id: string }[] = [];
   for (let count = 0; count < 10; count += 1) {
     links.push(await host.add("link", { path: `busy/${count}`, url }));
@@ -186,7 +186,7 @@ describe("pending visits", () => {
     expect(await readStored(id)).toBe(1);
   });
 
-  test("stay in memory without delaying reads until the database accepts writes", async () => {
+  test("are kept in memory without delaying reads until the database accepts writes", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     const reported: unknown[] = [];
@@ -307,7 +307,7 @@ describe("pending visits", () => {
     expect([tries, alarms.length]).toEqual([2, 2]);
   });
 
-  test("stay in memory for at most 100,000 links while every write fails", async () => {
+  test("are kept in memory for at most 100,000 links while every write fails", async () => {
     const counted: number[] = [];
     let isBusy = true;
     const clicks = createClicks({

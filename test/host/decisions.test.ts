@@ -20,23 +20,28 @@ const android_fallback_url = "https://a.example/app";
 const iosApps = {
   "no iOS app": null,
   "an iOS app": { bundle_id: "com.example.whole", app_store_id: "123", custom_scheme: "shop" },
-  "an iOS app without store and scheme": { bundle_id: "com.example.bare" },
+  "an iOS app without an App Store ID or custom scheme": { bundle_id: "com.example.bare" },
 };
 const androidApps = {
   "no Android app": null,
   "an Android app": { package_name: "com.example.whole", fingerprints: [sha256] },
-  "an Android app with a scheme": {
+  "an Android app with a custom scheme": {
     package_name: "com.example.scheme",
     fingerprints: [sha1],
     custom_scheme: "shop",
   },
 };
 const ways = {
-  "nowhere to go": {},
-  "a url": { url },
-  fallbacks: { ios_fallback_url, android_fallback_url },
-  "a url and fallbacks": { url, ios_fallback_url, android_fallback_url },
-  campaigns: { url, provider_token: "117", campaign_token: "spring", referrer: "utm_source=a&b" },
+  "no destination": {},
+  "a web URL": { url },
+  "fallback URLs": { ios_fallback_url, android_fallback_url },
+  "a web URL and fallback URLs": { url, ios_fallback_url, android_fallback_url },
+  "a web URL and campaign parameters": {
+    url,
+    provider_token: "117",
+    campaign_token: "spring",
+    referrer: "utm_source=a&b",
+  },
 };
 
 type Row = {
@@ -51,7 +56,7 @@ const rows: readonly Row[] = namesOf(iosApps).flatMap((ios, first) =>
   namesOf(androidApps).flatMap((android, second) =>
     Object.entries(ways).flatMap(([way, fields], third) =>
       [false, true].map((enable_forced_redirect) => ({
-        title: `${ios}, ${android}, ${way}${enable_forced_redirect ? ", forced" : ""}`,
+        title: `${ios}, ${android}, ${way}${enable_forced_redirect ? ", a forced redirect" : ""}`,
         path: `${first}/${second}/${third}/${enable_forced_redirect ? "forced é" : "free"}`,
         ios,
         android,
@@ -80,7 +85,7 @@ describe.each([
     await host.world.store.write((db) => updateProject(db, id, { link_in_referrer }, 0));
   });
 
-  test.each(some)("a link with $title behaves as explainVisits describes", async (row) => {
+  test.each(some)("visitors of a link with $title get what explainVisits says", async (row) => {
     const { link, apps } = await create(host, row);
     const address = `${host.origin}/${encodePath(link.path ?? "")}`;
     const { visits } = explainVisits(link, apps, { link_in_referrer, address });

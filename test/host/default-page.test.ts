@@ -63,7 +63,7 @@ describe("the default page", () => {
     expect((await show("/spring", speak("he"))).shown).toContain('<h1 class="title" dir="auto">');
   });
 
-  test("is never shown in another visitor's language", async () => {
+  test("is in each visitor's own language when several visitors request it at once", async () => {
     const labels = ["fr", "ja", "fr"].map(async (language) =>
       /<html lang="(\w+)"/.exec((await show("/spring", speak(language))).text)?.at(1),
     );
@@ -117,7 +117,7 @@ describe("the default page on a computer, for a link without a desktop URL", () 
     expect([listWays(shown), shown.includes("<svg")]).toEqual([[], false]);
   });
 
-  test("shows a QR code without the query after too many new queries by one visitor", async () => {
+  test("shows a QR code without the query once the visitor exceeds the rate limit", async () => {
     const shown = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         show(`/pictured?turn=${index}`, { agent: computer }),
@@ -129,7 +129,7 @@ describe("the default page on a computer, for a link without a desktop URL", () 
   });
 });
 
-describe("the default page in an in-app browser", () => {
+describe("the advice for in-app browsers on the default page", () => {
   const inside = [
     ["Instagram", "⋯", agents.ios["Instagram's browser on an iPhone"]],
     ["Facebook", "⋯", agents.ios["Facebook's browser on an iPhone"]],
@@ -141,7 +141,7 @@ describe("the default page in an in-app browser", () => {
   ] as const;
 
   test.each(inside)(
-    "explains to visitors in %s how to open the browser from the menu %s",
+    "explains to visitors in %s how to open the page in their browser from the menu %s",
     async (name, menu, agent) => {
       const { shown } = await show("/spring", { agent, ...speak("fr") });
       expect(shown).toContain("<strong>Ouvrez cette page dans votre navigateur</strong>");
@@ -151,7 +151,7 @@ describe("the default page in an in-app browser", () => {
     },
   );
 
-  test("shows no advice to leave if the browser can open apps or the link has no app", async () => {
+  test("is omitted in browsers that can open apps, and for links without an app", async () => {
     const [, , instagram] = inside[0];
     for (const [path, agent] of [
       ["/spring", iPhone],

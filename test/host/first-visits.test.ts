@@ -56,7 +56,7 @@ async function visitAtOnce(targets: readonly string[]): Promise<readonly string[
   return answers.map((answer) => /\r\nlocation: (\S+)/i.exec(answer)?.[1] ?? answer.slice(0, 3));
 }
 
-test("concurrent first visits are each redirected to their own link's destination", async () => {
+test("concurrent first visits to several links reach each link's own destination", async () => {
   await addLinks(["a", "b", "c"]);
   const body = { url: `http://default.localhost:${host.port}/c?color=red` };
   const { body: short } = await host.world.call("POST", "/short_links", { body });
@@ -73,7 +73,7 @@ test("concurrent first visits are each redirected to their own link's destinatio
   );
 });
 
-test("a link that could not be read is read again for the next visitor", async () => {
+test("a link that could not be read is read again on the next visit", async () => {
   await addLinks(["a", "b"]);
   failing = /links/;
   expect(await visitAtOnce(["/a", "/b"])).toEqual(["503", "503"]);

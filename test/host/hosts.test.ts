@@ -85,7 +85,7 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("opens no link unless it belongs to a project: %j", async (name) => {
+  ])("that belongs to no project opens no link: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);
@@ -107,7 +107,7 @@ describe("a host name", () => {
 });
 
 describe("a missing link", () => {
-  test("returns the same response in a missing project and in a suspended project", async () => {
+  test("gets the same 404 response in a missing project as in a suspended project", async () => {
     const home_url = "https://shop.example/home";
     await change({ suspended: true, home_url, not_found_url: home_url });
     const asked = [
@@ -132,7 +132,7 @@ describe("a missing link", () => {
     expect((await host.visit("/spring", { host: "other.localhost" })).status).toBe(302);
   });
 
-  test("shows a page with the project's name, whether or not the link ever existed", async () => {
+  test("gets a 404 page with the project's name whether or not it existed before", async () => {
     await host.add("link", { path: "gone", url });
     const [link] = (await host.world.call("GET", "/links", { query: "q[path_eq]=gone" })).body
       .links;
@@ -184,7 +184,7 @@ describe("home_url and not_found_url", () => {
     return [status, headers.location];
   };
 
-  test("redirect visitors of the root and of missing links and drop the query", async () => {
+  test("redirect visitors of the root and missing links and drop the visit's query", async () => {
     await change({ home_url, not_found_url });
     const missing = [302, "https://shop.example/m%C3%BCll"];
     for (const path of ["/", "/?id=7"]) expect(await ask(path)).toEqual([302, home_url]);
@@ -236,7 +236,7 @@ describe("home_url and not_found_url", () => {
 
 describe("the link host", () => {
   test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
-    "returns 405 for the method %s on a link",
+    "returns 405 for the method %s on any path",
     async (method) => {
       for (const path of ["/spring", "/nothing", "/.well-known/assetlinks.json"]) {
         const visited = await host.visit(path, { method });
@@ -270,7 +270,7 @@ test("a redirect's headers forbid caching", async () => {
   });
 });
 
-test("the Google Play referrer contains the exact URL of each visit", async () => {
+test("the Google Play referrer contains exactly the URL that was visited", async () => {
   await change({ custom_domain_verified: true, link_in_referrer: true });
   const key = await host.world.addKey({ project: other });
   const body = {
@@ -296,7 +296,7 @@ test("the Google Play referrer contains the exact URL of each visit", async () =
   await change({ custom_domain_verified: false, link_in_referrer: false });
 });
 
-test("the link host serves its own robots.txt and favicon.ico", async () => {
+test("the link host serves a robots.txt that allows everything, and no favicon.ico", async () => {
   expect(await host.visit("/robots.txt")).toMatchObject({
     status: 200,
     text: "User-agent: *\nAllow: /\n",
@@ -305,7 +305,7 @@ test("the link host serves its own robots.txt and favicon.ico", async () => {
 });
 
 describe("a database error during a visit", () => {
-  test("returns 503 with Retry-After and is not reported if the database is busy", async () => {
+  test("causes a 503 with Retry-After and no error report if the database is busy", async () => {
     const reported: unknown[] = [];
     await using busy = await openFailing(new StoreBusy("busy"), (error) => reported.push(error));
     expect(await busy.visit("/spring")).toMatchObject({
@@ -316,7 +316,7 @@ describe("a database error during a visit", () => {
     expect(reported).toEqual([]);
   });
 
-  test("returns 500 without details and is reported if the database is not busy", async () => {
+  test("causes a 500 without details and an error report if the database is not busy", async () => {
     const reported: unknown[] = [];
     const fault = new Error("no such table: links");
     await using broken = await openFailing(fault, (error) => reported.push(error));

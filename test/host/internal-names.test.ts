@@ -77,7 +77,7 @@ test("no response from the link host or the SDK endpoints contains a link's name
   expect(resolved.body.name).toBe(canary);
 });
 
-test("a page's title is the social title, or else the app's name or the host", async () => {
+test("a page is titled with the social title, or the app's name, or the host name", async () => {
   const read = async () => readTitles((await world.open("/spring")).text);
   const [app] = (await world.world.call("GET", "/ios_apps")).body.ios_apps;
   for (const isPublished of [false, true]) {
@@ -93,7 +93,7 @@ test("a page's title is the social title, or else the app's name or the host", a
   }
 });
 
-test("a preview shows the title that visitors see, not the link's name", async () => {
+test("a template preview shows the title that visitors see, not the link's name", async () => {
   await nameLink();
   const preview = async (fields: object) =>
     (await world.world.call("POST", "/page_template/preview", { body: fields })).text;

@@ -35,7 +35,7 @@ function createTestClock() {
   };
 }
 
-test("data from a page's script replaces the page request's data, in either order", async () => {
+test("data from the page's script replaces the request's data, whichever comes first", async () => {
   await using world = await openInstallWorld();
   const setup = createTestClock();
   const { note } = createDeferredVisits({ ...setup, store: world.world.store });
@@ -60,7 +60,7 @@ test("visits kept for later installs are stored when the process stops", async (
   expect((await world.listRows()).map(({ id }) => id)).toEqual(["visit-1"]);
 });
 
-test("only one write of visits runs at a time, and at most 2,000 visits are queued", async () => {
+test("visits are written in one batch at a time, and at most 2,000 visits are queued", async () => {
   const setup = createTestClock();
   const [over, sizes] = [createGate(), [] as number[]];
   const store = {

@@ -61,10 +61,13 @@ test.each([
   ["plain", "phone", "en"],
   ["nothing", "phone", "he"],
   ["", "desktop", "en"],
-] as const)("/%s on a %s in %s has no accessibility problems", async (path, device, language) => {
-  const page = await openPage(path, device, language);
-  await lookAtPage(page, `host ${path} ${device} ${language}`);
-});
+] as const)(
+  "the page /%s on a %s in the language %s has no accessibility problems",
+  async (path, device, language) => {
+    const page = await openPage(path, device, language);
+    await lookAtPage(page, `host ${path} ${device} ${language}`);
+  },
+);
 
 test.each([
   { width: 740, height: 360 },
@@ -78,7 +81,7 @@ test.each([
   expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThanOrEqual(size.height);
 });
 
-test("the page for a missing link makes no further requests", async () => {
+test("the page for a missing link loads without further requests", async () => {
   const address = `${host.origin}/nothing`;
   const { page, faults, requests } = await openOnComputer(address);
   // The browser reports the status of the response as an error too.
@@ -87,12 +90,15 @@ test("the page for a missing link makes no further requests", async () => {
   expect(await page.title()).toBe("Link not found");
 });
 
-test.each(["", "?format=png"])("a browser shows the QR code of a link: %j", async (query) => {
-  const { page, faults } = await openOnComputer(`${host.origin}/plain.qr${query}`);
-  expect(faults).toEqual([]);
-  const shape = query === "" ? page.locator("path").nth(1) : page.locator("img");
-  expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
-});
+test.each(["", "?format=png"])(
+  "a browser displays the QR code requested with the query %j",
+  async (query) => {
+    const { page, faults } = await openOnComputer(`${host.origin}/plain.qr${query}`);
+    expect(faults).toEqual([]);
+    const shape = query === "" ? page.locator("path").nth(1) : page.locator("img");
+    expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
+  },
+);
 
 test("a broken image takes up as much space on the page as a working image", async () => {
   const page = await openPage("full", "phone", "en");

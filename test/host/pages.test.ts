@@ -37,7 +37,7 @@ const publish = (word: string) =>
   });
 
 describe("the preview page", () => {
-  test("is not cached or indexed and runs no script", async () => {
+  test("forbids caching and indexing, sets no cookie and uses each CSP nonce once", async () => {
     const { headers } = await host.visit("/spring", { agent: iPhone });
     expect(headers).toMatchObject({
       "content-type": "text/html; charset=utf-8",

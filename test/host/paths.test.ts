@@ -107,7 +107,7 @@ test("a path that differs only slightly from a link's path does not redirect", a
   }
 });
 
-test("a cached redirect is not used for a path that is merely similar", async () => {
+test("a cached redirect is not used for a path that only resembles the cached path", async () => {
   const url = "https://shop.example/";
   await host.add("link", { path: "seen-Größe", url });
   await host.add("link", { path: "http://seen", url });

@@ -30,7 +30,7 @@ openForAll(openLinkHost, async (opened) => {
 const paths = ["spring", encodeURI("frühling/größe 1"), `long/${"x".repeat(1900)}`];
 
 describe.each(paths)("the QR code of %s", (path) => {
-  test("is an SVG of its URL by default", async () => {
+  test("is an SVG image that encodes the link's URL by default", async () => {
     const { status, headers, text } = await host.visit(`/${path}.qr`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/svg+xml");
@@ -48,7 +48,7 @@ describe.each(paths)("the QR code of %s", (path) => {
     expectModules(side, isDark, path);
   });
 
-  test("is a PNG of its URL if format=png is sent", async () => {
+  test("is a PNG image that encodes the link's URL if format=png is sent", async () => {
     const { status, headers, bytes } = await host.visit(`/${path}.qr?format=png`);
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("image/png");
@@ -80,7 +80,7 @@ test("a missing link and a link whose URL is too long have no QR code", async ()
   expect((await host.visit(`/${path}.qr`)).status).toBe(404);
 });
 
-test("a QR code contains the project's custom domain, whichever host name serves it", async () => {
+test("a QR code contains the verified custom domain, whichever host name serves it", async () => {
   const { world } = host;
   const custom_domain = "a-rather-long-name-for-a-shop.example";
   const other = await world.addProject({ subdomain: "o", custom_domain });

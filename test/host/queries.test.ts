@@ -38,7 +38,7 @@ async function readReferrer(path: string): Promise<string> {
 }
 
 describe("a trailing slash in a visited path", () => {
-  test("is ignored and does not select another link", async () => {
+  test("is ignored when the link is looked up", async () => {
     await host.add("link", { path: "only/", url });
     for (const path of ["/product", "/product/", "/product%2F", "/product///", "/only"]) {
       expect([path, await readLocation(path)]).toEqual([path, url]);
@@ -72,7 +72,7 @@ describe("the query of a visit", () => {
     expect(await readLocation(`/product?id=${fits}`)).toContain(fits);
   });
 
-  test("is added to a fallback that is a web page, but not to a store URL", async () => {
+  test("is added to a fallback URL on the web, but not to a store URL", async () => {
     const fields = {
       path: "fallbacks",
       ios_fallback_url: "https://shop.example/ios",
@@ -128,11 +128,11 @@ describe("if the project setting link_in_referrer is on", () => {
     };
   });
 
-  test("a query that would make the URL too long is omitted", async () => {
+  test("a query that would make the URL too long is omitted from the referrer", async () => {
     expect(await readReferrer(`/app?id=${"1".repeat(8200)}`)).toBe(`${host.origin}/app`);
   });
 
-  test("a short path is replaced with the URL that was shortened", async () => {
+  test("the referrer contains the URL that was shortened instead of the short path", async () => {
     const short = await shorten("/app?id=1");
     expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
   });
@@ -161,7 +161,7 @@ describe("if the project setting link_in_referrer is on", () => {
   });
 });
 
-describe("the short path of a link's URL with a query", () => {
+describe("a short path created for a link's URL with a query", () => {
   test("redirects like that URL and counts as a click on the link", async () => {
     const { id } = await host.add("link", { path: "short/ü", url });
     const one = await shorten("/short/%C3%BC?id=1");
@@ -185,7 +185,7 @@ describe("the short path of a link's URL with a query", () => {
     expect(text).toContain('href="shop://short/app?id=1"');
   });
 
-  test("returns 404 as soon as its link is deleted", async () => {
+  test("returns 404 as soon as the link is deleted", async () => {
     const { id } = await host.add("link", { path: "gone", url });
     const short = await shorten("/gone?id=1");
     expect((await host.visit(`/${short}`)).status).toBe(302);

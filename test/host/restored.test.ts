@@ -17,7 +17,7 @@ async function ask(method: string, path: string): Promise<void> {
   expect(status, text).toBeLessThan(300);
 }
 
-test("a deleted link's path, short path and QR code return 404 until it is restored", async () => {
+test("a deleted link's paths and QR code return 404 until the link is restored", async () => {
   const { id, path, shortened_path } = await host.add("link", {
     path: "spring",
     url,

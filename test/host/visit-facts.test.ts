@@ -47,7 +47,7 @@ async function listReferrers() {
   return (await readCounts("referrer")).map(([, host]) => host);
 }
 
-test("visits are counted by source, and Open button presses are not clicks", async () => {
+test("visits are counted by source, but an Open button visit is not a click", async () => {
   const link = await host.add("link", { path: "spring", url, options: { shorten: true } });
   await host.visit("/spring");
   await host.visit("/spring/");
@@ -79,7 +79,7 @@ test("visits are counted by platform and by hour", async () => {
   expect(await readCounts("platform")).toEqual([[0, "ios", 1]]);
 });
 
-test("only Waypost's own parameter is removed from a visit's query", async () => {
+test("only Waypost's own parameter wp is removed from a visit's query", async () => {
   await host.add("link", { path: "spring", url });
   const readLocation = async (path: string) => (await host.visit(path)).headers.location;
   expect(await readLocation("/spring?wp=qr")).toBe(url);
@@ -90,7 +90,7 @@ test("only Waypost's own parameter is removed from a visit's query", async () =>
   expect(await readLocation(`/spring?${pasted}b`)).toBe(`${url}?${pasted}b`);
 });
 
-test("only the host of a referring page on another site is stored", async () => {
+test("a referrer is stored only as a host name, and only if it is another site", async () => {
   await host.add("link", { path: "spring", url });
   const referers = [
     "https://www.News.example/today?user=7",
@@ -131,7 +131,7 @@ test.each([
   },
 );
 
-test("pages on localhost are stored as referrers", async () => {
+test("localhost and loopback IP addresses are stored as referrers", async () => {
   await host.add("link", { path: "spring", url });
   for (const referer of ["http://localhost:3000/", "http://[::1]:3000/", "http://127.0.0.1/"]) {
     await host.visit("/spring", { headers: { referer } });

@@ -10,7 +10,7 @@ let world: World;
 const paths = ["a", "b", "c", "d", "e", "f", "g"];
 const { ids, read } = openVisitedLinks(paths, (opened) => (world = opened));
 
-test("25,200 visits to seven links from changing platforms are all counted", async () => {
+test("25,200 visits to seven links from three alternating platforms are all counted", async () => {
   const { clicks, project } = world;
   const visited = paths.map((path) => ids[path] ?? "");
   const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
