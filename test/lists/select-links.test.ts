@@ -74,7 +74,7 @@ describe("a list of links that changes while it is read", () => {
     },
   );
 
-  test("includes links added at the end without being read again", async () => {
+  test("includes links added at the end without a second read of the list", async () => {
     const made = await planner.makeMany(230, "p");
     meanwhile = async (pages) => {
       made.push(...(await planner.makeMany(2, `late${pages}-`)));
@@ -93,7 +93,7 @@ describe("a list of links that changes while it is read", () => {
     expectAll((await readAll()).rows, made);
   });
 
-  test("is read again if links were missed although the count is right", async () => {
+  test("is read again if links were missed even though the count is correct", async () => {
     const [other = ""] = await planner.makeMany(1, "other");
     const made = await planner.makeMany(300, "spring");
     const { links } = (await planner.world.call("GET", "/links", { query: `q[path_eq]=${other}` }))
@@ -154,7 +154,7 @@ describe("a remote server", () => {
   });
 });
 
-test("a filtered list contains only links with the requested creation times", async () => {
+test("a list filtered by creation time contains only links created in that period", async () => {
   const begin = planner.world.now();
   const made = await planner.makeMany(160, "p");
   const at = (index: number) => new Date(begin + (index + 1) * 1000).toISOString();
