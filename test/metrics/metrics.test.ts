@@ -30,7 +30,7 @@ test("the metrics show a counter's latest value", async () => {
   expect(await readCommits(5)).toEqual(['waypost_store_commits_total{store="links"} 5']);
 });
 
-test("the metrics add a call's duration to the sum and to the matching buckets", async () => {
+test("the metrics add a tool call's duration to the sum and to the matching buckets", async () => {
   const { write, countCall } = createMetrics();
   countCall("get_link", "ok", 0.7);
   const text = await write(sources);
