@@ -198,21 +198,21 @@ test.each([
 
 describe("fetchFile over an untrusted connection", () => {
   test.each([
-    ["with a self-signed certificate", { authorities: [] as string[] }, "SELF_SIGNED"],
-    ["with a certificate for another host", { hostname: "other.example" }, "ALTNAME"],
+    ["of a self-signed certificate", { authorities: [] as string[] }, "SELF_SIGNED"],
+    ["of a certificate for another host", { hostname: "other.example" }, "ALTNAME"],
   ])("reports the error code %s", async (_, given, code) => {
     const got = await fetchFile(given);
     expect(got).toEqual({ kind: "untrusted", code: expect.stringContaining(code) });
     expect(asked).toEqual([]);
   });
 
-  test("reports the error code of a certificate that is valid only for clients", async () => {
+  test("reports the error code of a certificate that only clients may use", async () => {
     await using own = await openServer(createServer(clientOnly));
     const got = await fetchFile({ at: own.port, authorities: [clientOnly.cert] });
     expect(got).toEqual({ kind: "untrusted", code: "INVALID_PURPOSE" });
   });
 
-  test("reports the error code when the server does not use TLS", async () => {
+  test("reports an untrusted connection if the server does not use TLS", async () => {
     const listener = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
     const { port: at, server: plain } = await openServer(listener);
     expect(await fetchFile({ at })).toMatchObject({ kind: "untrusted" });
