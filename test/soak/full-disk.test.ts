@@ -18,7 +18,7 @@ import { openSite } from "./site.ts";
 const chance = openChance("full-disk");
 
 test.skipIf(!canMount())(
-  "a full disk loses no write and fails no read, and writes succeed once space is free",
+  "on a full disk no write is lost, reads succeed, and writes succeed once space is free",
   async () => {
     await using site = await openSite(undefined);
     const { keys } = await site.addBenchProject("full", scale(250, 20));

@@ -25,7 +25,7 @@ test("no acknowledged write to PostgreSQL is lost when a writing process is kill
   expect(lost).toMatchObject({ value: 0 });
 });
 
-test("no write is lost when PostgreSQL is killed, and later writes succeed", async () => {
+test("no acknowledged write is lost when PostgreSQL is killed, and writes resume", async () => {
   await using site = await openSite(postgres);
   const { keys, subdomain } = await site.addBenchProject("restarts", scale(250, 20));
   await using server = await site.serve();
