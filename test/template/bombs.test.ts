@@ -79,12 +79,12 @@ test("this test contains at least 70 different template bombs within the size li
   }
 });
 
-describe("the template check", () => {
+describe("with a step counter", () => {
   let counter: StepCounter;
   openForAll(openStepCounter, (opened) => (counter = opened));
 
   test.each(bombs)(
-    'splits the check of "$name" into pieces of few steps',
+    'the check of "$name" is split into pieces of few steps',
     async ({ body, css }: Bomb) => {
       const source = { ...empty, ...(body && { body }), ...(css && { css }) };
       const whole = await counter.count(() => lookOver(source));
@@ -101,7 +101,7 @@ describe("the template check", () => {
     },
   );
 
-  test("counts at least 10,000 steps for the default design", async () => {
+  test("the check of the default design takes more than 10,000 steps", async () => {
     const { steps } = await counter.count(() => lookOver(starter));
     expect(steps).toBeGreaterThan(10_000);
   });

@@ -113,7 +113,7 @@ describe("a template with a URL on a forbidden host", () => {
     }
   });
 
-  test("can evade a check of rendered samples by using the URL only for one link", () => {
+  test("can evade a check of rendered samples by using the URL only on one link's page", () => {
     const patient = hostile.filter((body) => body.includes('"T"'));
     const shown = patient.filter((body) => {
       try {

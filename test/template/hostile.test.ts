@@ -112,7 +112,7 @@ test("the hostile samples contain at least 300 different texts", () => {
 
 describe("a hostile body", () => {
   test.each(nameByStart([...hostileBodies, ...hostileLiquid]))(
-    "is refused or has no effect: %j",
+    "has no effect even if it is rendered unchecked: %j",
     async (_start, body) => {
       const problems = await lookOver({ body, css: "" });
       const { html } = renderLinkPage({ ...sample, template: compileAnyway(body) });
@@ -163,7 +163,7 @@ describe.each(["default page", "template"])("a hostile field on the %s", (where)
   });
 });
 
-test("a template outputs the text of a field exactly", () => {
+test("a template outputs the special characters in a field exactly", () => {
   for (const text of ["<b>&amp;\"'`</b>", "{{ x }}{% y %}", "a < b && c > d"]) {
     const link = { ...sampleLink, social_title: text };
     const template = compileTemplate({ body: "{{ link.name }}{% store_buttons %}", css: "" });

@@ -19,7 +19,7 @@ describe("the default page", () => {
     ["zh-Hant-HK, zh;q=0.5", "zh-Hans"],
     ["es;q=0.8, ar;q=0.8", "es"],
   ])(
-    "is in the first available language of the Accept-Language header: %s gives %s",
+    "is in the preferred available language of the Accept-Language header: %s gives %s",
     (accepted, language) => {
       expect(chooseLanguage(accepted)).toBe(language);
     },
@@ -45,12 +45,15 @@ describe("the default page", () => {
   });
 });
 
-test.each(Object.entries(pageTexts))("each %s text contains its placeholders", (_, texts) => {
-  for (const text of Object.values(texts)) expect(text).toBe(text.trim());
-  const places = Object.values(texts).flatMap((text) => text.match(/\{\w+\}/g) ?? []);
-  expect(places.toSorted()).toEqual(["{app}", "{browser}", "{menu}"]);
-  expect(texts.open).toContain("{app}");
-  expect(texts.app_store).toContain("App Store");
-  expect(texts.play_store).toContain("Google Play");
-  expect(texts.dir).toBe(/\p{Script=Arabic}|\p{Script=Hebrew}/u.test(texts.open) ? "rtl" : "ltr");
-});
+test.each(Object.entries(pageTexts))(
+  "the texts in the language %s contain each placeholder exactly once",
+  (_, texts) => {
+    for (const text of Object.values(texts)) expect(text).toBe(text.trim());
+    const places = Object.values(texts).flatMap((text) => text.match(/\{\w+\}/g) ?? []);
+    expect(places.toSorted()).toEqual(["{app}", "{browser}", "{menu}"]);
+    expect(texts.open).toContain("{app}");
+    expect(texts.app_store).toContain("App Store");
+    expect(texts.play_store).toContain("Google Play");
+    expect(texts.dir).toBe(/\p{Script=Arabic}|\p{Script=Hebrew}/u.test(texts.open) ? "rtl" : "ltr");
+  },
+);

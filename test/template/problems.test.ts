@@ -103,7 +103,7 @@ describe("the template check", () => {
     ]);
   });
 
-  test("reports every problem of a body that is too large", async () => {
+  test("reports every problem of a body whose loops make it too long", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
       expect.stringContaining("1:25 The template is too long. Counting each round of a loop"),
@@ -159,12 +159,12 @@ describe("a problem in rendered HTML", () => {
     ["an output", '\n<img alt="" src="{{ link.name }}">', "2:13"],
     ["an element", "\n\n{% if true %}<{% endif %}blink>", "3:14"],
     ["removed white space", "<{% if true %}p {% endif -%} \n  href='#'>", "2:3"],
-  ])("has the position of its source: %s", async (_, body, place) => {
+  ])("is reported at the position of its source: %s", async (_, body, place) => {
     const problems = await checkBody(body);
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("has the position of its source if the page is too deeply nested or too slow", async () => {
+  test("is reported at its source if the page is nested too deeply or too slow", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -185,11 +185,15 @@ describe("a template with long texts", () => {
 
   test.each([
     [
-      "when they are compared",
+      "when the texts are compared many times",
       "{% if a == 1 or a == 2 %}{% endif %}".repeat(9),
       "a == 1 or ".repeat(90),
     ],
-    ["when they are searched", "{% if a contains 'b' %}{% endif %}", "a contains a or "],
+    [
+      "when the texts are searched many times",
+      "{% if a contains 'b' %}{% endif %}",
+      "a contains a or ",
+    ],
   ])("exceeds the step limit %s", async (_, little, much) => {
     expect(await checkBody(long + little)).toEqual([]);
     expect(await checkBody(`${long}{% if ${much}true %}{% endif %}`)).toEqual([tooMuch]);

@@ -83,7 +83,7 @@ describe("a template that is too expensive for one link", () => {
     '{% assign a = link.url | split: "&" | join: " & " %}' +
     '{% assign a = a | replace: "&", "& &" %}'.repeat(240);
 
-  test("is replaced by the default design on that link, but not on others", async () => {
+  test("is replaced by the default design only on that link's page", async () => {
     await host.add("link", { path: "large", ios_app: { bundle_id: "com.example.a" } });
     const body = `Own{% if link.path == "small" %}${costly}{% endif %}${buttons}`;
     expect((await publish(body)).status).toBe(200);
@@ -94,7 +94,7 @@ describe("a template that is too expensive for one link", () => {
   });
 });
 
-test("a template that hides the buttons on one link is not used for that link", async () => {
+test("a template that hides a link's store buttons is not used for that link", async () => {
   const body = `Own<{% if link.path == "small" %}!-- {% endif %}${buttons}`;
   expect((await publish(body)).status).toBe(200);
   const { text } = await visit();
