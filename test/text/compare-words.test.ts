@@ -10,7 +10,7 @@ function pickChanged(parts: readonly TextPart[]): readonly string[] {
   return parts.filter(({ isChanged }) => isChanged).map(({ text }) => text);
 }
 
-test("compareWords marks the words that differ in both texts", () => {
+test("compareWords marks the differing words in both texts", () => {
   const { before, after } = compareWords(
     "https://example.com/spring?utm=mail",
     "https://example.org/spring?utm=mail&x=1",
@@ -19,7 +19,7 @@ test("compareWords marks the words that differ in both texts", () => {
   expect(pickChanged(after)).toEqual(["org", "&x=1"]);
 });
 
-test("compareWords preserves both texts", () => {
+test("compareWords returns parts that add up to the original texts", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, other) => {
       const { before, after } = compareWords(one, other);

@@ -23,7 +23,7 @@ describe("diffLines", () => {
     );
   });
 
-  test("returns each change with three lines around it", () => {
+  test("returns each change with three lines before and after it", () => {
     const before = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     const after = before.with(9, "changed").with(29, "changed too");
     const hunks = diffLines(write(before), write(after));
