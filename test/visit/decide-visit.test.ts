@@ -148,7 +148,7 @@ describe("decideVisit", () => {
   });
 
   test.each(rows.filter(([, , fields]) => fields.enable_forced_redirect !== true))(
-    "makes the same decision with enable_forced_redirect: %s",
+    "with enable_forced_redirect still chooses %s",
     (_, platform, fields, apps, visit) => {
       const changed = { ...fields, enable_forced_redirect };
       expect(decideVisit(changed, apps, { platform })).toEqual(visit);
@@ -157,14 +157,14 @@ describe("decideVisit", () => {
 
   test.each([
     [
-      "the iOS fallback",
+      "the iOS fallback URL",
       "ios",
       { ios_fallback_url },
       { to: ios_fallback_url, reason: "ios_fallback_url" },
     ],
     ["the App Store", "ios", {}, { to: appStore, reason: "app_store" }],
     [
-      "the Android fallback",
+      "the Android fallback URL",
       "android",
       { android_fallback_url },
       { to: android_fallback_url, reason: "android_fallback_url" },
@@ -256,7 +256,7 @@ describe("the destination", () => {
     expect(long.referrer).toMatch(/^_url=[\w-]+$/);
   });
 
-  test("is the unchanged fallback URL", () => {
+  test("is the fallback URL without any change", () => {
     const ios_fallback_url = "HTTPS://Shop.example/a/../%7e?x=<y>#z";
     expect(toStore({ ios_fallback_url, provider_token: "1", campaign_token: "2" })).toBe(
       ios_fallback_url,

@@ -14,7 +14,7 @@ const apps = {
 const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
 const options = { link_in_referrer: true, address: "https://a.example/spring" };
 
-test("explainInstalls says how installs of a complete link match on each platform", () => {
+test("explainInstalls says how installs match on each platform for a link with both apps", () => {
   const { installs } = explainInstalls(link, apps, options);
   expect(installs.ios).toMatchObject({ matched: "by_likeness" });
   expect(installs.android).toMatchObject({ matched: "exactly" });
@@ -35,19 +35,19 @@ describe("explainInstalls with the clipboard setting", () => {
   test.each([
     ["mentions the copied URL if the app is in the App Store", {}, apps, there],
     [
-      "mentions the copied URL if the fallback is in the App Store",
+      "mentions the copied URL if the fallback URL is in the App Store",
       { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
       apps,
       there,
     ],
     [
-      "mentions no clipboard if the fallback is on the web",
+      "does not mention the clipboard if the fallback URL is on the web",
       { ios_fallback_url: "https://example.com/get" },
       apps,
       undefined,
     ],
     [
-      "mentions no clipboard if the app is not in the App Store",
+      "does not mention the clipboard if the app is not in the App Store",
       {},
       { ios_app: unlisted },
       undefined,
@@ -59,7 +59,7 @@ describe("explainInstalls with the clipboard setting", () => {
       perhaps,
     ],
     [
-      "mentions no clipboard if an app that could not be read has a fallback on the web",
+      "does not mention the clipboard if the app could not be read but has a web fallback URL",
       { ios_app_id: "1", ios_fallback_url: "https://example.com/get" },
       {},
       undefined,
@@ -150,7 +150,7 @@ describe("explainInstalls for in-app browsers", () => {
       `on iOS ${leave}; on Android ${open}.`,
     ],
     [
-      "that creates its app",
+      "whose app is not registered yet",
       { url, android_app: { package_name: "com.example" } },
       {},
       `on iOS ${sentOn}; on Android ${open}.`,

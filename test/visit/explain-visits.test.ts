@@ -20,7 +20,7 @@ const exceptions = "in-app browsers, and taps on a page of the link's own domain
 const forced = "enable_forced_redirect skips the preview page";
 
 describe("explainVisits", () => {
-  test("describes visitors with the app, without the app and on a desktop", () => {
+  test("describes what visitors with the app, without the app and on a desktop get", () => {
     expect(explainVisits(link, both)).toEqual({
       visits: {
         ios: {
@@ -177,7 +177,7 @@ describe("explainVisits with any fields", () => {
     );
   });
 
-  test("contains field values only within URLs", () => {
+  test("returns field values only within URLs", () => {
     fc.assert(
       fc.property(hostileLink(), hostileApps(), (visited, apps) => {
         const { visits, problems } = explainVisits(visited, apps);

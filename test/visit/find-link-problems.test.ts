@@ -228,9 +228,9 @@ const rows: readonly Row[] = [
   })),
 ];
 
-describe("a saved link", () => {
+describe("checking a saved link", () => {
   test.each(rows)(
-    "has a problem in $problem.0: $problem.1 ($of)",
+    "reports a problem in $problem.0: $problem.1 ($of)",
     ({ of, apps = both, options, problem }) => {
       expect(
         listProblems(explainVisits({ ...link, ...of }, apps, options).problems),
@@ -255,17 +255,17 @@ describe("a saved link", () => {
       of: { social_image_url: "https://go.example/x" },
       options: { address: "https://go.example/x" },
     },
-  ])("has no problem if it is set up correctly: %j", ({ of, apps = both, options }) => {
+  ])("reports no problem if the link is set up correctly: %j", ({ of, apps = both, options }) => {
     expect(explainVisits({ ...link, ...of }, apps, options).problems).toEqual([]);
   });
 
-  test("has one problem for each unknown app and none about the app's store", () => {
+  test("reports only one problem for each app that could not be read", () => {
     const { problems } = explainVisits({ ...link, url: null }, {});
     expect(problems.map(({ field }) => field)).toEqual(["ios_app", "android_app", "url"]);
   });
 });
 
-describe("an unsaved link", () => {
+describe("checking an unsaved link", () => {
   test.each<readonly [string, VisitedLink, string]>([
     ["path", { path: ".well-known/x" }, "Path is reserved"],
     ["path", { path: "a%" }, "Path has invalid percent-encoding"],
@@ -290,20 +290,20 @@ describe("an unsaved link", () => {
     ],
     ["android_app", { android_app: {} }, "Android app needs exactly one of id or package_name"],
   ])(
-    "has exactly one problem, in %s, with the API's error message: %j",
+    "reports exactly one problem, in %s, with the API's error message: %j",
     (field, fields, message) => {
       const { problems } = explainVisits({ url: "https://shop.example/", ...fields }, {});
       expect(problems).toEqual([{ field, message }]);
     },
   );
 
-  test("has no further problems as a result of a rejected URL", () => {
+  test("reports an invalid fallback URL without also reporting a missing destination", () => {
     const ios_fallback_url = "https://a b.example/";
     const fields = { url: null, ios_fallback_url, android_fallback_url };
     expect(listDraftProblems(fields).map(([field]) => field)).toEqual(["ios_fallback_url", "url"]);
   });
 
-  test("has a problem if one of the two store tokens is missing", () => {
+  test("reports a problem if only one of the two store tokens is set", () => {
     expect(listDraftProblems({ campaign_token: "spring" })).toEqual([
       [
         "campaign_token",
@@ -317,7 +317,7 @@ describe("an unsaved link", () => {
     ]);
   });
 
-  test("has problems for fields that are missing in its new apps", () => {
+  test("reports missing and invalid fields of the link's new apps", () => {
     const draft = {
       ios_app: { bundle_id: "com.example.shop" },
       android_app: { package_name: "shop", fingerprints: [sha1] },
@@ -331,7 +331,7 @@ describe("an unsaved link", () => {
     ]);
   });
 
-  test("has a problem if it contains new fields for a registered app", () => {
+  test("reports that new field values of an app that is already registered are ignored", () => {
     const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "5" };
     const android = { package_name: "com.example.shop", fingerprints: [sha256.toLowerCase()] };
     expect(listDraftProblems({ ios_app: ios, android_app: android }, both)).toEqual([
@@ -350,7 +350,7 @@ describe("an unsaved link", () => {
     ]);
   });
 
-  test("has each problem only once even if the link has no fields", () => {
+  test("reports each problem only once even if the link has no fields", () => {
     expect(listProblems(explainVisits({}, {}).problems)).toEqual([
       ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
       [

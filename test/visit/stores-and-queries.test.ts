@@ -16,12 +16,12 @@ const toStore = (fields: VisitedLink, options: VisitOptions = {}) =>
 const toPlay = (fields: VisitedLink, options: VisitOptions = {}) =>
   readDestination("android", fields, options);
 
-describe("a fallback URL in a platform's own store", () => {
+describe("a fallback URL that opens an app store", () => {
   const market = "market://details?id=com.example.shop&referrer=a%20b";
   const itms = "itms-apps://apps.apple.com/app/id1?mt=8";
   const query = "id=2";
 
-  test("is the destination and is not extended with the visit's query", () => {
+  test("is used as the destination without the visit's query", () => {
     expect(toPlay({ android_fallback_url: market }, { query })).toBe(market);
     for (const address of [itms, itms.replace("apps:", "appss:"), itms.toUpperCase()]) {
       expect(toStore({ ios_fallback_url: address })).toBe(address);
@@ -43,9 +43,12 @@ describe("a fallback URL in a platform's own store", () => {
     ["ios", { ios_fallback_url: "itms-apps://apps.apple.com.evil.example/" }],
     ["ios", { ios_fallback_url: "itms-apps://a@apps.apple.com/" }],
     ["ios", { ios_fallback_url: "itms-services://apps.apple.com/" }],
-  ] as const)("is accepted only on the store's own platform: %s, %j", (platform, link) => {
-    expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
-  });
+  ] as const)(
+    "is ignored if it is malformed or for another platform's store: %s, %j",
+    (platform, link) => {
+      expect(decideVisit(link, {}, { platform })).toEqual({ action: "default_page" });
+    },
+  );
 
   test("has a button named after the store and is not the Open button's fallback", () => {
     const links = [
@@ -64,7 +67,7 @@ describe("a fallback URL in a platform's own store", () => {
   });
 });
 
-test("a web destination gets the visit's query, but a store page does not", () => {
+test("a visit's query is added to a web destination, but not to a store page", () => {
   const query = "id=2&own=3";
   const own = "https://shop.example/?own=1#top";
   const handed = "https://shop.example/?own=1&id=2#top";
