@@ -123,7 +123,7 @@ describe("the settings", () => {
   ] as const;
 
   test.each(settings)(
-    "can be set with the variable %s, which the flag --%s overrides",
+    "include the variable %s, which the flag --%s overrides",
     (variable, flag, one, other, name) => {
       expect(readConfig({ ...home, [variable]: one }, {})).toHaveProperty(name, one);
       expect(readConfig({ ...home, [variable]: one }, { [flag]: other })).toHaveProperty(
@@ -134,7 +134,7 @@ describe("the settings", () => {
     },
   );
 
-  test("include the port, where 0 means any free port", () => {
+  test("accept 0 as the port, which means any free port", () => {
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, {}).port).toBe(80);
     expect(readConfig({ ...home, WAYPOST_PORT: "80" }, { port: "0" }).port).toBe(0);
   });
@@ -147,13 +147,13 @@ describe("the settings", () => {
   test.each([
     ["the XDG data folder", { ...home, XDG_DATA_HOME: "/xdg" }, "/xdg/waypost"],
     ["the home folder", { ...home, XDG_DATA_HOME: "" }, "/home/ada/.local/share/waypost"],
-    ["a profile", { USERPROFILE: "/users/ada" }, "/users/ada/.local/share/waypost"],
+    ["the user profile folder", { USERPROFILE: "/users/ada" }, "/users/ada/.local/share/waypost"],
     [
-      "a profile and an empty home folder",
+      "the user profile folder if HOME is empty",
       { HOME: "", USERPROFILE: "/u" },
       "/u/.local/share/waypost",
     ],
-  ])("fall back to a data folder in %s", (_, environment, folder) => {
+  ])("use a data folder in %s by default", (_, environment, folder) => {
     expect(readConfig(environment, {}).data).toBe(folder);
   });
 });
@@ -238,7 +238,7 @@ describe("an API key for a remote server", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
-  test("can be sent over plain HTTP only with WAYPOST_ALLOW_HTTP=1", () => {
+  test("cannot be allowed over plain HTTP with a value of WAYPOST_ALLOW_HTTP other than 1", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
       "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );
