@@ -13,7 +13,7 @@ import { createGate } from "../support/clock.ts";
 
 const body = JSON.stringify({ path: "never" });
 
-test("nothing is written if the client disconnects while its write is queued", async () => {
+test("a queued write is not run if its client disconnects", async () => {
   await using held = await holdWrites();
   const { server, port } = await serveApi(answerOverHttp(held.answer, held.clock));
   const connected = once(server, "connection");
@@ -28,7 +28,7 @@ test("nothing is written if the client disconnects while its write is queued", a
   server.close();
 });
 
-test("nothing is written if an in-process caller cancels while its write is queued", async () => {
+test("a queued write is not run if its in-process caller cancels the request", async () => {
   await using held = await holdWrites();
   const cancelling = new AbortController();
   const url = `http://localhost${apiPrefix}/links`;

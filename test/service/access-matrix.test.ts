@@ -33,7 +33,7 @@ const routes = listEndpoints().flatMap((entry) => {
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 const admitted = "admitted";
 
-describe("API keys", () => {
+describe("access control", () => {
   let world: World;
   let holders: readonly KeyKind[];
   openForAll(createWorld, async (opened) => {
@@ -120,7 +120,7 @@ test.each([
 );
 
 test.each(roles)(
-  "a key with the role %s can create a link's app only if the role may register apps",
+  "a key with the role %s can create a link with a new app only if the role may register apps",
   async (role) => {
     await using world = await createWorld();
     const key = await world.addKey({ role });

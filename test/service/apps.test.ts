@@ -228,7 +228,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 
   test.each(["GET", "PATCH", "PUT", "DELETE"])(
-    "with an unknown ID returns 404 for %s",
+    "cannot be found by an unknown ID: %s returns 404",
     async (method) => {
       const made = await register(world, kind);
       for (const id of [unknownId, String(app[key]), "1"]) {
@@ -240,7 +240,7 @@ describe.each([ios, android])("an $label", (kind) => {
     },
   );
 
-  test("cannot be created without its wrapper object", async () => {
+  test("cannot be created or updated if the body lacks the wrapper object", async () => {
     const { id } = await register(world, kind);
     const error = `Required parameter is missing: ${name}.`;
     for (const body of kind.notWrapped) {
@@ -305,7 +305,7 @@ describe.each([ios, android])("an $label", (kind) => {
   });
 });
 
-test("registering an app without any fields reports every missing field", async () => {
+test("registering an iOS app without any fields reports every missing field", async () => {
   const reply = await world.call("POST", "/ios_apps", { body: { ios_app: {} } });
   expect(reply.status).toBe(422);
   expect(reply.body).toEqual({
@@ -313,7 +313,7 @@ test("registering an app without any fields reports every missing field", async 
   });
 });
 
-test("the 422 for a bundle ID that is already in use also lists the other problems", async () => {
+test("the 422 for a bundle ID already in use also lists the app's other problems", async () => {
   await register(world, ios);
   const body = { ios_app: { ...iosApp, team_id: "short" } };
   const error = `Bundle has already been taken and ${wrongTeam}`;
@@ -358,7 +358,7 @@ test("sending an iOS app back unmodified does not change it", async () => {
   await fc.assert(property, { numRuns: 80, examples });
 });
 
-test("an update replaces an app's fingerprints only if it contains fingerprints", async () => {
+test("an Android app's fingerprints change only if the update contains fingerprints", async () => {
   const made = await register(world, android, { fingerprints: ["AA:BB", "CC:DD"] });
   const body = { android_app: { fingerprints: ["ee:ff"] } };
   const changed = await world.call("PATCH", `/android_apps/${made.id}`, { body });

@@ -32,7 +32,7 @@ test("a key is accepted in the Authorization header and in the api_key parameter
   expect((await world.call("POST", "/links", posted)).status).toBe(201);
 });
 
-test("missing, malformed, ambiguous and unknown keys have different error messages", async () => {
+test("missing, malformed, ambiguous and unknown keys cause different error messages", async () => {
   const other = await world.addKey();
   const { key } = world;
   const cases = [

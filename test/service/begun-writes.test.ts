@@ -16,7 +16,7 @@ test("a write still running after ten seconds gets four more seconds to finish",
   expect((await replying).status).toBe(201);
 });
 
-test("a write with an unknown outcome returns 500 without Retry-After", async () => {
+test("a request whose write runs for 14 seconds gets a 500 without Retry-After", async () => {
   await using held = await createHeldWorld();
   const { store, advance, call } = held.world;
   const replying = call("POST", "/links", { body: { path: "spring" } });
@@ -32,7 +32,7 @@ test("a write with an unknown outcome returns 500 without Retry-After", async ()
   expect((await call("GET", "/links")).body.meta.count).toBe(1);
 });
 
-test("a write that is still queued after ten seconds returns 503 and never runs", async () => {
+test("a write still queued after ten seconds never runs, and its request gets a 503", async () => {
   await using held = await createHeldWorld();
   const { store, advance, call, reported } = held.world;
   const before = await store.db.selectFrom("links").selectAll().execute();

@@ -138,7 +138,7 @@ describe("a deleted link", () => {
 });
 
 describe("POST /restore", () => {
-  test("returns an already restored link if the key may read it", async () => {
+  test("returns an already restored link only if the key has the scope links.show", async () => {
     const link = await world.make("/links", whole);
     await remove(`/links/${link.id}`);
     await send("POST", `/links/${link.id}/restore`);
@@ -160,7 +160,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("needs the scope and role for creating and shares the rate limit for writes", async () => {
+  test("requires the scope and role for creating the record and counts as a write", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -230,7 +230,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("restoring an app does not reattach it to a link whose app was set to null", async () => {
+  test("restoring an app skips links whose app was set to null after its deletion", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },
@@ -254,7 +254,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("a deleted app and link are reattached, whichever of them is restored first", async () => {
+  test("a deleted app and its deleted link are reconnected in either restore order", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {
@@ -278,7 +278,7 @@ describe.each([
     }
   });
 
-  test("restoring an app does not reattach it to a link that used another app since", async () => {
+  test("restoring an app does not reattach it to a link that later used another app", async () => {
     const first = await addApp();
     const last = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -17,7 +17,7 @@ function listLinks(world: World) {
   return world.call("GET", "/links").then(({ body }) => body.links);
 }
 
-test("fields are accepted inside a wrapper named after the resource", async () => {
+test("fields are accepted inside a wrapper object named after the resource", async () => {
   const link = await world.make("/links", { link: { path: "a", name: "One" } });
   expect(link).toMatchObject({ path: "a", name: "One" });
   const body = "{% store_buttons %}";
@@ -40,7 +40,7 @@ test("fields are accepted inside a wrapper named after the resource", async () =
   expect([page.status, page.text]).toEqual([200, expect.stringContaining("Five")]);
 });
 
-test("creating an app or project without the required wrapper returns 400", async () => {
+test("creating an app or project without the required wrapper object returns 400", async () => {
   for (const [path, name, fields, key] of [
     ["/ios_apps", "ios_app", ios, world.key],
     ["/android_apps", "android_app", android, world.key],
@@ -52,7 +52,7 @@ test("creating an app or project without the required wrapper returns 400", asyn
   }
 });
 
-test("fields outside the wrapper are ignored and listed in the Warning header", async () => {
+test("fields outside the wrapper object are ignored and listed in the Warning header", async () => {
   const body = { link: { name: "Inside" }, name: "Outside", colour: "red" };
   const reply = await world.call("POST", "/links", { body });
   expect([reply.status, reply.body.name]).toEqual([201, "Inside"]);
@@ -60,7 +60,7 @@ test("fields outside the wrapper are ignored and listed in the Warning header", 
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("an empty body creates a link with POST and changes nothing with PATCH", async () => {
+test("an empty JSON object is valid: POST creates a link, and PATCH changes nothing", async () => {
   for (const body of [{}, { link: {} }]) {
     const link = await world.make("/links", body);
     const reply = await world.call("PATCH", `/links/${link.id}`, { body });
@@ -120,7 +120,7 @@ test("an update with only unknown fields returns 422 and changes nothing", async
   expect(await listLinks(world)).toEqual([link]);
 });
 
-test("a body with 60,000 unknown fields returns a short error message", async () => {
+test("the response to 60,000 unknown fields is shorter than 3,000 characters", async () => {
   const names = Array.from({ length: 60_000 }, (_, index) => [`n${index}${"x".repeat(5)}`, 1]);
   const reply = await world.call("POST", "/links", { body: Object.fromEntries(names) });
   expect(reply.status).toBe(422);
@@ -143,7 +143,7 @@ test("the Warning header lists unknown fields and suggests similar known fields"
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("sending a link or app back unmodified only warns about read-only fields", async () => {
+test("sending a link or app back unmodified causes warnings only on read-only fields", async () => {
   const app = await world.make("/ios_apps", { ios_app: ios });
   const link = await world.make("/links", { path: "a", ios_app_id: app.id });
   const ignored = '299 waypost "Ignored fields: id, shortened_path, clicks."';

@@ -65,7 +65,7 @@ async function spend(world: World, calls: readonly Call[], times: number, key = 
 }
 
 for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
-  test(`the rate limit for ${row} allows 600 requests and affects no other endpoints`, async () => {
+  test(`the rate limit for ${row} allows 600 requests and affects no other requests`, async () => {
     expect(await spend(world, calls, 600)).toEqual({ passed: 600, refused: 0 });
     for (const next of calls) {
       const reply = await call(world, next);
@@ -83,7 +83,7 @@ for (const [row, calls] of Object.entries<readonly Call[]>(rows)) {
   });
 }
 
-test("reads, link deletions and POST /short_links/resolve are not limited per key", async () => {
+test("reads, link deletions and POST /short_links/resolve have no rate limit per key", async () => {
   for (const next of unlimited) {
     expect([next, await spend(world, [next], 650)]).toEqual([next, { passed: 650, refused: 0 }]);
   }
@@ -113,7 +113,7 @@ test("a rate limit's window starts with the first request and ends a minute late
   expect(await spend(world, calls, 1)).toEqual({ passed: 1, refused: 0 });
 });
 
-test("a rate-limited key stays limited after thousands of other keys send requests", () => {
+test("a rate-limited key stays limited even after 60,000 other keys send requests", () => {
   let now = 0;
   const book = createBudgets({ monotonic: () => now });
   const spend = (key: string) => book.spend(key, "link_writes");
@@ -135,19 +135,19 @@ test("each key of a project has its own rate limit", async () => {
   expect(await spend(world, calls, 601, other)).toEqual({ passed: 600, refused: 1 });
 });
 
-test("a master key may send more than 600 project requests per minute", async () => {
+test("a master key can send more than 600 requests to /projects per minute", async () => {
   const calls: readonly Call[] = [["PATCH", `/projects/${unknownId}`]];
   expect((await spend(world, calls, 650, world.master)).refused).toBe(0);
 });
 
-test("exactly 600 of 650 concurrent requests are accepted", async () => {
+test("exactly 600 of 650 concurrent write requests with the same key are accepted", async () => {
   const replies = await Promise.all(
     Array.from({ length: 650 }, () => call(world, ["POST", "/links"])),
   );
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("requests denied by plan, scope or role do not count toward the rate limit", async () => {
+test("requests denied for plan, scope or role do not count toward the rate limit", async () => {
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [
     [await world.addKey({ project: free }), "/short_links"],

@@ -191,7 +191,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(body.link.clicks).toBe(1);
   });
 
-  test('returns the confidence "high" for an install but sends webhooks "reported"', async () => {
+  test('returns confidence "high" for an install but sends "reported" to webhooks', async () => {
     const { store, project, now } = world;
     const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
     const tenant = { projectId: project.id };
@@ -208,7 +208,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(stats.rows).toMatchObject([{ key: "reported", installs: 1 }]);
   });
 
-  test("returns 422 for a type error and counts nothing", async () => {
+  test("returns 422 for a type error and counts neither an open nor an install", async () => {
     await world.make("/links", { path: "shoes" });
     for (const is_deferred of [true, false]) {
       const reply = await attribute(`${host}/shoes`, { is_deferred, platform: ["android"] });
@@ -229,7 +229,7 @@ describe("POST /links/attribute with a client key", () => {
 });
 
 describe("a client key", () => {
-  test("is rejected by every other endpoint with a message about client keys", async () => {
+  test("is rejected by endpoints that are not for app SDKs, with a specific message", async () => {
     const { appSdk: _, ...groups } = served;
     const others = Object.values(groups).flatMap((group) => Object.values<Endpoint>(group));
     expect(others.length).toBeGreaterThan(listEndpoints().length);

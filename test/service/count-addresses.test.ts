@@ -27,7 +27,7 @@ async function spend(world: World, times: number, address?: string): Promise<rea
   return [...statuses];
 }
 
-test("each IP address can resolve 1,200 short links per minute", async () => {
+test("POST /short_links/resolve allows 1,200 requests per minute from one IP address", async () => {
   await world.call("POST", "/links", { body: { path: "spring" } });
   expect(await spend(world, 1200, "203.0.113.9")).toEqual([200]);
   const late = await ask(world, "203.0.113.9");
@@ -43,7 +43,7 @@ test("each IP address can resolve 1,200 short links per minute", async () => {
   expect(await resolve(world, "203.0.113.9")).toBe(200);
 });
 
-test("IP addresses in the same IPv6 network share one rate limit", async () => {
+test("IPv6 addresses in the same /64 network share one rate limit", async () => {
   await spend(world, 600, "2001:db8::1");
   await spend(world, 600, "2001:db8::2");
   expect(await resolve(world, "2001:db8::3")).toBe(429);

@@ -41,24 +41,27 @@ const publish = (body?: object) =>
   world.call("POST", "/page_template/publish", { ...(body && { body }) });
 
 describe("a link in a project with allowed hosts", () => {
-  test.each(Object.entries(fields))("cannot have a %s on another host", async (field, label) => {
-    await limit();
-    const made = await create({ path: "kept", [field]: "https://a.SHOP.example:8443/x" });
-    expect(made.status).toBe(201);
-    const ways = [
-      create({ [field]: forbiddenUrl }),
-      upsert({ path: "new", [field]: forbiddenUrl }),
-      upsert({ path: "kept", [field]: forbiddenUrl }),
-      patch(made.body.id, { [field]: forbiddenUrl }),
-    ];
-    for (const reply of await Promise.all(ways)) {
-      const error = `${label} ${rejection} evil.example`;
-      expect([reply.status, reply.body]).toEqual([422, { error }]);
-    }
-    expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
-  });
+  test.each(Object.entries(fields))(
+    "cannot have a %s on a host that is not allowed",
+    async (field, label) => {
+      await limit();
+      const made = await create({ path: "kept", [field]: "https://a.SHOP.example:8443/x" });
+      expect(made.status).toBe(201);
+      const ways = [
+        create({ [field]: forbiddenUrl }),
+        upsert({ path: "new", [field]: forbiddenUrl }),
+        upsert({ path: "kept", [field]: forbiddenUrl }),
+        patch(made.body.id, { [field]: forbiddenUrl }),
+      ];
+      for (const reply of await Promise.all(ways)) {
+        const error = `${label} ${rejection} evil.example`;
+        expect([reply.status, reply.body]).toEqual([422, { error }]);
+      }
+      expect((await world.call("GET", "/links")).body.links).toEqual([made.body]);
+    },
+  );
 
-  test("returns forbidden hosts and all other problems in a single 422", async () => {
+  test("is rejected with a single 422 that lists forbidden hosts and other problems", async () => {
     await limit();
     const reply = await create({
       url: forbiddenUrl,
@@ -101,7 +104,7 @@ describe("an existing link whose host is no longer allowed", () => {
     expect(swapped.body.error).toBe(`Ios fallback url ${rejection} evil.example`);
   });
 
-  test("cannot return to its old destination once the destination has changed", async () => {
+  test("cannot get its old destination back once the destination has been changed", async () => {
     const { id } = (await create({ path: "old", url: forbiddenUrl })).body;
     await limit();
     expect((await patch(id, { url: allowedUrl })).status).toBe(200);
@@ -149,7 +152,7 @@ test("the error for a forbidden host lists at most five allowed hosts", async ()
 describe("in a project with allowed hosts", () => {
   const picture = page(`<img src="https://evil.example/a.png" alt="">`);
 
-  test("a page template may contain images and links only on allowed hosts", async () => {
+  test("a page template cannot contain images or links on forbidden hosts", async () => {
     await limit();
     const kept = page(
       `<img src="https://cdn.shop.example/{{ link.path }}.png" alt="{{ link.name }}">` +
@@ -167,7 +170,7 @@ describe("in a project with allowed hosts", () => {
     expect((await publish()).status).toBe(200);
   });
 
-  test("a template with a forbidden host can be published only if it is already live", async () => {
+  test("a template with a forbidden host can be published only if it is live already", async () => {
     await save({ body: picture });
     await limit();
     expect((await save({ css: "p{color:red}" })).status).toBe(200);

@@ -15,7 +15,7 @@ openForEach(createWorld, (opened) => (world = opened));
 const preview = (fields: object, given: Given = {}) =>
   world.call("POST", "/page_template/preview", { body: { body, ...fields }, ...given });
 
-test("previewing an edited link saves nothing", async () => {
+test("previewing an edited link does not save the edits", async () => {
   const { id: link_id } = await world.make("/links", {
     path: "spring",
     social_title: "Spring",
@@ -61,14 +61,14 @@ test("previewing an invalid link returns the same error message as saving it", a
   }
 });
 
-test("previewing a link does not register an app", async () => {
+test("previewing a link with an unregistered app returns 422 and registers no app", async () => {
   const ios_app = { bundle_id: "com.new", team_id: "ABCDE12345" };
   const { status, body: told } = await preview({ link_fields: { ios_app } });
   expect([status, told]).toEqual([422, { error: messages.ios_app_not_found }]);
   expect((await world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
-test("previewing a link needs the scope for creating or updating that link", async () => {
+test("previewing a link requires the scope for creating or updating that link", async () => {
   const { id: link_id } = await world.make("/links", { path: "spring" });
   const scopes = ["page_templates.show", "links.show"] as const;
   const key = await world.addKey({ scopes: [...scopes] });

@@ -79,7 +79,7 @@ test.each(wrongTypes)(
   },
 );
 
-test("every endpoint that takes a body returns 400 without a body and content type", async () => {
+test("a request without a body returns 400 if its endpoint takes a body", async () => {
   for (const [method, path, key] of listWrites(world)) {
     const reply = await world.call(method, path, { key });
     expect([path, reply.status, reply.body]).toEqual([path, 400, { error: messages.content_type }]);
@@ -125,13 +125,13 @@ test.each(notJson)(
   },
 );
 
-test("a body that is not valid UTF-8 returns 400", async () => {
+test("a request body that is not valid UTF-8 is rejected with 400", async () => {
   const bytes = Buffer.concat([Buffer.from('{"name": "'), Buffer.of(0xff), Buffer.from('"}')]);
   const response = await world.fetch(post(world, bytes));
   expect([response.status, await response.json()]).toEqual([400, { error: messages.body_invalid }]);
 });
 
-test("an unknown endpoint returns a JSON 404 with or without a key", async () => {
+test("a request for an unknown endpoint returns a JSON 404 with or without a key", async () => {
   for (const key of [world.key, null]) {
     for (const [method, path] of [
       ["GET", "/nothing"],
@@ -164,7 +164,7 @@ function fill(bytes: number, letter = "x"): string {
   return JSON.stringify({ social_description: text });
 }
 
-test("a body of 1 MiB is accepted, and a larger body returns 413", async () => {
+test("a body of 1 MiB is accepted, and a larger body is rejected with 413", async () => {
   const headers = { "content-type": "application/json" };
   const largest = await world.call("POST", "/links", { body: fill(mebibyte), headers });
   expect(largest.status).toBe(201);
@@ -211,7 +211,7 @@ test("the size of a body is measured as it arrives, whatever its Content-Length"
   expect(pulled).toBe(17);
 });
 
-test("a URL longer than 16 KiB returns 414", async () => {
+test("a request with a URL longer than 16 KiB returns 414", async () => {
   const reply = await world.call("GET", "/links", { query: `q[name_eq]=${"x".repeat(16_384)}` });
   expect([reply.status, reply.body]).toEqual([414, { error: messages.address_too_long }]);
   const start = `${origin}${apiPrefix}/links?q[name_eq]=`.length;
@@ -278,7 +278,7 @@ test("errors in the path or key take precedence over errors in the body", async 
 });
 
 test.skipIf(isOnPostgres)(
-  "while another process locks the database, writes return 503 and reads succeed",
+  "while another process locks the database, write requests return 503 and reads succeed",
   async () => {
     await using world = await createWorld();
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
@@ -327,7 +327,7 @@ test("a request returns 503 if its body does not arrive within ten seconds", asy
   expect(await response.json()).toEqual({ error: messages.not_begun });
 });
 
-test("an internal error returns only a reference ID, and the cause is logged", async () => {
+test("the response to an internal error contains only a reference ID, not the cause", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: {} });
   await renameTable(world, "links", "lost");

@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Tests writes while another process or connection holds a lock on the database. */
 
 test.runIf(isOnPostgres)(
-  "writes that time out while an earlier write waits for a lock return 503",
+  "write requests that time out behind a write waiting for a lock return 503",
   async () => {
     await using world = await createWorld();
     const { advance, call } = world;
@@ -62,7 +62,7 @@ test.runIf(isOnPostgres)(
 );
 
 test.skipIf(isOnPostgres)(
-  "all writes that wait for another process's lock return 503 when they time out",
+  "all write requests that wait for another process's lock return 503 when they time out",
   async () => {
     await using world = await createWorld();
     const { advance, call, file } = world;

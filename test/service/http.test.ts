@@ -38,7 +38,7 @@ const requests: readonly (readonly [string, () => readonly string[], status: num
     () => ["GET /api/v1/links?q%5Bpath_eq%5D=spring/sale HTTP/1.1", host, token()],
     200,
   ],
-  ["a key in the address", () => [`GET /api/v1/links?api_key=${world.key} HTTP/1.1`, host], 200],
+  ["a key in the query", () => [`GET /api/v1/links?api_key=${world.key} HTTP/1.1`, host], 200],
   ["no key", () => ["GET /api/v1/links HTTP/1.1", host], 401],
   ["two keys", () => ["GET /api/v1/links HTTP/1.1", host, token(), "Authorization: Token x"], 401],
   ["an unknown link", () => ["GET /api/v1/links/x HTTP/1.1", host, token()], 404],
@@ -55,7 +55,7 @@ const requests: readonly (readonly [string, () => readonly string[], status: num
     200,
   ],
   ["a backslash in the path", () => ["GET /api\\v1/links HTTP/1.1", host, token()], 400],
-  ["an absolute address", () => ["GET http://a.example/api/v1/links HTTP/1.1", host, token()], 200],
+  ["an absolute URL", () => ["GET http://a.example/api/v1/links HTTP/1.1", host, token()], 200],
   ["a malformed Host header", () => ["GET /api/v1/links HTTP/1.1", "Host: a b", token()], 400],
   ["no Host header", () => ["GET /api/v1/links HTTP/1.0", token()], 400],
   [

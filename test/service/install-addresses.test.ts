@@ -57,7 +57,7 @@ describe("the limit for unmatched installs from a shared IP address", () => {
     for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
   }
 
-  test("allows 20 per hour and then returns 429", async () => {
+  test("is 20 per hour, after which install requests return 429", async () => {
     await missAll([undefined], 10);
     host.world.advance(60_000);
     await missAll([undefined], 10);

@@ -48,7 +48,7 @@ afterEach(async () => {
 
 describe("unknown IDs and paths", () => {
   test.each(routesById)(
-    "are indistinguishable from another project's IDs in %s %s",
+    "get the same response as another project's IDs from %s %s",
     async (method, path, entry) => {
       const foreign = fc.constantFrom<keyof OtherProject>(
         "id",
@@ -72,7 +72,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(routesById)(
-    "get the same response as known IDs if characters are appended to the ID in %s %s",
+    "get the same response as known IDs if extra characters follow the ID in %s %s",
     async (method, path, entry) => {
       const own = await makeOwn(world);
       const kind = path.split("/")[1] as keyof OwnRecords;
@@ -87,7 +87,7 @@ describe("unknown IDs and paths", () => {
   );
 
   test.each(["ios_app", "android_app"] as const)(
-    "are indistinguishable from another project's IDs when sent as a link's %s",
+    "get the same response as another project's IDs when sent as a link's %s",
     async (app) => {
       const { body: own } = await world.call("POST", "/links", { body: { path: "own" } });
       for (const [method, path] of [
@@ -106,7 +106,7 @@ describe("unknown IDs and paths", () => {
     },
   );
 
-  test("are indistinguishable from another project's paths when a URL is shortened", async () => {
+  test("get the same response as another project's paths when a URL is shortened", async () => {
     const paths = [theirs.path, "nothing"];
     const [known, stranger] = await both(paths, (path) =>
       world.call("POST", "/short_links", { body: { url: `http://other.localhost:8787/${path}` } }),
@@ -117,7 +117,7 @@ describe("unknown IDs and paths", () => {
 });
 
 describe("a bundle ID, package name or path that another project uses", () => {
-  test("can also be used in this project", async () => {
+  test("can also be used in the caller's project", async () => {
     for (const entry of ["/links", "/links/upsert"]) {
       const [known, stranger] = await both([theirs.path, "free"], (path) =>
         world.call("POST", entry, { body: { path } }),
@@ -148,7 +148,7 @@ describe("a bundle ID, package name or path that another project uses", () => {
     }
   });
 
-  test("finds only the caller's own links when it is used as a filter", async () => {
+  test("matches only the caller's own links when used as a filter", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", { body: { ios_app, android_app } });
@@ -165,7 +165,7 @@ describe("a bundle ID, package name or path that another project uses", () => {
     }
   });
 
-  test("is not affected when the caller changes or deletes its own app and link", async () => {
+  test("stays in the other project when the caller deletes its own app and link", async () => {
     const ios_app = { bundle_id: theirs.bundle_id, team_id: "TEAM000002" };
     const android_app = { package_name: theirs.package_name, fingerprints: ["CC:DD"] };
     const { body } = await world.call("POST", "/links", {

@@ -119,7 +119,7 @@ test("the API holds at most 32 incomplete request bodies sent without a secret k
   expect((await made).status).toBe(201);
 });
 
-test("with 32 incomplete bodies, a new body replaces a body older than two seconds", async () => {
+test("a 33rd unfinished request ends an unfinished request over two seconds old", async () => {
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();
@@ -133,7 +133,7 @@ test("with 32 incomplete bodies, a new body replaces a body older than two secon
   expect((await answer)?.status).toBe(404);
 });
 
-test("32 incomplete bodies from one IP address do not block another IP address", async () => {
+test("32 unfinished requests from one IP address do not block another IP address", async () => {
   const { begin, beginMany } = await serve(world);
   const slow = beginMany(32);
   const ended = waitForAnswers(slow, 1);

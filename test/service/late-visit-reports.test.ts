@@ -23,7 +23,7 @@ const report = (visit: string) =>
 /** Deletes the visit, as if an outage had lost it. */
 const forget = () => host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
 
-test("a page script's report is still added to its visit after 40 seconds", async () => {
+test("a page script's report is still added to the page's visit after 40 seconds", async () => {
   const id = await openPage();
   host.world.advance(40_000);
   expect((await report(id)).status).toBe(204);

@@ -96,7 +96,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([kept]);
   });
 
-  test(`${name} rejects another project's ID with the message for an unknown ID`, async () => {
+  test(`${name} rejects another project's app ID with the message for an unknown ID`, async () => {
     const stranger = await world.addKey({ project: await world.addProject() });
     const { id } = await register(world, platform);
     for (const foreign of [unknownId, id]) {
@@ -152,7 +152,7 @@ for (const [name, platform] of platforms) {
     expect((await world.call("GET", "/links")).body.links).toEqual([]);
   });
 
-  test(`${name} removes the app when sent as null and keeps it when omitted`, async () => {
+  test(`${name} removes the link's app when sent as null and keeps it when omitted`, async () => {
     const { id } = await register(world, platform);
     const link = (await world.call("POST", "/links", { body: { [field]: { id } } })).body;
     const renamed = await world.call("PATCH", `/links/${link.id}`, { body: { name: "new" } });

@@ -121,7 +121,7 @@ test("200 generated paths are unique and contain no ambiguous characters", async
   for (const path of paths) expect(path).toMatch(generated);
 });
 
-test("generating a path avoids used paths and makes the path longer after some tries", async () => {
+test("path generation skips used paths and lengthens the path after some collisions", async () => {
   let stuck = 0;
   const bytes = (count: number) => {
     // Only generated paths use eight or nine bytes. IDs must stay different.
@@ -190,7 +190,7 @@ test("a path cannot be the same as another link's shortened path", async () => {
   expect((await world.call("GET", `/links/${link.id}`)).body).toEqual(link);
 });
 
-test("every endpoint treats paths that differ only in case as different links", async () => {
+test("paths that differ only in case belong to different links in every endpoint", async () => {
   const lower = (await writePath(world, "straße/é")).body;
   const upper = (await writePath(world, "Straße/É")).body;
   for (const link of [lower, upper]) {
@@ -234,7 +234,7 @@ test("trailing slashes in a path are ignored", async () => {
   expect(start.body.meta.count).toBe(0);
 });
 
-test("a link with any valid path can be filtered, resolved and saved again", async () => {
+test("a link with any valid path can be resolved and saved again with that path", async () => {
   await using world = await createWorld();
   const piece = fc.constantFrom("%20", "%2F", "%25", "/", ".", "..", " ", "\u00a0", "%C3%A9");
   const letter = fc.oneof(piece, fc.string({ unit: "grapheme", maxLength: 3 }));
@@ -266,7 +266,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "a path and name of maximum length fit even if normalization lengthens %i in 10 letters",
+  "a path and name of maximum length are stored even if normalization lengthens %i in 10 letters",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

@@ -12,7 +12,7 @@ const { ids, note, ask, read } = openVisitedLinks(
 
 const hour_ms = 60 * 60 * 1000;
 
-describe("GET /link_stats for a period", () => {
+describe("GET /link_stats", () => {
   beforeEach(() => {
     for (let turn = 0; turn < 3; turn += 1) note("spring/one", "2026-01-06T08:00:00Z");
     note("spring/two", "2026-01-08T23:30:00Z", { platform: "ios", country: "DE" });
@@ -23,7 +23,7 @@ describe("GET /link_stats for a period", () => {
     note("autumn", "2026-01-14T12:00:00Z", { source: "button" });
   });
 
-  test("includes the first and last day and days without clicks when grouped by day", async () => {
+  test("returns one row per day when grouped by day, including days without clicks", async () => {
     const stats = await read("from=2026-01-05&to=2026-01-09");
     expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
     expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
@@ -46,7 +46,7 @@ describe("GET /link_stats for a period", () => {
     expect(stats.sentence).toMatch(/1 app open and 1 install from .* \(so far\)/);
   });
 
-  test("also returns the previous period when compare is set", async () => {
+  test("also returns the previous period's clicks when compare is true", async () => {
     const query = "f[search]=spring&from=2026-01-05&to=2026-01-11&compare=true&by=link";
     const stats = await read(query);
     expect(stats.previous).toEqual({
@@ -78,7 +78,7 @@ describe("GET /link_stats for a period", () => {
     ],
     ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
   ])(
-    "returns the expected clicks for all, some and single links when grouped by %s",
+    "returns the clicks of all links, of filtered links and of a single link, grouped by %s",
     async (by, all, some) => {
       const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
       expect(listClicks(await read(period))).toEqual(all);
@@ -112,7 +112,7 @@ describe("GET /link_stats for a period", () => {
     }
   });
 
-  test('returns at most "rows" rows and adds up the rest in one more row', async () => {
+  test('returns at most "rows" rows and one more row with the sum of the rest', async () => {
     const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
     expect(stats.rows).toMatchObject([
       { key: "/spring/one", clicks: 4, previous: 0 },
@@ -120,7 +120,7 @@ describe("GET /link_stats for a period", () => {
     ]);
   });
 
-  test("still includes the visits of deleted links", async () => {
+  test("still counts the visits of deleted links", async () => {
     await world.call("DELETE", `/links/${ids["spring/one"]}`);
     const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
     expect(listClicks(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
@@ -164,7 +164,7 @@ test('GET /link_stats never lists the row "other" first, even with the most clic
   }
 });
 
-test("GET /link_stats uses days in the given time zone, even when the clocks change", async () => {
+test("GET /link_stats groups by days of the given time zone, even when clocks change", async () => {
   // At 01:00 UTC on March 29th, clocks in Berlin went from 02:00 to 03:00.
   for (const at of ["2026-03-28T22:30:00Z", "2026-03-28T23:30:00Z", "2026-03-29T21:30:00Z"]) {
     note("autumn", at);
@@ -193,7 +193,7 @@ test.each([
   ["from=2026-01-09T20:20:00Z&to=2026-01-10T12:00:00Z", "2026-01-09T20:00Z", 16],
   ["from=2026-01-10&to=2026-01-10&time_zone=America/St_Johns", "2026-01-10T00:30-03:30", 24],
 ])(
-  "GET /link_stats by hour starts each row on a full UTC hour and adds up to the total: %s",
+  "the rows of GET /link_stats by hour start on full UTC hours and add up to the total: %s",
   async (period, first, count) => {
     for (let hour = 0; hour < 24; hour += 1) {
       note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
@@ -217,7 +217,7 @@ test("GET /link_stats reports no top link if there were no clicks", async () => 
   }
 });
 
-test("GET /link_stats accepts times of day and compares with an equally long period", async () => {
+test("GET /link_stats accepts times and compares with the equally long period before", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
   }
@@ -262,7 +262,7 @@ test.each([
     "time_zone=Berlin",
     "time_zone must be a time zone such as Europe/Berlin; did you mean Europe/Berlin?",
   ],
-])("GET /link_stats?%s returns 422 and lists the accepted values", async (query, said) => {
+])("GET /link_stats?%s returns 422 with a message about the parameter", async (query, said) => {
   const { status, body } = await ask(query);
   expect([status, body.error]).toEqual([422, expect.stringContaining(said)]);
 });
@@ -287,7 +287,7 @@ test("GET /link_stats accepts a key in the header, in the query or in both", asy
   ]);
 });
 
-test("GET /link_stats requires the scope links.index and never counts other projects", async () => {
+test("GET /link_stats requires links.index and never counts visits of other projects", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
   expect((await ask("", narrow)).status).toBe(401);

@@ -188,7 +188,7 @@ const onFile = test.skipIf(isOnPostgres);
 /** No link contains any of these texts, so each filter is compared with all 2,000 links. */
 const slow = ask(Array.from({ length: 45 }, (_, turn) => ["f[referrer_not_eq]", `${turn}`]));
 
-onFile("get_link, a redirect and a write during a long list are answered before it", async () => {
+onFile("a read, a redirect and a write finish before a long list that began earlier", async () => {
   await using host = await openLinkHost();
   const { project, store, call } = host.world;
   const { id } = await host.add("link", { path: "spring", url: "https://example.com/" });
@@ -296,7 +296,7 @@ describe("reading a long list", () => {
   });
 });
 
-onFile("100 lists of a project may wait, and one more gets 503 with Retry-After", async () => {
+onFile("a project's 101st queued list request returns 503 with Retry-After", async () => {
   const { get, begun } = openEndless();
   const endless = get(list);
   await begun;

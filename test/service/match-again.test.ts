@@ -34,7 +34,7 @@ test("an install request repeated while the first is running gets the same match
   expect(first && readAnswer("ios", await first)).toEqual(second);
 });
 
-test("a repeated install request keeps its match even if a similar phone visits", async () => {
+test("a repeated install request gets the same match even after a new similar visit", async () => {
   const { store, project, call, now } = host.world;
   await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
   const { ios_app_id } = (await call("GET", `/links/${host.link.id}`)).body;

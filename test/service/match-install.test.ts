@@ -107,7 +107,7 @@ describe("an app installed after a visit", () => {
     expect((await match()).link).toMatchObject({ clicks: 1 });
   });
 
-  test("is matched with low confidence if the visited page did not run its script", async () => {
+  test("is matched with low confidence if the visited page's script did not run", async () => {
     await open("/spring");
     await waitUntil(async () => (await rows()).length === 1);
     expect(await match()).toMatchObject({ matched: true, confidence: "low" });
@@ -131,7 +131,7 @@ describe("an app installed after a visit", () => {
     expect(await match(relay.from)).toMatchObject({ matched: false });
   });
 
-  test("can open a copied URL after the visit expires, but no install is counted", async () => {
+  test("gets the link of a copied URL after the visit expires, but is not counted", async () => {
     const { page } = await visit("/spring?ref=anna");
     const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
     host.world.advance(10 * 60_000);
@@ -143,7 +143,7 @@ describe("an app installed after a visit", () => {
     expect(await countInstalls()).toBe(0);
   });
 
-  test("opens a copied URL on the free plan without using up the visit", async () => {
+  test("gets the link of a copied URL on the free plan without using up the visit", async () => {
     const { store, project, now } = host.world;
     const setPlan = (plan: "free" | "pro") =>
       store.write((db) => updateProject(db, project.id, { plan }, now()));
@@ -155,7 +155,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: true });
   });
 
-  test("gets only the query parameters that both visits to the link have in common", async () => {
+  test("gets only the query parameters that two visits to the link have in common", async () => {
     await visit("/spring?ref=anna&fbclid=1");
     await visit("/spring?fbclid=2&ref=anna");
     const { matched, link } = await match();
@@ -172,7 +172,7 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is not matched after ten minutes, when the visit is deleted", async () => {
+  test("is not matched to a visit ten minutes later, when the visit is deleted", async () => {
     await visit();
     host.world.advance(10 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -190,7 +190,7 @@ describe("an app installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is not matched if the phone or the IP address differs", async () => {
+  test("is not matched to a visit from a different phone or IP address", async () => {
     await visit("/spring", {}, { ...told, screen_width: 430 });
     await visit("/spring", { from: "93.184.216.99" });
     expect(await match()).toMatchObject({ matched: false });
@@ -264,8 +264,8 @@ describe("a visit", () => {
   });
 });
 
-describe("a forged report of a visit or an install", () => {
-  test("is rejected with 405 unless it contains a visit ID issued by the link's page", async () => {
+describe("reports of visits and installs", () => {
+  test("are rejected with 405 if they contain no visit ID issued by the link's page", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
     const { id } = await visit();
@@ -286,7 +286,7 @@ describe("a forged report of a visit or an install", () => {
     expect(await rows()).toMatchObject([{ id, ends_at: row?.ends_at }]);
   });
 
-  test("does not renew a visit that has been used or has expired", async () => {
+  test("do not renew a visit that has been used or has expired", async () => {
     const { id } = await visit();
     const again = () => open("/spring", { method: "POST", body: { visit: id, ...told } });
     expect(await match()).toMatchObject({ matched: true });
@@ -305,19 +305,19 @@ describe("a forged report of a visit or an install", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is stored at most 120 times per minute for each IP address", async () => {
+  test("create at most 120 visits per minute from one IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
   });
 
-  test("is stored more than 120 times per minute if the IP address is shared", async () => {
+  test("can create more than 120 visits per minute from a shared IP address", async () => {
     for (let turn = 0; turn < 130; turn += 1) {
       await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
     }
     expect((await rows()).length).toBe(130);
   });
 
-  test("is rejected by /fingerprints/match only if it contains no fingerprint object", async () => {
+  test("are rejected by /fingerprints/match only if they lack a fingerprint object", async () => {
     for (const body of [
       '{"fingerprint":{"screen_width":"x"}}',
       '{"fingerprint":{},"platform":7}',
@@ -399,7 +399,7 @@ test("an app that sends only a few of its phone's properties is still matched", 
   expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
 });
 
-test("a visit is stored without an IP address if a proxy hides it", async () => {
+test("a visit is stored without an IP address if a proxy hides the address", async () => {
   await using open_host = await openLinkHost();
   const { visit: go, world } = open_host;
   const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };

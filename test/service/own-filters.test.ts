@@ -187,7 +187,7 @@ describe("Waypost's own filters in GET /links", () => {
     ["f[search]=a%00b", "search", "contains characters that cannot be stored"],
     [`f[search]=${"a+".repeat(11)}`, "search", "takes at most 10 words"],
     ["f[search][]=a&f[search][]=b", "search", "takes one value"],
-  ])("return 422 and the reason for %s", async (query, name, fault) => {
+  ])("are rejected with 422 and a reason: %s", async (query, name, fault) => {
     const reply = await world.call("GET", "/links", { query });
     const error = `The filter f[${name}] ${fault}.`;
     expect([reply.status, reply.body]).toEqual([422, { error }]);
@@ -201,7 +201,7 @@ describe("Waypost's own filters in GET /links", () => {
     }
   });
 
-  test("are listed in meta.applied, and that field is omitted if no filter is used", async () => {
+  test("are listed in meta.applied, which is omitted if none of them is used", async () => {
     const query = "f[url_cont]=shop&f[search]=spring&q[name_cont]=s&f=1";
     const reply = await world.call("GET", "/links", { query });
     expect(reply.body.meta.applied).toEqual(["url_cont", "search"]);
@@ -228,7 +228,7 @@ describe("Waypost's own filters in GET /links", () => {
     ["no link for the same path on another host", "https://other.example/spring/sale", []],
     ["no link for an unknown word", "autumn", []],
     ["no link for the operators of a text index", `"spring" OR name:*`, []],
-  ])("include search, and search finds %s", async (_, text, paths) => {
+  ])("include search, which finds %s", async (_, text, paths) => {
     for (const stage of ["without an index", "with an index"]) {
       if (stage === "with an index") await buildIndex(world);
       const given = await fillIn(text);

@@ -94,7 +94,7 @@ describe("a template draft", () => {
     expect((await save({ css })).body.unpublished_changes).toBe(false);
   });
 
-  test("keeps omitted fields, clears empty fields, and rejects null and other types", async () => {
+  test("keeps omitted fields, clears fields sent empty, and accepts only strings", async () => {
     await save({ body, css });
     expect((await save({})).body).toMatchObject({ body, css });
     expect((await save({ css: "" })).body).toMatchObject({ body, css: "" });
@@ -128,7 +128,7 @@ describe("a template draft", () => {
     expect(shown.text).toContain(starter.css);
   });
 
-  test('is published with "published_by": "owner" in every response', async () => {
+  test('has "published_by": "owner" in every response once published', async () => {
     const { live_version } = (await publish({ body, css })).body;
     const [listed] = await listVersions();
     for (const version of [live_version, listed, (await show(listed.id)).body]) {
@@ -166,7 +166,7 @@ describe("a template draft", () => {
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
   });
 
-  test("is not changed by a rejected save that reports the position of each problem", async () => {
+  test("is unchanged by a rejected save, and the 422 has each problem's position", async () => {
     await save({ body, css });
     const bad = { body: "<p>\n<script>x</script>\n{{ foo }}", css: "a{\n  behavior:x}" };
     const problems = [
@@ -336,7 +336,7 @@ describe("access to page templates", () => {
     },
   );
 
-  test("with only the publish scope includes saving a template by publishing it", async () => {
+  test("with the publish scope allows saving a template only by publishing it", async () => {
     const key = await world.addKey({ scopes: ["page_templates.publish"] });
     const reply = await publish({ body, css }, { key });
     expect([reply.status, reply.body.body]).toEqual([200, body]);

@@ -181,7 +181,7 @@ function compareBy(field: "path" | "name" | "created_at") {
   };
 }
 
-test("links deep in a list of 1,250 are sorted correctly in both directions", async () => {
+test("every page of a list of 1,250 links is sorted correctly in both directions", async () => {
   const count = 1250;
   const rows: Row[] = [];
   for (let index = 0; index < count; index += 1) {

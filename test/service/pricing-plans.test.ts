@@ -94,7 +94,7 @@ test("a free project can send empty Pro fields and send a link back unmodified",
   expect([back.status, back.body]).toEqual([200, made.body]);
 });
 
-test("shortening a link requires the Pro plan, but resolving one does not", async () => {
+test("shortening a link requires the Pro plan, but resolving a link does not", async () => {
   const { key, project } = await addFreeKey(world);
   const url = `http://${project.subdomain}.localhost:8787/a`;
   await world.call("POST", "/links", { key, body: { path: "a" } });

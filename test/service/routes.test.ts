@@ -31,7 +31,7 @@ test.each(["/", ".json", ".json/"])("an API path can end with %j", async (end) =
   expect((await world.call("GET", `/links${end}`, { query: "page=2" })).body.meta.page).toBe(2);
 });
 
-test("PUT works like PATCH", async () => {
+test("PUT updates a project and saves a page template, as PATCH does", async () => {
   const project = await world.addProject();
   const body = { project: { name: "Renamed" } };
   const put = await world.call("PUT", `/projects/${project.id}`, { key: world.master, body });
@@ -71,7 +71,7 @@ test.each(wrongMethods)("%s %s returns 405 and lists the allowed methods", async
   }
 });
 
-test("OPTIONS returns the allowed methods of every path without a key", async () => {
+test("OPTIONS without a key returns the allowed methods of every path", async () => {
   for (const entry of listEndpoints()) {
     const path = entry.path.replace(":id", unknownId);
     const reply = await world.call("OPTIONS", path, { key: null });
@@ -81,7 +81,7 @@ test("OPTIONS returns the allowed methods of every path without a key", async ()
   }
 });
 
-test("HEAD returns the same status and headers as GET, without a body", async () => {
+test("HEAD returns the same status and headers as GET but no body", async () => {
   const { id } = (await world.call("POST", "/links", { body: {} })).body;
   for (const [path, key] of [
     ["/links", world.key],

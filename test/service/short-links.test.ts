@@ -37,7 +37,7 @@ test("shortening a link again returns its existing shortened path", async () => 
   }
 });
 
-test("shortening any other URL creates a new link with a shortened path", async () => {
+test("shortening a URL that is not a link's creates a new link with a shortened path", async () => {
   const url = "https://example.com/page?a=b#c";
   const reply = await shorten(world, { url });
   expect(reply.status).toBe(201);
@@ -68,7 +68,7 @@ test.each(prefixes)(
   },
 );
 
-test("each prefix adds another short path to a link", async () => {
+test("shortening a link adds one short path for each prefix", async () => {
   const link = await world.make("/links", { path: "a" });
   const shortenTo = async (prefix?: string) => {
     const { status, body } = await shorten(world, { url: `${host}/a`, prefix });
@@ -202,7 +202,7 @@ test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
   },
 );
 
-test("links can be resolved on a custom domain once it is verified", async () => {
+test("links can be resolved on a custom domain only once the domain is verified", async () => {
   const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
   const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };
   const mine = await world.addKey({ project: await world.addProject(verified) });

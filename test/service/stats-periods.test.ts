@@ -68,7 +68,7 @@ describe("the rows for a period and for the previous period", () => {
     ["2025-10-12", "2026-01-09"],
     ["2025-10-14", "2026-01-10"],
   ])(
-    "add up to the totals by week from %s to %s, even if the first week starts earlier",
+    "add up to the totals by week from %s to %s, even if the first week starts before the period",
     async (from, to) => {
       for (let day = 0; day < 200; day += 1) {
         note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());

@@ -36,7 +36,7 @@ test("a template preview is a complete page that cannot be cached or framed", as
   expect((await world.call("POST", "/page_template/publish")).status).toBe(404);
 });
 
-test("a template preview without a body shows the draft or the starter template", async () => {
+test("a preview without a submitted template shows the draft or the starter template", async () => {
   expect((await preview()).text).toContain(starter.css);
   expect((await preview({})).text).toContain('<div class="store-buttons">');
   await world.call("PATCH", "/page_template", { body: { css: "h2{top:0}" } });
@@ -254,7 +254,7 @@ test("a template shows a long URL either in full or not at all", async () => {
   expect(text).toContain("<p>See</p>");
 });
 
-test("a template truncates a long text at a word boundary", async () => {
+test("a long text in a template is truncated at a word boundary", async () => {
   const name = "word ".repeat(100);
   const social_description = "word ".repeat(3000);
   const link = await world.call("POST", "/links", { body: { name, social_description } });

@@ -66,7 +66,7 @@ const hostile = [
 ] as const;
 
 test.each(Object.entries(fields))(
-  "%s rejects every dangerous or malformed URL",
+  "dangerous and malformed URLs are rejected in the link field %s",
   async (field, label) => {
     const kept = { path: "kept", [field]: "https://example.com/kept" };
     const link = (await world.call("POST", "/links", { body: kept })).body;
@@ -89,7 +89,7 @@ test.each(Object.entries(fields))(
   },
 );
 
-test("POST /short_links rejects every dangerous or malformed URL", async () => {
+test("dangerous and malformed URLs are rejected by POST /short_links", async () => {
   for (const [url, fault] of hostile) {
     const { status, body } = await world.call("POST", "/short_links", { body: { url } });
     if (url.trim() === "") expect(status).toBe(400);
