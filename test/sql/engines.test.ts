@@ -110,7 +110,7 @@ describe("a long read", () => {
     expect(await store.readLong(list, once)).toEqual(["foreign", "own"]);
   });
 
-  test("does not see later writes, but the next read does", async () => {
+  test("does not see writes made while it runs, but the next read does", async () => {
     const twice = async (db: Kysely<Tables>) => {
       const first = await list(db);
       await add(other, "meanwhile");
@@ -121,7 +121,7 @@ describe("a long read", () => {
     expect(await store.readLong(list, once)).toEqual(["meanwhile", "own"]);
   });
 
-  test("cannot write", async () => {
+  test("cannot write to the database", async () => {
     const writing = store.readLong(
       (db) => db.insertInto("things").values({ id: "no", number: 0 }).execute(),
       once,

@@ -11,7 +11,7 @@ import { createCaller } from "../support/rows.ts";
 /** Tests which writes share a transaction, their order, and the outcome for each caller. */
 
 describe("concurrent writes", () => {
-  test("share a commit, and each write sees the earlier ones", async () => {
+  test("share a commit, and each write sees the earlier writes", async () => {
     const { groups, insert, listSeen } = openGroups();
     const counts = await Promise.all(
       ["a", "b", "c"].map((name) =>
@@ -88,7 +88,7 @@ describe("concurrent writes", () => {
     expect(await written.then(() => groups.countCommits())).toBe(1);
   });
 
-  test("are saved even if one write of the group fails", async () => {
+  test("are saved even if another write of their group fails", async () => {
     const { groups, insert, listCommitted } = openGroups();
     const failure = new Error("it is refused");
     const outcomes = await Promise.allSettled([
@@ -198,7 +198,7 @@ describe("group commit", () => {
     expect(groups.countCommits()).toBe(2);
   });
 
-  test("runs a low-priority write after four groups of normal writes", async () => {
+  test("runs a low-priority write after four groups even if normal writes are queued", async () => {
     const { groups, steps } = openGroups({ work_ms: 10 });
     const done: string[] = [];
     const ordinary = Array.from({ length: 12 }, (_, turn) =>
@@ -265,7 +265,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["a", "b", "c"]);
   });
 
-  test("does not wait for the lock if every caller disconnected", async () => {
+  test("stops waiting for the lock once every caller has disconnected", async () => {
     const { groups, faults } = openGroups();
     const { signal, leave } = createCaller();
     faults.begin = new StoreBusy("the store is busy");

@@ -140,12 +140,12 @@ describe("a transaction", () => {
   });
 });
 
-describe("a write that loses the response to COMMIT", () => {
+describe("a write whose response to COMMIT is lost", () => {
   test.each([
     ["committed", "answered", 1],
     ["not committed", "asked", undefined],
   ] as const)(
-    "has an unknown outcome and is not repeated, even if it was %s",
+    "has an unknown outcome and is not retried if it was %s",
     async (_, moment, found) => {
       // Includes the first write of a process.
       for (const writer of [store, await open(proxy.url)]) {
@@ -183,7 +183,7 @@ async function writeOverBreaks(id: string, breaks: number) {
 }
 
 describe("a broken connection", () => {
-  test("causes StoreBusy, and later calls use a new connection", async () => {
+  test("makes calls fail with StoreBusy, and later calls use a new connection", async () => {
     expect(await read(store, "none")).toBeUndefined();
     proxy.cut();
     const place = new RegExp(`^postgres://.*@${new URL(proxy.url).host}/.* cannot be reached`);
@@ -213,21 +213,21 @@ describe("a broken connection", () => {
     await add(store, "unnoticed");
   });
 
-  test("makes a write start over if the connection breaks between two statements", async () => {
+  test("causes a retry of the whole write if it breaks between two statements", async () => {
     const { fault, times } = await writeOverBreaks("broken", 5);
     expect([fault, times]).toEqual([undefined, 6]);
     expect(await read(store, "broken")).toBe(6);
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("makes a write fail without changes after six attempts", async () => {
+  test("makes a write fail without saving anything after six attempts", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);
     expect(await read(store, "broken often")).toBeUndefined();
   });
 
-  testDirectly("because the server restarts is not noticed", async () => {
+  testDirectly("caused by a server restart is replaced without an error", async () => {
     const own = await open(database.url);
     const { rows } = await own.write((db) =>
       sql<{ name: string }>`select current_database() as name`.execute(db),
@@ -370,7 +370,7 @@ describe("a PostgreSQL database", () => {
     await expect(opening).rejects.toThrow("contains tables of another program");
   });
 
-  test("is refused if it does not exist, without showing its password", async () => {
+  test("is refused if it does not exist, and the error hides the password", async () => {
     const url = new URL(database.url);
     url.password = "hidden-word";
     url.pathname = "/nowhere";

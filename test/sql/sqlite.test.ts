@@ -55,7 +55,7 @@ describe("an unusable SQLite file", () => {
       foreign,
       () => makeForeign("pragma application_id = 7"),
     ],
-    ["another program's file in use", foreign, makeForeignWithLog],
+    ["another program's file while it is open", foreign, makeForeignWithLog],
     ["a file cut off after its first page", damaged, () => cut(4096)],
     ["a file cut off inside a page", damaged, () => cut(20_000)],
     ["a file whose schema was overwritten", damaged, () => overwrite(100, 3996)],
@@ -63,12 +63,12 @@ describe("an unusable SQLite file", () => {
     ["a file with an overwritten page", damaged, () => overwrite(40_960, 4096)],
     ["a file whose header was overwritten", damaged, () => overwrite(16, 52)],
     [
-      "a file of another version",
+      "a file written by a newer Waypost version",
       "because another version wrote it",
       () => makeOurs(sql`insert into waypost_migrations values ('999-later')`),
     ],
     [
-      "a file whose tables are unknown",
+      "a file that lists none of its migrations",
       "because another version wrote it",
       () => makeOurs(sql`delete from waypost_migrations`),
     ],
@@ -100,7 +100,7 @@ test("a damaged page of a large file is detected when all pages are checked", as
 });
 
 describe("a SQLite file", () => {
-  test("contains all data once it is closed, even without its log", async () => {
+  test("contains all data after the store is closed, even if its log is missing", async () => {
     await using store = await openStored();
     const id = await addProject(store);
     await store.close();
@@ -111,7 +111,7 @@ describe("a SQLite file", () => {
     expect(await restored.db.selectFrom("projects").select("id").execute()).toEqual([{ id }]);
   });
 
-  test("and its log are private, and the file has Waypost's application ID", async () => {
+  test("is private to its owner, like its log, and has Waypost's application ID", async () => {
     await using store = await openStored();
     await addProject(store);
     for (const name of readdirSync(folder)) {
@@ -208,7 +208,7 @@ describe("while another process locks the SQLite file", () => {
     ]);
   });
 
-  test("a caller that stops waiting gets StoreBusy", async () => {
+  test("a write whose caller disconnects fails with StoreBusy", async () => {
     await using store = await openStored();
     const projectId = await addProject(store);
     const other = openDatabase(path);
