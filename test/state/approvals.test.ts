@@ -49,7 +49,7 @@ describe("an approval by token", () => {
     }
   });
 
-  test("cannot be answered on a page, and a page's ID is not a valid token", async () => {
+  test("cannot be decided on a page, and an approval page's ID is not a valid token", async () => {
     const { id } = await state.approvals.openForToken(act);
     expect(await state.approvals.findPage(id)).toBeUndefined();
     expect(await state.approvals.decidePage(id, "approved")).toBe(false);
@@ -61,13 +61,13 @@ describe("an approval by token", () => {
 });
 
 describe("an approval page", () => {
-  test("is created only once for ten concurrent requests in two processes", async () => {
+  test("is created only once for ten concurrent requests for the same action", async () => {
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
     const ids = await Promise.all(askers.map((asker) => waitFor(asker)));
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("approves only one of several waiting requests for the same action", async () => {
+  test("lets only one of several waiting requests for the same action proceed", async () => {
     const waited = await waitFor(state);
     await state.approvals.decidePage(waited, "approved");
     const askers = Array.from({ length: 10 }, (_, asker) => (asker % 2 === 0 ? state : other));
@@ -90,7 +90,7 @@ describe("an approval page", () => {
   });
 
   test.each(["approved", "declined"] as const)(
-    'reports "%s" once, and the next request gets a new page',
+    'reports the decision "%s" once, and the next request gets a new page',
     async (said) => {
       const id = await waitFor(state);
       expect(await other.approvals.decidePage(id, said)).toBe(true);
@@ -104,7 +104,7 @@ describe("an approval page", () => {
     },
   );
 
-  test("keeps only the first decision", async () => {
+  test("accepts only the first of three concurrent decisions", async () => {
     const id = await waitFor(state);
     const decided = await Promise.all([
       state.approvals.decidePage(id, "approved"),
@@ -182,7 +182,7 @@ describe("an approval", () => {
 });
 
 describe("an approval page with a PIN", () => {
-  test("is separate from a page without a PIN or with a different PIN", async () => {
+  test("is separate from the action's page without a PIN or with a different PIN", async () => {
     const bare = await waitFor(state);
     const locked = await waitFor(other, { ...act, pin: "a hash" });
     const rekeyed = await waitFor(other, { ...act, pin: "another hash" });

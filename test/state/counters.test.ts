@@ -52,7 +52,7 @@ describe.each(limits)("the counter %s", (name, most, window_ms) => {
   });
 });
 
-test("a use no longer counts toward the limit once the window has passed", async () => {
+test("a counter no longer counts a use once the use's window has passed", async () => {
   for (let turn = 0; turn < 4; turn += 1) {
     await takeMany(5, "pin_of_key");
     at.now += 10 * minute;
@@ -71,7 +71,7 @@ test("40 concurrent uses of a counter do not exceed its limit", async () => {
   expect(taken.filter((each) => each !== undefined)).toHaveLength(20);
 });
 
-test("a refunded use no longer counts, but the other uses do", async () => {
+test("a counter no longer counts a refunded use but still counts the other uses", async () => {
   await takeMany(19, "sign_in_by_pin");
   const last = await one.counters.take({ sign_in_by_pin: "subject" });
   expect(await takeMany(1, "sign_in_by_pin")).toBe(0);
@@ -79,7 +79,7 @@ test("a refunded use no longer counts, but the other uses do", async () => {
   expect(await takeMany(3, "sign_in_by_pin")).toBe(1);
 });
 
-test("uses of a counter still count after a restart", async () => {
+test("a counter still counts its uses after a restart", async () => {
   await takeMany(20, "pin_of_key");
   await Promise.all([one.close(), other.close()]);
   one = await at.open();
@@ -87,7 +87,7 @@ test("uses of a counter still count after a restart", async () => {
   expect(await takeMany(1, "pin_of_key")).toBe(0);
 });
 
-test("uses of a counter still count after the clock is set back", async () => {
+test("a counter still counts its uses after the clock is set back", async () => {
   await takeMany(20, "overwrite");
   at.now -= hour;
   expect(await takeMany(1, "overwrite")).toBe(0);

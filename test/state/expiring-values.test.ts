@@ -71,7 +71,7 @@ describe("a stored value", () => {
   });
 });
 
-describe("stored values with the same owner", () => {
+describe("an owner's stored values", () => {
   const limits = [
     ["preview", 100],
     ["export_page", 10],

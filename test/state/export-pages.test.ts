@@ -50,7 +50,7 @@ test("an exported file is deleted after an hour", async () => {
   expect(await isKept("key", id)).toBe(false);
 });
 
-test("only the ten newest exported files of a key are kept, with any number of pages", async () => {
+test("only a key's ten newest exported files are kept, however many pages they have", async () => {
   const theirs = await save("another key");
   const ids: string[] = [];
   for (let files = 0; files < 11; files += 1) ids.push(await save("key", ["a", "b", "c"]));

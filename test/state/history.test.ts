@@ -74,7 +74,7 @@ test('a change is recorded as "begun" before its outcome is known', async () => 
   expect(await find(id)).toBeUndefined();
 });
 
-test("a change can be found by a target name that is too long for an index", async () => {
+test("a change can be found by a target name that is too long for a database index", async () => {
   // Use random text, so that no database can compress it.
   const long = randomBytes(3000).toString("base64url");
   const begun = await make({ target_id: null, target_key: long });
@@ -114,7 +114,7 @@ test("findLast returns the newest change that is not an undo and has not been un
   expect(await last()).toBe(first);
 });
 
-test("a change whose undo failed is not listed as undone", async () => {
+test("a change is not listed as undone until its undo is done", async () => {
   const first = await make();
   const undo = await begin({ tool: "undo", undoes: first });
   const { id } = undo;

@@ -71,8 +71,8 @@ describe("a job's lease", () => {
   });
 });
 
-describe("a runner that lost its lease", () => {
-  test("cannot record rows, renew the lease or finish the job", async () => {
+describe("a runner whose lease has expired", () => {
+  test("cannot record progress or finish the job once another process has claimed it", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
@@ -88,7 +88,7 @@ describe("a runner that lost its lease", () => {
     expect(await other.jobs.renew(second)).toBe(true);
   });
 
-  test("continues its job if no other process has claimed it", async () => {
+  test("can continue its job if no other process has claimed the job", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     at.now += 5 * lease_ms;
@@ -156,7 +156,7 @@ describe("concurrent progress records of a job", () => {
     ]);
   });
 
-  test("store outcomes but start no rows if the job was cancelled", async () => {
+  test("are stored for finished rows but refused for new rows of a cancelled job", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
@@ -166,7 +166,7 @@ describe("concurrent progress records of a job", () => {
     expect(await listStatuses(other.jobs, job)).toEqual(["done", null, null]);
   });
 
-  test("are stored separately for each run", async () => {
+  test("are accepted only from runs that hold their job's lease", async () => {
     const { job, first, second } = await startRuns();
     const another = await openJob(three);
     const third = { id: another.id, runner: "one" };
@@ -178,7 +178,7 @@ describe("concurrent progress records of a job", () => {
     expect(await listStatuses(other.jobs, another)).toEqual([null, "sent", null]);
   });
 
-  test("are stored even if one of them contains a NUL", async () => {
+  test("are stored even if another record contains a NUL and is rejected", async () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     const noted = [
@@ -211,7 +211,7 @@ describe("the receipts of a job", () => {
     expect((await state.jobs.find(job.id))?.counts.left).toBe(acts.length);
   });
 
-  test("stay in order even if rows finish between two pages", async () => {
+  test("stay in order even if rows finish between two page requests", async () => {
     const job = await openJob(actions);
     const run = { id: job.id, runner: "one" };
     await state.jobs.take(run);
@@ -238,7 +238,7 @@ describe("the receipts of a job", () => {
     expect(open.map(({ position }) => position)).toEqual([third, fourth, ...rest]);
   });
 
-  test("before a given position are returned newest first", async () => {
+  test('are listed in reverse order if the option "before" is set', async () => {
     const job = await openJob(actions);
     const found: number[] = [];
     for (let before = Number.MAX_SAFE_INTEGER; ;) {

@@ -53,12 +53,12 @@ describe("a job queue's slots", () => {
     one = await at.open();
   });
 
-  test("are counted separately for each key and kind", async () => {
+  test("are counted separately for each key and each kind of job", async () => {
     await take(one);
     expect([await take(two, "other"), await take(two, "key", "job_delete")]).toEqual([0, 0]);
   });
 
-  test("start over after the clock is set back", async () => {
+  test("are assigned from the current time again after the clock is set back", async () => {
     await take(one);
     at.now -= hour_ms;
     expect([await take(two), await take(one)]).toEqual([0, 100]);
@@ -128,7 +128,7 @@ describe("rate-limit slots", () => {
     expect(await waiting.readWait_ms(limit)).toBe(0);
   });
 
-  test("reserved by a process that shuts down are released when they expire", async () => {
+  test("are released when they expire if the process that reserved them shuts down", async () => {
     await spend(limit);
     for (let turn = 0; turn < limit; turn += 1) await queue(one).readWait_ms(limit);
     await one.close();
@@ -142,7 +142,7 @@ describe("rate-limit slots", () => {
     one = await at.open();
   });
 
-  test("are released one window later if the process shuts down during the calls", async () => {
+  test("are released one window later if their process shuts down during its calls", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();

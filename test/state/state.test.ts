@@ -22,7 +22,7 @@ function open(): Promise<State> {
   });
 }
 
-onFile("the state file is private and has its own application id", async () => {
+onFile("the state file is private to its owner and has its own application ID", async () => {
   const state = await open();
   await state.readSecret("a");
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
@@ -32,7 +32,7 @@ onFile("the state file is private and has its own application id", async () => {
   expect((await readFile(path)).subarray(68, 72).toString("latin1")).toBe("WAYS");
 });
 
-onFile("the state is not stored in a file of another program, which stays unchanged", async () => {
+onFile("another program's file is refused as the state file and left unchanged", async () => {
   await writeFile(path, "not a database, but a person's notes".repeat(10));
   const before = await readFile(path);
   await expect(open()).rejects.toThrow(/is not a Waypost database/);
