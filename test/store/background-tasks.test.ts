@@ -23,7 +23,7 @@ const onFile = test.skipIf(isOnPostgres);
 /** Enough links for more than two batches of any task. */
 const many = 2500;
 
-onFile("a task that fails is reported and retried later, and does not delay others", async () => {
+onFile("a failed background task is reported and retried and delays no other task", async () => {
   const { store } = world;
   const broken = await world.addProject();
   const doomed = await world.addProject();
@@ -125,7 +125,7 @@ describe("deleting a project", () => {
     expect(await readProjectRows(store, project.id)).toEqual(before);
   });
 
-  onFile("also deletes its search index, even an unfinished one", async () => {
+  onFile("also deletes the project's search index, even if it is unfinished", async () => {
     const { store, project } = world;
     await fill(store, project.id, { count: 3 });
     await store.write((db) => createIndex({ db, projectId: project.id }));
@@ -203,7 +203,7 @@ const bareApp = {
 
 type Begin = (world: World) => Promise<void>;
 
-describe("a background task of a killed process", () => {
+describe("a background task", () => {
   const tasks: readonly (readonly [
     string,
     Begin,
@@ -215,35 +215,41 @@ describe("a background task of a killed process", () => {
     ...(isOnPostgres ? [] : [["build a search index", beginIndex, countUnindexed] as const]),
   ];
 
-  test.each(tasks)("is finished by another process: %s", async (_, begin, countLeft) => {
-    const { id } = world.project;
-    await begin(world);
-    expect(await countLeft(world.store, id)).toBe(many);
-    let closing: Promise<void> | undefined;
-    const killed = await openWith(world, () => {
-      closing ??= killed.close();
-    });
-    await killed.finishTasks();
-    await closing;
-    expect(await countLeft(world.store, id)).toBeLessThan(many);
-    expect(await countLeft(world.store, id)).toBeGreaterThan(0);
-    expect(await readTasks(world.store)).toHaveLength(1);
+  test.each(tasks)(
+    "is finished by another process if its process is killed: %s",
+    async (_, begin, countLeft) => {
+      const { id } = world.project;
+      await begin(world);
+      expect(await countLeft(world.store, id)).toBe(many);
+      let closing: Promise<void> | undefined;
+      const killed = await openWith(world, () => {
+        closing ??= killed.close();
+      });
+      await killed.finishTasks();
+      await closing;
+      expect(await countLeft(world.store, id)).toBeLessThan(many);
+      expect(await countLeft(world.store, id)).toBeGreaterThan(0);
+      expect(await readTasks(world.store)).toHaveLength(1);
 
-    const next = await openAgain(world);
-    await next.finishTasks();
-    expect(await countLeft(world.store, id)).toBe(0);
-    expect(await readTasks(world.store)).toEqual([]);
-    await next.close();
-  });
+      const next = await openAgain(world);
+      await next.finishTasks();
+      expect(await countLeft(world.store, id)).toBe(0);
+      expect(await readTasks(world.store)).toEqual([]);
+      await next.close();
+    },
+  );
 
-  test.each(tasks)("can be run concurrently by two processes: %s", async (_, begin, countLeft) => {
-    await begin(world);
-    const other = await openAgain(world);
-    await Promise.all([world.store.finishTasks(), other.finishTasks()]);
-    expect(await countLeft(world.store, world.project.id)).toBe(0);
-    expect(await readTasks(world.store)).toEqual([]);
-    await other.close();
-  });
+  test.each(tasks)(
+    "is completed correctly even if two processes run it at once: %s",
+    async (_, begin, countLeft) => {
+      await begin(world);
+      const other = await openAgain(world);
+      await Promise.all([world.store.finishTasks(), other.finishTasks()]);
+      expect(await countLeft(world.store, world.project.id)).toBe(0);
+      expect(await readTasks(world.store)).toEqual([]);
+      await other.close();
+    },
+  );
 
   test("is not removed when another task of the same kind finishes", async () => {
     const { store, project } = world;

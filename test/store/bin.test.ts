@@ -54,7 +54,7 @@ describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
   const restore = (id: string) =>
     world.store.write<unknown>((db) => restoreApp({ ...tenant(), db }, id, world.now()));
 
-  test("restoring an app reattaches it to all of its many links before the response", async () => {
+  test("restoring an app reattaches it to all 2,500 links before the server responds", async () => {
     const id = await addApp();
     expect((await world.call("DELETE", `/${kind}s/${id}`)).status).toBe(204);
     expect(await countAttached(id)).toBe(0);
@@ -63,7 +63,7 @@ describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
     expect(await readTasks(world.store)).toEqual([]);
   });
 
-  test("an app restored while it is being removed is back on all of its links", async () => {
+  test("restoring an app during its removal from links reattaches it to all of them", async () => {
     const id = await addApp();
     await remove(id);
     await workOnce();
@@ -114,7 +114,7 @@ describe.each(isOnPostgres ? kinds.slice(0, 1) : kinds)("%s", (kind, body) => {
   });
 });
 
-test("a restored link can be found by a substring", async () => {
+test("a restored link can be found by a substring of its path", async () => {
   const { store } = world;
   const ids = await store.write((db) => addLinks({ ...tenant(), db }, 300, { paths: "sale" }));
   await store.write((db) => createIndex({ ...tenant(), db }));

@@ -15,7 +15,7 @@ describe("the tables on PostgreSQL", () => {
     store = keep(await openStore(await database.open<Tables>(), neverRing));
   });
 
-  test("use indexes for every query if the extensions can be created", async () => {
+  test("have an index for every query if the PostgreSQL extensions can be created", async () => {
     expect(await listSlow(store.db)).toEqual([]);
   });
 
