@@ -78,7 +78,7 @@ describe("a webhook event that keeps failing", () => {
 });
 
 describe("a webhook receiver", () => {
-  test("times out after ten seconds without delaying other receivers", async () => {
+  test("has ten seconds to respond and does not delay other receivers", async () => {
     await using stuck = await startReceiver(hang);
     const webhook = await addWebhook(world, stuck.url);
     await addWebhook(world, receiver.url);
@@ -250,7 +250,7 @@ test("a slow process does not release the claim of the process that took over fo
   expect(await claim()).toBeUndefined();
 });
 
-test("a process that stops leaves its unfinished events to other processes", async () => {
+test("a process that shuts down leaves its undelivered events to other processes", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   receiver.doing(hang);

@@ -17,7 +17,7 @@ openWithReceiver((opened) => ({ world, receiver } = opened));
 const create = async (body: object) => (await world.call("POST", "/links", { body })).body;
 const countRows = () => world.store.db.selectFrom("deliveries").select("event_id").execute();
 
-test("each change to a link sends a signed event", async () => {
+test("each change to a link is sent to webhooks as a signed event", async () => {
   const { secret } = await addWebhook(world, receiver.url);
   const made = await create({ path: "spring", name: "Spring" });
   const path = `/links/${made.id}`;
@@ -79,7 +79,7 @@ test("all webhooks of a project get their subscribed events with the same ID", a
   expect(one?.["webhook-signature"]).not.toBe(other?.["webhook-signature"]);
 });
 
-test("removing an app from a link and adding it again sends link.updated", async () => {
+test("deleting an app and restoring it each send link.updated for the app's link", async () => {
   const body = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
   const { id } = (await world.call("POST", "/ios_apps", { body })).body;
   await create({ path: "in-app", ios_app: { id } });
@@ -144,7 +144,7 @@ test("a deleted project's webhooks receive no more events and are removed", asyn
   expect([await listWebhooks(store.db), await countRows()]).toEqual([[], []]);
 });
 
-test("a project can have ten webhooks", async () => {
+test("a project can have at most ten webhooks", async () => {
   for (let count = 0; count < 10; count += 1) await addWebhook(world, receiver.url);
   await expect(addWebhook(world, receiver.url)).rejects.toThrow("at most 10 webhooks");
   expect(await listWebhooks(world.store.db)).toHaveLength(10);

@@ -78,7 +78,7 @@ function writeOn(socket: Socket, text: string): void {
 }
 
 describe("a webhook message over TLS", () => {
-  test("is sent to the IP address of the first lookup with the host name as SNI", async () => {
+  test("is sent to the IP address from the first lookup, with the host name as SNI", async () => {
     expect(await sendByTls()).toEqual({
       fault: null,
       names: ["secure.example"],
@@ -107,8 +107,8 @@ describe("a webhook message over TLS", () => {
 describe("a receiver's endless response", () => {
   test.each([
     ["headers", "HTTP/1.1 200 OK\r\n", "x-more: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
-    ["a line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
-  ])("is not read to the end: %s", async (_, first, more) => {
+    ["a header line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
+  ])("is aborted while Waypost reads %s", async (_, first, more) => {
     const fault = await sendTo((socket) => {
       socket.write(first);
       writeOn(socket, more);
@@ -117,7 +117,7 @@ describe("a receiver's endless response", () => {
   });
 
   test.each(["identity", "gzip"])(
-    "is not read to the end: a body with the encoding %s",
+    "is aborted while Waypost reads a body with the encoding %s",
     async (encoding) => {
       const head = `HTTP/1.1 404 Not Found\r\ncontent-encoding: ${encoding}\r\n`;
       const fault = await sendTo((socket) => {
@@ -134,12 +134,12 @@ test.each([
   ["HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", "status 101"],
   ["HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n", unread],
   ["", unread],
-])("a message counts as undelivered if the receiver responds with %j", async (text, expected) => {
+])("a webhook message is undelivered if the receiver responds with %j", async (text, expected) => {
   const fault = await sendTo((socket) => socket.end(text));
   expect(fault).toBe(expected);
 });
 
-test("a receiver without TLS is reported as having no valid certificate", async () => {
+test("a receiver without TLS is reported as having an invalid certificate", async () => {
   const fault = await sendTo((socket) => socket.end("no TLS"), loopbackOnly, "https");
   expect(fault).toBe("its certificate is invalid");
 });

@@ -30,7 +30,7 @@ test.each([
   ["https://example.com:25/", "", isBadPort],
   ["https://93.184.216.34:22/", "10.0.0.0/8", isBadPort],
 ])(
-  "the webhook URL %s is rejected with the allowed private networks %j: %s",
+  "the webhook URL %s is rejected if the allowed private networks are %j: %s",
   (url, named, fault) => {
     expect(find(url, named)).toContain(fault);
   },
@@ -48,6 +48,6 @@ test.each([
   ["http://[::1]:3000/", "loopback"],
   // A host name is looked up only when a message is sent.
   ["http://receiver.example:25/", "10.0.0.0/8"],
-])("the webhook URL %s is accepted with the allowed private networks %j", (url, named) => {
+])("the webhook URL %s is accepted if the allowed private networks are %j", (url, named) => {
   expect(find(url, named)).toBeUndefined();
 });
