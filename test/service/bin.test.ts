@@ -254,7 +254,7 @@ describe.each([
     expect((await restore(app.id)).status).toBe(200);
   });
 
-  test("a deleted app and its deleted link are reconnected in either restore order", async () => {
+  test("a deleted app and link are reconnected, whichever of them is restored first", async () => {
     const app = await addApp();
     const link = await addLink(app.id, "spring");
     const acts = {

@@ -147,7 +147,7 @@ test("exactly 600 of 650 concurrent write requests with the same key are accepte
   expect(replies.filter((reply) => reply.status === 429)).toHaveLength(50);
 });
 
-test("requests denied for plan, scope or role do not count toward the rate limit", async () => {
+test("requests that fail the plan, scope or role check do not use up the rate limit", async () => {
   const free = await world.addProject({ plan: "free" });
   const refusedEarly = [
     [await world.addKey({ project: free }), "/short_links"],

@@ -104,7 +104,7 @@ describe("an existing link whose host is no longer allowed", () => {
     expect(swapped.body.error).toBe(`Ios fallback url ${rejection} evil.example`);
   });
 
-  test("cannot get its old destination back once the destination has been changed", async () => {
+  test("cannot get its old destination back after the destination has been changed", async () => {
     const { id } = (await create({ path: "old", url: forbiddenUrl })).body;
     await limit();
     expect((await patch(id, { url: allowedUrl })).status).toBe(200);

@@ -265,7 +265,7 @@ test("a single error message lists every problem of a link", async () => {
   ]);
 });
 
-test("text in any writing system is returned unchanged", async () => {
+test("a link's text in any writing system is returned unchanged", async () => {
   const name = `  <b>"O'Neil"</b> 100%_\\ été ÉTÉ ß 漢字 🎉 \u202Eabc \n\t`;
   const link = await world.make("/links", { name, social_title: name, social_description: name });
   expect(link).toMatchObject({ name, social_title: name, social_description: name });

@@ -202,7 +202,7 @@ test.each(["javascript:alert(1)", "path", "https://a:b@default.localhost/a"])(
   },
 );
 
-test("links can be resolved on a custom domain only once the domain is verified", async () => {
+test("links can be resolved on a custom domain only after the domain is verified", async () => {
   const verified = { custom_domain: "go.example.com", custom_domain_verified: true };
   const claimed = { custom_domain: "claimed.example.com", custom_domain_verified: false };
   const mine = await world.addKey({ project: await world.addProject(verified) });
