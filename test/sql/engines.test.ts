@@ -158,7 +158,7 @@ describe("a long read", () => {
     expect(hasListedTwice).toBe(false);
   });
 
-  test("is rejected once the store is closed", async () => {
+  test("is rejected after the store is closed", async () => {
     await store.close();
     await expect(store.readLong(list, once)).rejects.toBeInstanceOf(StoreBusy);
     store = await open();

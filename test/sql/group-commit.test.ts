@@ -265,7 +265,7 @@ describe("group commit", () => {
     expect(listCommitted()).toEqual(["a", "b", "c"]);
   });
 
-  test("stops waiting for the lock once every caller has disconnected", async () => {
+  test("stops waiting for the lock after every caller has disconnected", async () => {
     const { groups, faults } = openGroups();
     const { signal, leave } = createCaller();
     faults.begin = new StoreBusy("the store is busy");

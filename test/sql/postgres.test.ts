@@ -295,7 +295,7 @@ test("the version number changes with each commit, even if transactions overlap"
 });
 
 describe("a long read on PostgreSQL", () => {
-  test("is rejected when its caller disconnects but still occupies its connection", async () => {
+  test("is rejected when its caller disconnects, but its connection stays busy", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal, line: string) =>
