@@ -90,7 +90,7 @@ describe("an approval page", () => {
   });
 
   test.each(["approved", "declined"] as const)(
-    'reports the decision "%s" once, and the next request gets a new page',
+    'reports the decision "%s" to one request, and the next request gets a new page',
     async (said) => {
       const id = await waitFor(state);
       expect(await other.approvals.decidePage(id, said)).toBe(true);

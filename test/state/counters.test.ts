@@ -52,7 +52,7 @@ describe.each(limits)("the counter %s", (name, most, window_ms) => {
   });
 });
 
-test("a counter no longer counts a use once the use's window has passed", async () => {
+test("a counter stops counting a use after the use's window has passed", async () => {
   for (let turn = 0; turn < 4; turn += 1) {
     await takeMany(5, "pin_of_key");
     at.now += 10 * minute;
@@ -93,7 +93,7 @@ test("a counter still counts its uses after the clock is set back", async () => 
   expect(await takeMany(1, "overwrite")).toBe(0);
 });
 
-test("uses of a counter are deleted once their window has passed", async () => {
+test("uses of a counter are deleted after their window has passed", async () => {
   await takeMany(5, "sign_in_by_key");
   at.now += hour;
   await takeMany(1, "sign_in_by_key", "another subject");

@@ -44,7 +44,7 @@ const listStatuses = async (jobs: Jobs, job: Job) =>
   (await jobs.listReceipts(job, { limit: 100 })).map(({ status }) => status);
 
 describe("a job's lease", () => {
-  test("can be acquired by only one process once it expires", async () => {
+  test("can be acquired by only one process after it expires", async () => {
     const { first, second } = await startRuns();
     expect(await state.jobs.take(first)).toBe(true);
     at.now += lease_ms - 1;
@@ -72,7 +72,7 @@ describe("a job's lease", () => {
 });
 
 describe("a runner whose lease has expired", () => {
-  test("cannot record progress or finish the job once another process has claimed it", async () => {
+  test("cannot record progress or finish the job after another process claimed it", async () => {
     const { job, first, second } = await startRuns();
     await state.jobs.take(first);
     expect(await state.jobs.noteSent(first, 0)).toBe(true);
