@@ -224,7 +224,7 @@ test("a process sends nothing to a receiver that another process has just paused
   expect(receiver.received).toEqual([]);
 });
 
-test("events claimed by a killed process are sent once the claim expires", async () => {
+test("events claimed by a killed process are sent after the claim expires", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const claim = (db: Db) => claimWebhook(db, webhook, world.now(), 1);
@@ -237,7 +237,7 @@ test("events claimed by a killed process are sent once the claim expires", async
   expect(receiver.received).toHaveLength(1);
 });
 
-test("a slow process does not release the claim of the process that took over for it", async () => {
+test("a process whose claim has expired does not release another process's claim", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const { store } = world;

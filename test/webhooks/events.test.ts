@@ -53,7 +53,7 @@ function at(): string {
   return new Date(world.now()).toISOString();
 }
 
-test("every endpoint that creates a link sends link.created once", async () => {
+test("every endpoint that creates a link causes only one link.created event", async () => {
   await addWebhook(world, receiver.url);
   const body = { path: "upserted", name: "One" };
   await world.call("POST", "/links/upsert", { body });

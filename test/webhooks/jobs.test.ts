@@ -75,7 +75,7 @@ test.each([
   ["the process restarts an hour later", 60 * 60_000],
   ["the clock is set back", -2 * lease_ms],
 ])(
-  "the event of a cancelled job whose process was killed is sent once when %s",
+  "the event of a cancelled job whose process was killed is sent only once, when %s",
   async (_, passed_ms) => {
     await state.jobs.take({ id, runner: "killed" });
     await state.jobs.cancel(id);

@@ -89,7 +89,7 @@ describe("a webhook event that fails for a day", () => {
   });
 });
 
-test("all queued events are marked failed once their receiver has failed for a day", async () => {
+test("all queued events are marked failed when their receiver has failed for a day", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(20, "link");
   const { deliverDue } = deliverIn(world);
