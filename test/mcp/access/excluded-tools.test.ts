@@ -26,9 +26,9 @@ function expectExcluded(answer: { error?: unknown }, act: string): void {
   });
 }
 
-describe("excluding delete_link with WAYPOST_TOOLS", () => {
+describe("if WAYPOST_TOOLS excludes delete_link,", () => {
   test.each([["-delete_link"], ["-links"]])(
-    "also blocks the planning of link deletions (WAYPOST_TOOLS=%s)",
+    "plan_links rejects a plan to delete links (WAYPOST_TOOLS=%s)",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "a" });
@@ -38,7 +38,7 @@ describe("excluding delete_link with WAYPOST_TOOLS", () => {
     },
   );
 
-  test("also blocks deletions in another process's plan and in the undo of a job", async () => {
+  test("deletions in another process's plan or in a job's undo are rejected", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });
@@ -57,9 +57,9 @@ describe("excluding delete_link with WAYPOST_TOOLS", () => {
   });
 });
 
-describe("excluding register_ios_app with WAYPOST_TOOLS", () => {
+describe("if WAYPOST_TOOLS excludes register_ios_app,", () => {
   test.each([["-register_ios_app"], ["-apps"]])(
-    "also blocks link writes that would register an iOS app (WAYPOST_TOOLS=%s)",
+    "a link write that would register an iOS app is rejected (WAYPOST_TOOLS=%s)",
     async (word) => {
       await using assistant = await open(word);
       await assistant.plant("link", { path: "there" });
@@ -81,7 +81,7 @@ describe("excluding register_ios_app with WAYPOST_TOOLS", () => {
     },
   );
 
-  test("does not block the registration of Android apps", async () => {
+  test("create_link can still register an Android app", async () => {
     await using assistant = await open("-register_ios_app");
     expect(
       (await call(assistant, "create_link", { path: "a", android_app })).error,
@@ -90,7 +90,7 @@ describe("excluding register_ios_app with WAYPOST_TOOLS", () => {
 });
 
 test.each([["bulk"], ["plan_links,apply_plan"]])(
-  "plan_links and apply_plan can delete links and register apps when WAYPOST_TOOLS is %s",
+  "plans can delete links and register apps if WAYPOST_TOOLS is %s",
   async (words) => {
     await using assistant = await open(...words.split(","));
     await assistant.plant("link", { path: "a" });

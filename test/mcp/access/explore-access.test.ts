@@ -80,15 +80,15 @@ async function readStoredAccess(): Promise<readonly string[]> {
   return tools.map(({ tool, state }) => `${tool} ${state}`);
 }
 
-describe("the first tool list", () => {
-  test("contains only the tools that the key may use, and does not change afterwards", async () => {
+describe("the first tool list of a process", () => {
+  test("contains only the tools that the key may use, and does not change later", async () => {
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
     await stage.settle();
     expect(stage.countChanges()).toBe(0);
   });
 
-  test("waits at most 1.5 seconds for slow probes, and changes once when they end", async () => {
+  test("is returned after 1.5 seconds if probes are slow, and changes once they end", async () => {
     const gate = createGate();
     const clock = createTestClock();
     const send: Deployment = async (request) => {
@@ -113,14 +113,14 @@ describe("the first tool list", () => {
   });
 });
 
-describe("the next process that uses a data folder", () => {
+describe("the next process that uses the data folder", () => {
   beforeEach(async () => {
     await using first = await start();
     await first.listNames();
     await first.settle();
   });
 
-  test("uses the stored permissions, and probes again only for explain_access", async () => {
+  test("uses the stored permissions, and probes again only after explain_access", async () => {
     advance(hour_ms);
     await using stage = await start();
     const names = await stage.listNames();
@@ -133,7 +133,7 @@ describe("the next process that uses a data folder", () => {
     expect(await stage.listNames()).toEqual(names);
   });
 
-  test("notifies the client once if it finds that the key's permissions have changed", async () => {
+  test("notifies the client once if the key's permissions have changed", async () => {
     await changeScopes(["links.index", "links.update", "ios_apps.show"]);
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
@@ -162,7 +162,7 @@ describe("the next process that uses a data folder", () => {
     expect(await third.listNames()).toEqual(names);
   });
 
-  test("repeats day-old probes before it lists the tools", async () => {
+  test("repeats probes that are a day old before it lists the tools", async () => {
     advance(24 * hour_ms);
     await using stage = await start();
     expectPermittedTools(await stage.listNames());
@@ -175,14 +175,14 @@ describe("the next process that uses a data folder", () => {
     expect(await stage.listNames()).toHaveLength(42);
   });
 
-  test("reads the permissions from files that do not contain the API key", async () => {
+  test("finds the permissions in files that do not contain the API key", async () => {
     const files = await Promise.all([at.file(), `${at.file()}-wal`].map((file) => readFile(file)));
     expect(files.filter((bytes) => bytes.includes("links.update"))).not.toEqual([]);
     expect(files.filter((bytes) => bytes.includes(key))).toEqual([]);
   });
 });
 
-test("a revoked key loses its tools even if it never had permission to list links", async () => {
+test("the tools of a revoked key are removed even if the key could never list links", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;
@@ -213,7 +213,7 @@ test("a long-running process repeats the probes once a day", async () => {
   expect(await stage.listNames()).toContain("update_link");
 });
 
-describe("a rejected create_link call", () => {
+describe("after the remote server has rejected a create_link call,", () => {
   const refused = ["create_link", "upsert_link"];
 
   beforeEach(async () => {
@@ -224,14 +224,14 @@ describe("a rejected create_link call", () => {
     await waitUntil(async () => (await readStoredAccess()).includes("create_link denied"));
   });
 
-  test("hides create_link in the next process too, even if no probe is rejected", async () => {
+  test("the next process hides create_link, even if no probe is rejected", async () => {
     await using stage = await start();
     expect(await stage.listNames()).not.toContain("create_link");
     await stage.settle();
     expect(await stage.listNames()).not.toContain("create_link");
   });
 
-  test("no longer hides create_link once the key has new permissions", async () => {
+  test("create_link is listed again once explain_access finds new permissions", async () => {
     await changeScopes(["links.index", "links.show", "links.create", "links.update"]);
     await using stage = await start();
     await stage.listNames();
@@ -244,7 +244,7 @@ describe("a rejected create_link call", () => {
   });
 });
 
-test("a process reuses the stored result of two processes that probed concurrently", async () => {
+test("a process uses the results that two concurrently probing processes stored", async () => {
   await using one = await start();
   await using two = await start();
   const [names, others] = await Promise.all([one.listNames(), two.listNames()]);
@@ -255,7 +255,7 @@ test("a process reuses the stored result of two processes that probed concurrent
   expect(three.asked).toEqual([]);
 });
 
-test("a process that cannot use its data folder still probes the permissions", async () => {
+test("a process that cannot open its data folder still probes the key's permissions", async () => {
   const broken = new Error("The folder cannot be used.");
   await using stage = await start({ openMemory: () => Promise.reject(broken) });
   expectPermittedTools(await stage.listNames());

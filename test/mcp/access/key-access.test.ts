@@ -110,7 +110,7 @@ test("the tool list contains exactly the tools that the key may use", async () =
 });
 
 describe("the tool list", () => {
-  test("contains the project tools for a master key", async () => {
+  test("contains the tools for projects if the key is a master key", async () => {
     expect(await listNames(assistant.world.master)).toEqual([
       "resolve_short_link",
       "list_projects",
@@ -139,7 +139,7 @@ describe("the tool list", () => {
     expect(resolved.structured.error.code).toBe("not_found");
   });
 
-  test("shrinks when the key's project is downgraded, and again when it is suspended", async () => {
+  test("becomes shorter when the project is downgraded or suspended", async () => {
     const { world } = assistant;
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
@@ -158,7 +158,7 @@ describe("the tool list", () => {
   });
 });
 
-test("calling a denied tool returns the API's error without sending a request", async () => {
+test("a call of a denied tool returns the API's error without an API request", async () => {
   const scopes = ["links.show"] as const;
   await using stage = await openStage({
     send: assistant.world.fetch,
@@ -180,7 +180,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes declared by the operator", () => {
-  test("replace all probes except those for the key's validity and for link_stats", async () => {
+  test("replace all probes except the probes for the key's validity and link_stats", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual(readingTools);
     const access = await explainAccess(stage);
@@ -215,7 +215,7 @@ describe("scopes declared by the operator", () => {
     expect(await stage.listNames()).not.toContain("list_links");
   });
 
-  test("can only restrict a key of the embedded service, never add permissions", async () => {
+  test("can restrict a key of the embedded service, but never add permissions", async () => {
     const facts = { ...ownerFacts, scopes: ["links.show"] } as const;
     await using stage = await openStage({
       send: assistant.world.fetch,

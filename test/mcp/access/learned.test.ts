@@ -72,7 +72,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("a missing scope reported for export_links also hides all tools that list links", async () => {
+test("a missing scope found by export_links hides every tool that lists links", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -140,7 +140,7 @@ describe("an error that applies to a single call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("does not stop upsert_link from creating links if only updates are denied", async () => {
+  test("about a denied update does not stop upsert_link from creating links", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });
@@ -163,13 +163,13 @@ function openBoth(request: Request): Promise<Response> {
 }
 
 describe("the tool list", () => {
-  test("no longer contains the project tools after a call with a project's key", async () => {
+  test("omits the tools for projects once a call shows that the key has a project", async () => {
     await using stage = await openStage({ probe: "off", send: world.fetch, key: world.key });
     await stage.callTool("list_links");
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
-  test("still contains the link tools if a project endpoint reports a missing scope", async () => {
+  test("still contains the link tools if list_projects fails for lack of a scope", async () => {
     const send = saying(/^GET .*projects$/, messages.scope_missing("projects.index"));
     await using stage = await openStage({ probe: "off", send });
     await stage.callTool("list_projects");
@@ -179,7 +179,7 @@ describe("the tool list", () => {
     expect(await stage.listNames()).toContain("list_links");
   });
 
-  test("contains both link tools and project tools if the key works for both", async () => {
+  test("contains the tools for links and for projects if the key works for both", async () => {
     await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
     await stage.settle();

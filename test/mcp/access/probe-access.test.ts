@@ -45,7 +45,7 @@ const allProbes = [...masterProbes, ...linkProbes, ...appProbes, ...templateProb
 
 describe("permission probing", () => {
   test.each(eras)(
-    "is skipped for every request of a %s client when probing is turned off",
+    "is skipped for every request of a %s client if probing is turned off",
     async (era) => {
       const key = await world.addKey({ scopes: ["links.show"] });
       await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
@@ -101,7 +101,7 @@ describe("permission probes", () => {
     expect(await readStore()).toEqual(before);
   });
 
-  test("use the same random UUID in every request", async () => {
+  test("use the same random UUID as the ID in every request", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.key });
     await stage.listTools();
     const ids = new Set(stage.asked.flatMap((line) => uuid.exec(line)?.[0] ?? []));
@@ -142,7 +142,7 @@ describe("permission probes", () => {
       { selection: ["links", "-update_link"] },
       [...appProbes, ...templateProbes, "PATCH /links/:id {}"],
     ],
-  ])("match the operator's settings: %s", async (_, staging, never) => {
+  ])("follow the operator's settings: %s", async (_, staging, never) => {
     await using stage = await openStage({ send: world.fetch, key: world.key, ...staging });
     await explainAccess(stage);
     const asked = listRequests(stage);
@@ -151,7 +151,7 @@ describe("permission probes", () => {
     if (never.length === 0) expect(asked.every((line) => line.startsWith("GET"))).toBe(true);
   });
 
-  test("hide the link and app tools if the key is a master key", async () => {
+  test("hide the tools for links and apps if the key is a master key", async () => {
     await using stage = await openStage({ send: world.fetch, key: world.master });
     const { granted, unknown, kind } = await explainAccess(stage);
     expect(kind).toBe("master");
@@ -200,7 +200,7 @@ describe("permission probes", () => {
 });
 
 describe("a tool call", () => {
-  test("does not wait for the remote server to answer the probes", async () => {
+  test("is answered before the remote server has answered the probes", async () => {
     const stalled: (() => void)[] = [];
     const stalling: Deployment = (request) => {
       const isProbe = !request.url.endsWith("limit=7");
@@ -218,7 +218,7 @@ describe("a tool call", () => {
     for (const release of stalled) release();
   });
 
-  test("retries probes that failed at least a minute ago", async () => {
+  test("causes a retry of the probes that failed at least a minute ago", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };

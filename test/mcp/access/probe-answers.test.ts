@@ -94,18 +94,21 @@ describe("a probe response", () => {
     [403, "The key lacks the scope links.show", "unknown"],
     [500, "Oops", "unknown"],
     [429, "Too many", "unknown"],
-  ])("with status %d and the error %j marks the tool as %s", async (status, error, state) => {
-    expect(await readState(answering(status, { error }))).toMatchObject({ state });
-  });
+  ])(
+    "with status %d and the error %j sets the tool's state to %s",
+    async (status, error, state) => {
+      expect(await readState(answering(status, { error }))).toMatchObject({ state });
+    },
+  );
 
   test.each([
     ["an HTML page", signIn],
     ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
-  ])("that is %s leaves the tool's state unknown", async (_, answer) => {
+  ])("that is %s leaves the tool's state as unknown", async (_, answer) => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 
-  test("marks update_link as granted if it accepts the update of a missing link", async () => {
+  test("with status 200 for a missing link sets the state of update_link to granted", async () => {
     const answers = [answering(200, {}), answering(200, { id: 7 }), async () => new Response("OK")];
     for (const answer of answers) {
       const read = await readState(answer, /PATCH .*\/links/, "update_link");
@@ -113,7 +116,7 @@ describe("a probe response", () => {
     }
   });
 
-  test("does not mark a key as a master key when the projects endpoint returns HTML", async () => {
+  test("of HTML from the projects endpoint does not make the key a master key", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);
@@ -126,7 +129,7 @@ describe("the tool list", () => {
     ["a 500", answering(500, { error: "Oops" })],
     ["a 401 with an unknown message", answering(401, { error: "Not permitted to do so." })],
   ])(
-    "still contains the link and app tools if the projects endpoint returns %s",
+    "still contains the tools for links and apps if the projects endpoint returns %s",
     async (_, answer) => {
       const send = unlike(world, /\/projects/, answer);
       await using stage = await openStage({ send, key: world.key });

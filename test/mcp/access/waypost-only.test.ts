@@ -58,18 +58,21 @@ test.each([
   ["unrelated JSON", answering(200, { links: [], meta: {} })],
   ["a 500", answering(500, { error: "Oops" })],
   ["a 401 with an unknown message", answering(401, { error: "Not permitted to do so." })],
-])("link_stats is not listed if the server responds to its probe with %s", async (_, answer) => {
-  const send = answerStatsWith(answer);
-  await using stage = await start({ send });
-  expect(await stage.listNames()).not.toContain(name);
-  const { tools } = await explainAccess(stage);
-  expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
-  expect(stage.asked.filter(isStatsRequest)).toHaveLength(1);
-  await stage.settle();
-  await using next = await start({ send });
-  expect(await next.listNames()).not.toContain(name);
-  expect(next.asked.filter(isStatsRequest)).toEqual([]);
-});
+])(
+  "link_stats is not listed if the server answers the link_stats probe with %s",
+  async (_, answer) => {
+    const send = answerStatsWith(answer);
+    await using stage = await start({ send });
+    expect(await stage.listNames()).not.toContain(name);
+    const { tools } = await explainAccess(stage);
+    expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
+    expect(stage.asked.filter(isStatsRequest)).toHaveLength(1);
+    await stage.settle();
+    await using next = await start({ send });
+    expect(await next.listNames()).not.toContain(name);
+    expect(next.asked.filter(isStatsRequest)).toEqual([]);
+  },
+);
 
 test("the result of a link_stats probe is reused for a day, even by the next process", async () => {
   await using first = await start();
