@@ -58,7 +58,7 @@ async function rename(name: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-describe.each(eras)("with a %s client that can open URLs", (era) => {
+describe.each(eras)("if a %s client can open URLs,", (era) => {
   test("a call waits until the user approves it on the page, and then continues", async () => {
     const asked: unknown[] = [];
     const client = await connect(era, (message, { url = "", elicitationId }) => {
@@ -80,7 +80,7 @@ describe.each(eras)("with a %s client that can open URLs", (era) => {
     expect(client.completed).toEqual(named === undefined ? [] : [named]);
   });
 
-  test("declining on the page ends the call, and a repeated call opens a new page", async () => {
+  test("a call declined on its page fails, and repeating the call opens a new page", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await decide("decline");
@@ -94,7 +94,7 @@ describe.each(eras)("with a %s client that can open URLs", (era) => {
     await expectUntouched();
   });
 
-  test("an approval counts even if the client has not yet confirmed opening the page", async () => {
+  test("an approval is valid even before the client confirms that it opened the page", async () => {
     const client = await connect(era, async (_, { url = "" }) => {
       await assistant.press(url, "approve");
       return agree;
@@ -102,7 +102,7 @@ describe.each(eras)("with a %s client that can open URLs", (era) => {
     expect((await deleteLink(client)).structured.deleted.id).toBe(id);
   });
 
-  test("a target that changes while the page is open needs approval on a new page", async () => {
+  test("a new page asks for approval if the target changes while the page is open", async () => {
     const client = await connect(era);
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -132,7 +132,7 @@ describe.each(eras)("with a %s client that can open URLs", (era) => {
     expect(new Set(pages).size).toBe(1);
   });
 
-  test("an approval of a cancelled call is used when the client repeats the call", async () => {
+  test("a cancelled call can still be approved, and repeating it uses the approval", async () => {
     const client = await connect(era);
     const leaving = new AbortController();
     const call = client.callTool("delete_link", { id }, {}, { signal: leaving.signal });
@@ -152,7 +152,7 @@ describe.each(eras)("with a %s client that can open URLs", (era) => {
   test.each<[string, Reply, string]>([
     ["declines to open the page", { action: "decline" }, "approval_declined"],
     ["closes the prompt", { action: "cancel" }, "approval_required"],
-  ])("a user who %s does not approve the call", async (_, reply, code) => {
+  ])("a call is not approved if the user %s", async (_, reply, code) => {
     const client = await connect(era, () => reply);
     const { error } = (await deleteLink(client)).structured;
     expect(error.code).toBe(code);
@@ -161,7 +161,7 @@ describe.each(eras)("with a %s client that can open URLs", (era) => {
     await expectUntouched();
   });
 
-  test("a ticked Approve box in the reply to a page request approves nothing", async () => {
+  test("a form answer sent in reply to the request to open the page approves nothing", async () => {
     const client = await connect(era, () => ({ action: "accept", content: { approve: true } }));
     const call = deleteLink(client);
     await assistant.untilAsleep();
@@ -202,7 +202,7 @@ describe("an unanswered approval page", () => {
   });
 
   test.each(legacyEras)(
-    "is reused by the next call if the call of a %s client times out",
+    "is used again by the next call if the call of a %s client times out",
     async (era) => {
       const client = await connect(era);
       const first = deleteLink(client);
@@ -263,7 +263,7 @@ test("while 20 calls of a key wait for approval, the next call returns the page 
 });
 
 test.each(eras)(
-  "if a PIN is set, the call of a %s client needs the PIN typed on the approval page",
+  "if a PIN is set, a call of a %s client runs only after the PIN is entered on the page",
   async (era) => {
     await using locked = await createAssistantWorld({ beside: assistant.world, pin: "246810" });
     const asked: (string | undefined)[] = [];
@@ -305,18 +305,24 @@ describe("a 2026-07-28 client without an SDK", () => {
     ["an invented state", () => "eyJpZCI6IngifQ.c2lnbmF0dXJl"],
     ["the state of another approval", async () => (await ask("summer")).requestState],
     ["the state of a form", async () => (await call()).requestState],
-  ])("is asked again if it reports the page as opened but sends %s", async (_, readState) => {
-    await call(byPage);
-    const again = await call({
-      ...byPage,
-      inputResponses: { approval_page: agree },
-      requestState: await readState(),
-    });
-    expect(again).toMatchObject({ resultType: "input_required", inputRequests: expect.anything() });
-    await expectUntouched();
-  });
+  ])(
+    "is asked for approval again if it reports an opened page but sends %s",
+    async (_, readState) => {
+      await call(byPage);
+      const again = await call({
+        ...byPage,
+        inputResponses: { approval_page: agree },
+        requestState: await readState(),
+      });
+      expect(again).toMatchObject({
+        resultType: "input_required",
+        inputRequests: expect.anything(),
+      });
+      await expectUntouched();
+    },
+  );
 
-  test("cannot approve by returning a ticked form instead of opening the page", async () => {
+  test("cannot approve its call with a form answer when asked to open a page", async () => {
     const { requestState } = await call(byPage);
     const ticked = { action: "accept", content: { approve: true } };
     const result = await call({ inputResponses: { approval: ticked }, requestState });
@@ -324,7 +330,7 @@ describe("a 2026-07-28 client without an SDK", () => {
     await expectUntouched();
   });
 
-  test("gets the form again if it replies as if it had opened a page", async () => {
+  test("gets the form again if its reply says that it has opened a page", async () => {
     const { requestState } = await call();
     const again = await call({ inputResponses: { approval_page: agree }, requestState });
     expect(again.inputRequests.approval.params.mode).toBe("form");

@@ -205,7 +205,7 @@ describe.each([
     "approved",
     "name changed after the plan was made",
   ],
-] as const)("if a link of a plan changes %s,", (_, isRemote, moment, why) => {
+] as const)("if a link in a plan changes %s,", (_, isRemote, moment, why) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),
     (opened) => (assistant = opened),

@@ -179,7 +179,7 @@ describe("a sealed approval", () => {
     expect(await recall(assistant)).toEqual(rows);
   });
 
-  test("is invalid after use on a changed target, even if the target changes back", async () => {
+  test("becomes invalid when used on a changed target, even after a change back", async () => {
     const sealed = await obtain();
     const sent = { sealed, tool: "delete_link", args: { id: link }, key: assistant.world.key };
     await rename("Changed");
@@ -189,7 +189,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("approves nothing when its format is invalid", async () => {
+  test("approves nothing if its format is invalid", async () => {
     const sent = { tool: "delete_link", args: { id: link }, key: assistant.world.key };
     for (const sealed of ["x\u0000", "x".repeat(1_000_000), "\ud800"]) {
       const result = await use({ ...sent, sealed });
@@ -199,7 +199,7 @@ describe("a sealed approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("approves its action exactly once, whatever the order of the call's fields", async () => {
+  test("approves exactly one call, whatever the order of the call's arguments", async () => {
     const fields = ["id", "team_id", "name", "custom_scheme"];
     const order = fc.shuffledSubarray(fields, { minLength: 4 });
     await fc.assert(
@@ -273,7 +273,7 @@ describe("an approval page", () => {
     }));
   }
 
-  test("rejects a forged answer and stays valid", async () => {
+  test("rejects forged answers and can still be answered afterwards", async () => {
     const call = () => assistant.callTool("delete_link", { id: link });
     const { url } = (await call()).structured.error.approval;
     const token = readToken((await assistant.visit(url)).html);
@@ -294,7 +294,7 @@ describe("an approval page", () => {
     expect((await call()).structured.deleted.id).toBe(link);
   });
 
-  test("lets exactly one of many concurrent calls perform the action", async () => {
+  test("approves exactly one of several identical concurrent calls", async () => {
     const calls = fc.integer({ min: 2, max: 10 });
     await fc.assert(
       fc.asyncProperty(calls, calls, async (times, presses) => {

@@ -56,14 +56,14 @@ function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<Ra
   return call({ inputResponses: { approval: yes }, requestState, ...extra });
 }
 
-describe.each(eras)("with a %s client", (era) => {
+describe.each(eras)("for a %s client,", (era) => {
   const declines: readonly (readonly [string, ReturnType<Elicit>])[] = [
     ["an accepted form without a tick", { action: "accept", content: { approve: false } }],
     ["a declined form", { action: "decline" }],
     ["a closed form", { action: "cancel" }],
   ];
 
-  test.each(declines)("%s declines the call", async (_, reply) => {
+  test.each(declines)("a call is declined after %s", async (_, reply) => {
     const { callTool } = await assistant.connect({ era, elicit: async () => think(await reply) });
     const result = await callTool("delete_link", { id });
     expect(result.structured.error).toMatchObject({
@@ -74,7 +74,7 @@ describe.each(eras)("with a %s client", (era) => {
     await expectUntouched();
   });
 
-  test("accepting the form without a tick returns an error that explains what to do", async () => {
+  test("a form accepted without a tick causes an error that says what to do next", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
@@ -85,7 +85,7 @@ describe.each(eras)("with a %s client", (era) => {
     );
   });
 
-  test("a target that changes while the form is open is shown again in a second form", async () => {
+  test("a second form shows the changed target if it changes while the form is open", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");
@@ -103,7 +103,7 @@ describe.each(eras)("with a %s client", (era) => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("declining the second form declines the call", async () => {
+  test("a call is declined if the user declines the second form", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -131,7 +131,7 @@ describe.each(eras)("with a %s client", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("a form answered after the approval request has expired is shown again", async () => {
+  test("a second form appears if the first is answered after five minutes", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
       questions += 1;
@@ -148,7 +148,7 @@ describe.each(eras)("with a %s client", (era) => {
     ["forms", { elicitation: {} }],
     ["forms and URLs", { elicitation: { form: {}, url: {} } }],
   ])(
-    "a client that declares support for %s gets the approval request as a form",
+    "the approval request is a form if the client declares support for %s",
     async (_, capabilities) => {
       const { callTool } = await assistant.connect({ era, capabilities, elicit: () => yes });
       expect((await callTool("delete_link", { id })).structured.deleted.id).toBe(id);
@@ -157,7 +157,7 @@ describe.each(eras)("with a %s client", (era) => {
 });
 
 describe.each(legacyEras)("a %s client that supports forms", (era) => {
-  test("gets approval_declined if the form is unanswered for five minutes", async () => {
+  test("gets the error approval_declined if a form is unanswered for five minutes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const ends: string[] = [];
     const asked = createGate();
@@ -178,7 +178,7 @@ describe.each(legacyEras)("a %s client that supports forms", (era) => {
     await expectUntouched();
   });
 
-  test("gets at most three forms for a target that keeps changing", async () => {
+  test("gets at most three forms for one call whose target keeps changing", async () => {
     let questions = 0;
     const elicit: Elicit = async () => {
       questions += 1;
@@ -192,7 +192,7 @@ describe.each(legacyEras)("a %s client that supports forms", (era) => {
     await expectUntouched();
   });
 
-  test("approves nothing by sending the approval together with the call", async () => {
+  test("approves nothing by sending a form answer together with the call", async () => {
     const { callTool } = await assistant.connect({
       era,
       elicit: () => think({ action: "decline" }),
@@ -264,7 +264,7 @@ describe("a 2026-07-28 client", () => {
     await expectUntouched();
   });
 
-  test("gets the form again if it returns the request state without an answer", async () => {
+  test("gets the form again if it sends the request state without an answer", async () => {
     const { requestState } = await call();
     expect((await call({ requestState })).resultType).toBe("input_required");
     await expectUntouched();

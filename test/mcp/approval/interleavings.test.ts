@@ -199,7 +199,7 @@ const applyPlan: SetUp = async (seed) => {
 
 const scenes: readonly (readonly [string, SetUp, number])[] = [
   ["publish the draft", publishDraft, seeds.template],
-  ["take the page down", takePageDown, seeds.template],
+  ["unpublish the page template", takePageDown, seeds.template],
   ["restore a version", restoreVersion, seeds.template],
   ["delete a link", deleteLink, seeds.other],
   ["delete an app", deleteApp, seeds.other],

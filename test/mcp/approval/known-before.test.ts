@@ -52,7 +52,7 @@ describe.each([
     },
   );
 
-  test("register_ios_app reports every problem, such as a bundle ID in use", async () => {
+  test("register_ios_app reports all problems, such as a bundle ID in use", async () => {
     const args = { bundle_id: "com.example.shop", team_id: "X", clip_bundle_id: "a b" };
     const message =
       "Bundle has already been taken, Team is the wrong length (should be 10 characters), and " +
@@ -67,7 +67,7 @@ describe.each([
     await expectRejected("register_ios_app", iosApp, "Bundle has already been taken");
   });
 
-  test("register_android_app reports every problem, such as a package name in use", async () => {
+  test("register_android_app reports all problems, such as a package name in use", async () => {
     const args = { package_name: "com.example.shop", fingerprints: ["AB:CD", "nothing"] };
     const message = "Package name has already been taken and Fingerprints is invalid";
     expect(await readApiError("POST", "/android_apps", { android_app: args })).toBe(message);
@@ -75,7 +75,7 @@ describe.each([
     await expectRejected("register_android_app", androidApp, "Package name has already been taken");
   });
 
-  test("update_ios_app and update_android_app reject an identifier that is in use", async () => {
+  test("update_ios_app and update_android_app reject an identifier of another app", async () => {
     const { id } = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.example.b" });
     const taken = { id, bundle_id: "com.example.shop", team_id: "X" };
     const message =
@@ -139,7 +139,7 @@ describe.each([
     await expectRejected("update_project", args, message);
   });
 
-  test("publish_template reports that its rate limit is exceeded", async () => {
+  test("publish_template is rejected if the rate limit for templates is exceeded", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let spent = 0; spent < 60; spent += 1) {
       await callDone(assistant, "preview_template", { body });
@@ -156,7 +156,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     assistant = opened;
   });
 
-  test("a field or a link that exceeds the pricing plan is rejected", async () => {
+  test("a link write that the project's pricing plan does not allow is rejected", async () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 1 });
     const key = await world.addKey({ project });
@@ -172,7 +172,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     await expectApprovalRequired("update_link", { id: "spring", ios_app });
   });
 
-  test("plan_links and apply_plan check the project's pricing plan", async () => {
+  test("plan_links and apply_plan report rows that the pricing plan does not allow", async () => {
     const { world } = assistant;
     const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 2 });
     const key = await world.addKey({ project });
@@ -233,7 +233,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     expect(plan.counts).toMatchObject({ conflict: 1 });
   });
 
-  test("upsert_link checks the permission to update an existing link", async () => {
+  test("upsert_link is rejected if the link exists and the key may not update links", async () => {
     await assistant.plant("link", { path: "spring", url: springUrl });
     const scopes = ["links.index", "links.show", "links.create"] as const;
     await connect(await assistant.world.addKey({ scopes }));
@@ -242,7 +242,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     expect(message).toContain("links.update");
   });
 
-  test("save_template rejects an invalid draft even beyond the overwrite limit", async () => {
+  test("save_template rejects an invalid draft even after the limit for overwrites", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let saved = 0; saved < 21; saved += 1) {
       await callDone(assistant, "save_template", { body: `${body}${saved}` });
@@ -262,7 +262,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     await expectRejected("undo", {}, "Bundle has already been taken");
   });
 
-  test("undoing a link update is rejected if the old path or the app is unavailable", async () => {
+  test("undo of a link update fails if the old path is taken or the old app deleted", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const ios_app = { id: app.id };
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl, ios_app });

@@ -93,7 +93,7 @@ describe("a change on the approval page", () => {
   });
 });
 
-describe("the approval page of a changed link", () => {
+describe("the approval page for a link update", () => {
   const url = "https://other.example/new";
   let id: string;
   let otherApp: string;
@@ -116,7 +116,7 @@ describe("the approval page of a changed link", () => {
     return `${error.approval.preview}\nbutton: ${button.exec(html)?.[1]}`;
   }
 
-  test("names the change in its headline and on its button", async () => {
+  test("describes the change in its headline and on its button", async () => {
     const pointed = await ask({ url });
     expect(pointed).toMatch(/^Point the link "Spring" to "https:\/\/other\.example\/new"\n/);
     expect(pointed).toMatch(/\nbutton: Change link$/);
@@ -168,7 +168,7 @@ async function publish(text: Readonly<Record<string, string>>): Promise<string> 
 }
 
 describe("a page template on the approval page", () => {
-  test("is shown before and after the change, with requests to other hosts blocked", async () => {
+  test("is shown as it is and as it will be, and requests to other hosts are blocked", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
@@ -195,7 +195,7 @@ describe("a page template on the approval page", () => {
     { viewport: { width: 1280, height: 800 }, columns: 2 },
     { viewport: { width: 390, height: 844 }, columns: 1 },
   ])(
-    "fits a window of $viewport.width pixels, with its changed lines collapsed",
+    "fits a window of $viewport.width pixels, and its changed lines are collapsed",
     async ({ viewport, columns }) => {
       const body = starter.body.replace('class="page"', 'class="page new"');
       const page = await openTab({ viewport });
@@ -245,7 +245,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("is shown with a note about its last change, without the earlier text", async () => {
+  test("is shown with a note about the previous version, but without its text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");

@@ -169,7 +169,7 @@ describe("an open approval page", () => {
 });
 
 describe("an approval page", () => {
-  test("shows Approved before and after the call uses the approval", async () => {
+  test('shows "Approved" before and after the approved call', async () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
@@ -180,14 +180,14 @@ describe("an approval page", () => {
     expect(used.html).toContain("has used this approval");
   });
 
-  test("still shows that the user declined after the assistant's next call", async () => {
+  test('shows "Declined" even after the assistant repeats the declined call', async () => {
     expect(readTitle(await assistant.press(url, "decline"))).toBe("Declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
     expect((await call()).error.code).toBe("approval_declined");
     expect(readTitle(await assistant.visit(url))).toBe("Declined");
   });
 
-  test("accepts no second answer", async () => {
+  test("cannot be approved after it was declined", async () => {
     const token = readToken((await assistant.visit(url)).html);
     await assistant.press(url, "decline");
     const page = await assistant.visit(url, { token, decision: "approve" });
@@ -196,7 +196,7 @@ describe("an approval page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("returns 404 after five minutes, even for an answer", async () => {
+  test("returns 404 after five minutes, even to a submitted answer", async () => {
     const token = readToken((await assistant.visit(url)).html);
     assistant.advance(5 * 60_000);
     for (const form of [undefined, { token, decision: "approve" }]) {
@@ -220,7 +220,7 @@ describe("an approval page", () => {
   });
 });
 
-test("the approval page logs each decision and each rejected answer once", async () => {
+test("each decision and each rejected answer on the approval page is logged once", async () => {
   const reports: unknown[] = [];
   const { fetch } = createApprovalPages({
     openState: () => Promise.resolve(assistant.state),
@@ -259,7 +259,7 @@ test("the approval page logs each decision and each rejected answer once", async
   expect(reports.splice(0)).toEqual([["This approval has expired.", from]]);
 });
 
-test("an interrupted form submission changes nothing", async () => {
+test("an approval request stays open if the submission of its form is interrupted", async () => {
   const answered = createGate();
   const server = createPageListener((request) =>
     assistant.fetchPage(request).finally(answered.open),
@@ -278,7 +278,7 @@ test("an interrupted form submission changes nothing", async () => {
   expect(await ask()).toBe(url);
 });
 
-test("an internal error on the approval page shows only its reference", async () => {
+test("after an internal error, the approval page shows only a reference ID", async () => {
   const { fetch } = createApprovalPages({
     openState: () => Promise.reject(new Error("/secret/path/state.db is locked")),
     hostnames: ["127.0.0.1"],

@@ -65,7 +65,7 @@ describe("the page listener", () => {
     busy.close();
   });
 
-  test("closes two seconds after the last approval is answered", async () => {
+  test("closes its port two seconds after the last approval is answered", async () => {
     const first = await listener.open(path, "first");
     const second = await listener.open(path, "second");
 
@@ -80,7 +80,7 @@ describe("the page listener", () => {
     expect(await visit(second)).toBeUndefined();
   });
 
-  test("closes a minute after an approval expires", async () => {
+  test("closes its port a minute after an approval expires", async () => {
     const url = await listener.open(path, "first");
     await vi.advanceTimersByTimeAsync(5 * minute);
     expect(await visit(url)).toBe("/approve/first");
@@ -88,7 +88,7 @@ describe("the page listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("is not kept open longer when the same call is repeated", async () => {
+  test("does not keep its port open longer if the same call is repeated", async () => {
     const url = await listener.open(path, "first");
     for (let minutes = 0; minutes < 5; minutes += 1) {
       await vi.advanceTimersByTimeAsync(minute);
@@ -98,7 +98,7 @@ describe("the page listener", () => {
     expect(await visit(url)).toBeUndefined();
   });
 
-  test("opens again for the next approval", async () => {
+  test("opens a port again for the next approval", async () => {
     const url = await listener.open(path, "first");
     listener.release("first");
     await vi.advanceTimersByTimeAsync(2000);
@@ -106,7 +106,7 @@ describe("the page listener", () => {
     expect(await visit(await listener.open(path, "second"))).toBe("/approve/second");
   });
 
-  test("closes immediately when the process ends", async () => {
+  test("closes its port immediately when the process ends", async () => {
     const url = await listener.open(path, "first");
     listener.close();
     expect(await visit(url)).toBeUndefined();

@@ -68,7 +68,7 @@ function listPaths(html: string): readonly string[] {
 }
 
 describe("a row on a plan's approval page", () => {
-  test("is listed in the plan's order, on a page with the approval form", async () => {
+  test("is listed in the plan's order, on a page that contains the approval form", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
@@ -95,7 +95,7 @@ describe("a row on a plan's approval page", () => {
     expect(html).not.toMatch(/Name<\/dt>/);
   });
 
-  test("has its own page with the approval form when it is too long for the list", async () => {
+  test("has its own page with the approval form if it is too long for the list", async () => {
     const tail = "the very end";
     const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
     await assistant.plant("link", { path: "row/1", social_title: "short" });
@@ -109,12 +109,12 @@ describe("a row on a plan's approval page", () => {
     expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
-  test("has a warning if the new host resembles another host", async () => {
+  test("contains a warning if the link's new host resembles another host", async () => {
     const plan_id = await plan([{ path: "row/1", url: "https://\u0430pple.com/" }]);
     expect((await assistant.visit(await open(plan_id))).html).toContain("mixes Latin and Cyrillic");
   });
 
-  test("names the app if its name is known", async () => {
+  test("shows the app's name instead of its ID if the name is known", async () => {
     const app = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
     await assistant.plant("link", { path: "row/1", ios_app: { id: app.id } });
     const plan_id = await plan([{ path: "row/1", ios_app: null }]);
@@ -124,7 +124,7 @@ describe("a row on a plan's approval page", () => {
     expect(html).not.toContain(app.id);
   });
 
-  test("can be viewed without using up the approval", async () => {
+  test("can be read on any page of the list before the user approves", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     await readAll(url);
@@ -145,7 +145,7 @@ describe("a row on a plan's approval page", () => {
     },
   );
 
-  test("is omitted if a cancelled job has already applied it", async () => {
+  test("is omitted if a job has already applied it", async () => {
     await makeLinks("Spring");
     const plan_id = await planChange();
     const found = await assistant.state.plans.find(plan_id);
@@ -164,7 +164,7 @@ describe("a row on a plan's approval page", () => {
   });
 });
 
-test("a plan that no longer exists can only be declined", async () => {
+test("an approval request for a plan that no longer exists can only be declined", async () => {
   const url = await open("plan_gone");
   const { html } = await assistant.visit(url);
   expect(html).toContain("You can only decline this");

@@ -88,7 +88,7 @@ describe.each(Object.entries(sizes))("on a %s,", (size, options) => {
     expect(await readHeading(page)).toBe("Approved");
   });
 
-  test("long texts of an approval fit the screen, and buttons are 44 pixels high", async () => {
+  test("the approval page fits the screen despite long texts, and has large buttons", async () => {
     const path = `${"long-".repeat(60)}path`;
     await assistant.plant("link", { path, name: "W".repeat(300) });
     const page = await open(await ask(path), options);
@@ -202,7 +202,7 @@ describe("a page on another site", () => {
     expect(await ask()).toBe(url);
   });
 
-  test("cannot press the buttons or read the token", async () => {
+  test("cannot submit an answer to the approval page or read its content", async () => {
     const url = await ask();
     html = `<form method="post" action="${url}">
       <input type="hidden" name="token" value="guessed">
@@ -267,7 +267,7 @@ async function approveOne(client: Connected, heading = 'Delete the link "Spring"
 }
 
 describe("the built command", () => {
-  test("opens a local port for the approval page, and closes the port afterwards", async () => {
+  test("opens a local port for the approval page, and closes it after the answer", async () => {
     await using folder = await createFolder();
     await using remote = await createFolder();
     await using server = await startServe(remote.path);
@@ -285,7 +285,7 @@ describe("the built command", () => {
     await waitUntil(async () => !(await isOpen()));
   });
 
-  test("uses the approval page of a running server when WAYPOST_SERVE is off", async () => {
+  test("uses a running server's approval page if WAYPOST_SERVE is off", async () => {
     await using folder = await createFolder();
     const env = { WAYPOST_SERVE: "off" };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });

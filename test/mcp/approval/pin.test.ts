@@ -37,7 +37,7 @@ describe("an approval page that asks for a PIN", () => {
     return url;
   }
 
-  test("approves with the right PIN", async () => {
+  test("approves the call if the right PIN is entered", async () => {
     const url = await ask("a");
     const { html } = await assistant.visit(url);
     expect(html).toMatch(/<input id="pin" type="password" name="pin" autocomplete="off" required /);
@@ -45,7 +45,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await call("a")).deleted).toBeDefined();
   });
 
-  test("does not approve with a wrong PIN or without a PIN", async () => {
+  test("does not approve the call if the PIN is wrong or missing", async () => {
     const url = await ask("a");
     const wrong = await assistant.press(url, "approve", "314159");
     expect([wrong.status, wrong.html]).toEqual([403, expect.stringContaining("The PIN is wrong.")]);
@@ -113,7 +113,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
   });
 
-  test("does not allow a blocked key new attempts after another key's right PIN", async () => {
+  test("does not unblock a key if the right PIN is entered for another key's call", async () => {
     await assistant.plant("link", { path: "f" });
     for (const path of ["a", "b", "c", "d"]) await guessWrong(path, 5);
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
@@ -124,7 +124,7 @@ describe("an approval page that asks for a PIN", () => {
     expect(checked).toHaveLength(21);
   });
 
-  test("does not count an attempt with the wrong number of affected links", async () => {
+  test("does not count an attempt if the typed number of links is wrong", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
     const wanted = { operation: "update", filters, changes: { name: "New" } };
@@ -143,7 +143,7 @@ describe("an approval page that asks for a PIN", () => {
     expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 51 } });
   });
 
-  test("does not count an attempt without the page's token", async () => {
+  test("does not count an attempt that lacks the page's token", async () => {
     const url = await ask("a");
     for (let guess = 0; guess < 6; guess += 1) {
       await assistant.visit(url, { token: "x", decision: "approve", pin: "000000" });
@@ -154,7 +154,7 @@ describe("an approval page that asks for a PIN", () => {
 });
 
 describe("an approval page that requires a PIN", () => {
-  test("asks for the PIN in every process, and all processes share the attempt limit", async () => {
+  test("asks for it in every process, and all processes share one limit of attempts", async () => {
     await using assistant = await createAssistantWorld({ pin: "correct horse" });
     await assistant.plant("link", { path: "a" });
     const call = async () => await assistant.call("delete_link", { id: "a" });
@@ -204,7 +204,7 @@ test.each(eras)(
   },
 );
 
-test("a server that requires a PIN rejects a form approval sealed without a PIN", async () => {
+test("a process that requires a PIN rejects the answer to a form sent without one", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });

@@ -36,7 +36,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("that supports no forms gets a page, and a repeated call uses the approval", async () => {
+  test("without forms gets a page's URL, and its next call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });
@@ -99,7 +99,7 @@ test("an approval for one server is not valid for another server", async () => {
 });
 
 describe("an open approval page", () => {
-  test("is shared by identical calls of all clients", async () => {
+  test("is shared by identical calls of all clients with the same key", async () => {
     await using assistant = await createAssistantWorld();
     const { id } = await assistant.plant("ios_app", {
       bundle_id: "com.example.app",
@@ -128,7 +128,7 @@ describe("an open approval page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("can be answered and used in another process", async () => {
+  test("can be answered in another process, and a call there uses the approval", async () => {
     const { assistant, id } = await withLink();
     await using _ = assistant;
     const first = await assistant.callTool("delete_link", { id });

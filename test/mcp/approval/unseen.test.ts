@@ -133,7 +133,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("that instantly cancels a page request is not asked again to open the page", async () => {
+  test("that instantly cancels the request to open a page is not asked again", async () => {
     const capabilities = { elicitation: { url: {} } };
     const client = await connect(era, 10, cancel, { capabilities });
     const { url } = (await deleteLink(client)).error.approval;
@@ -163,7 +163,7 @@ describe.each(eras)("a %s client", (era) => {
   });
 });
 
-test("cancelling a form that another process sent declines the call", async () => {
+test("a call is declined if the user cancels a form that another process sent", async () => {
   const call = { name: "delete_link", arguments: { id } };
   const { requestState } = await assistant.callRaw(call);
   await using later = await createAssistantWorld({ beside: assistant.world });
@@ -203,7 +203,7 @@ test.each([
   [45_000, "complete"],
   [300_001, "input_required"],
 ])(
-  "after a form of revision 2026-07-28 was open for %i ms, the next result is %s",
+  "after a 2026-07-28 form was open for %i ms, the next call's result type is %s",
   async (after_ms, type) => {
     const ask = () => assistant.callRaw({ name: "delete_link", arguments: { id } });
     expect((await ask()).resultType).toBe("input_required");

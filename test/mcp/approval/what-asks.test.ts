@@ -83,7 +83,7 @@ describe("an existing link", () => {
     ["an app with invalid IDs", { ios_app: { bundle_id: "a b", team_id: "1" } }, "Bundle"],
   ];
 
-  test.each(invalid)("rejects %s without asking for approval", async (_, change, message) => {
+  test.each(invalid)("cannot get %s, and no approval is requested", async (_, change, message) => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     for (const [tool, args] of [
       ["update_link", { id, ...change }],
@@ -126,7 +126,7 @@ describe("an existing link", () => {
     expect(await readPreview("upsert_link", { path: "spring", ...change })).toBeUndefined();
   });
 
-  test("can change or lose its app only with an approval", async () => {
+  test("needs an approval before its app is replaced or removed", async () => {
     const one = await assistant.plant("ios_app", iosApp);
     const other = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.other" });
     const { id } = await assistant.plant("link", { path: "a", ios_app: { id: one.id } });
@@ -335,7 +335,7 @@ describe("the limit for overwrites without an approval", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("does not exempt changes that always need an approval", async () => {
+  test("has no effect on changes that always need an approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl });
     await renameTimes(20);
     await approveRename();
@@ -400,14 +400,14 @@ describe("changing a link's path", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("with undo needs an approval after ten minutes", async () => {
+  test("back with undo needs an approval after ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("with undo needs no approval within ten minutes", async () => {
+  test("back with undo needs no approval within ten minutes", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();
@@ -423,14 +423,14 @@ describe("changing a link's path", () => {
   });
 });
 
-test("changing a remote link's path needs an approval as the link's age is unknown", async () => {
+test("changing a remote link's path needs an approval because its age is unknown", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   const { error } = await strange.call("update_link", { id, path: "summer" });
   expect(error).toMatchObject({ code: "approval_required" });
 });
 
-test("overwrites with an unknown outcome count toward the limit of 20", async () => {
+test("calls with an unknown outcome count toward the limit for overwrites", async () => {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   let isLost = false;
