@@ -48,7 +48,7 @@ function listAsked(): readonly URLSearchParams[] {
     .map(({ path }) => new URLSearchParams(path.split("?")[1]));
 }
 
-test("a remote Waypost server applies all filters in one request", async () => {
+test("list_links sends all filters to a remote Waypost server in one request", async () => {
   const client = await strange.connect({ key: strange.world.key });
   await client.listTools();
   const before = listAsked().length;
@@ -79,7 +79,7 @@ test("list_links finds a link on a remote Waypost server by its short URL", asyn
 
 const ownFilter = [{ field: "url", condition: "start", value: "https://new.example" }];
 
-describe("a remote server that supports fewer filters", () => {
+describe("if a remote server supports fewer filters,", () => {
   test.each<[tool: string, args: Args, fault: string]>([
     ["list_links", { filters: ownFilter }, "filters on url"],
     ["list_links", { search: "spring" }, "search"],
@@ -89,16 +89,21 @@ describe("a remote server that supports fewer filters", () => {
     ["export_links", { filters: ownFilter }, "filters on url"],
     ["export_links", { search: "spring" }, "search"],
     ["audit_links", { filters: ownFilter }, "filters on url"],
-  ])("causes an error that names the supported filters: %s %j", async (...given) => {
-    const [tool, args, fault] = given;
-    ignoreOwn(strange);
-    const refused = await callRefused(strange, tool, args);
-    expect(refused).toMatchObject({ code: "validation_failed", effect: "none", retry: "now" });
-    expect(refused.message).toContain(`This server does not support ${fault}. It filters links by`);
-    expect(refused.message).toContain("name, path, shortened_path, clicks, created_at");
-  });
+  ])(
+    "an unsupported filter causes an error that names the supported fields: %s %j",
+    async (...given) => {
+      const [tool, args, fault] = given;
+      ignoreOwn(strange);
+      const refused = await callRefused(strange, tool, args);
+      expect(refused).toMatchObject({ code: "validation_failed", effect: "none", retry: "now" });
+      expect(refused.message).toContain(
+        `This server does not support ${fault}. It filters links by`,
+      );
+      expect(refused.message).toContain("name, path, shortened_path, clicks, created_at");
+    },
+  );
 
-  test("can be searched with every filter of the specification", async () => {
+  test("links can still be found with every filter of the specification", async () => {
     ignoreOwn(strange);
     const filters = [{ field: "path", condition: "start", value: "news" }];
     expect((await callDone(strange, "list_links", { filters })).links).toHaveLength(16);
@@ -106,7 +111,7 @@ describe("a remote server that supports fewer filters", () => {
     expect(plan.counts.delete).toBe(16);
   });
 
-  test("causes an error if it falsely claims to have applied a filter", async () => {
+  test("a call fails if the server falsely claims to have applied a filter", async () => {
     ignoreOwn(strange);
     strange.proxy.setAlter((_, reply) =>
       withBody(reply, (body: { meta?: object }) =>
@@ -120,7 +125,7 @@ describe("a remote server that supports fewer filters", () => {
     }
   });
 
-  test("can reject unsupported filters with its own error message", async () => {
+  test("the server's own error message for an unsupported filter is returned", async () => {
     strange.proxy.setAlter(({ path }, reply) =>
       path.includes("f%5B")
         ? { ...reply, status: 400, body: '{"error":"Unpermitted parameter: f"}' }

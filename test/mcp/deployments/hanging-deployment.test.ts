@@ -18,7 +18,7 @@ openForEach(createStrangeWorld, async (opened) => {
   await plantLinks(strange.world, seeds);
 });
 
-test("audit_links returns a partial result if a page of links never arrives", async () => {
+test("audit_links returns a partial result if the request for a page times out", async () => {
   beSlow(strange);
   let asked = 0;
   let silent = "";
@@ -38,22 +38,25 @@ test("audit_links returns a partial result if a page of links never arrives", as
   expect(strange.proxy.requests.filter(({ path }) => path === silent)).toHaveLength(1);
 });
 
-test.each(["/ios_apps", "/links?"])("audit_links fails after 20 s if %s hangs", async (first) => {
-  ignoreOwn(strange);
-  let hanging = 0;
-  strange.proxy.setAlter(({ path }, reply) => {
-    if (!path.startsWith(`/api/v1${first}`)) return reply;
-    hanging += 1;
-    strange.advance(20_000);
-    return new Promise(() => undefined);
-  });
-  const refused = await callRefused(strange, "audit_links", {});
-  expect(refused).toMatchObject({ code: "timed_out", effect: "none", retry: "later" });
-  expect(refused.message).toContain("within 20 s, and no link was read. Narrower filters");
-  expect(refused.next).toBe("Nothing was changed: call audit_links again later.");
-  // An audit sends its first two requests at the same time.
-  expect(hanging).toBeLessThanOrEqual(2);
-});
+test.each(["/ios_apps", "/links?"])(
+  "audit_links fails after 20 s if the server does not answer requests to %s",
+  async (first) => {
+    ignoreOwn(strange);
+    let hanging = 0;
+    strange.proxy.setAlter(({ path }, reply) => {
+      if (!path.startsWith(`/api/v1${first}`)) return reply;
+      hanging += 1;
+      strange.advance(20_000);
+      return new Promise(() => undefined);
+    });
+    const refused = await callRefused(strange, "audit_links", {});
+    expect(refused).toMatchObject({ code: "timed_out", effect: "none", retry: "later" });
+    expect(refused.message).toContain("within 20 s, and no link was read. Narrower filters");
+    expect(refused.next).toBe("Nothing was changed: call audit_links again later.");
+    // An audit sends its first two requests at the same time.
+    expect(hanging).toBeLessThanOrEqual(2);
+  },
+);
 
 test("audit_links reports that it could not count unvisited links in time", async () => {
   beSlow(strange);

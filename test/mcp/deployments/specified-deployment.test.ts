@@ -143,7 +143,7 @@ describe.each(["modern", "v1"] as const)(
       expect((await callDone(client, "list_android_apps")).android_apps).toEqual([]);
     });
 
-    test("can publish a page", async () => {
+    test("can publish a page template", async () => {
       const body = "<p>Spring</p>\n{% store_buttons %}\n";
       const { page_template } = await callDone(client, "publish_template", { body });
       expect(page_template.live_version).toMatchObject({ live: true });

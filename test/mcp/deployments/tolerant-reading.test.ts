@@ -38,7 +38,7 @@ describe("a link of a remote server", () => {
     [{ url: ["a"] }],
     [{ enable_forced_redirect: "often" }],
     [{ clicks: 1.5 }],
-  ])("is shown without its invalid field %j, which is reported as a problem", async (odd) => {
+  ])("is returned without its invalid field %j, and a problem names the field", async (odd) => {
     await plantThree();
     const change = (link: Fields) => (link["path"] === "c" ? { ...link, ...odd } : link);
     strange.proxy.setAlter(alterLinks(change));
@@ -53,7 +53,7 @@ describe("a link of a remote server", () => {
 
 describe("a list of a remote server", () => {
   test.each([[null], ["gone"], [{ path: "b" }], [{ id: {}, path: "b" }]])(
-    "is shown without the invalid row %j, which is reported as a problem",
+    "is returned without its invalid row %j, and a problem reports the row",
     async (row) => {
       await plantThree();
       strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? row : link)));
@@ -69,7 +69,7 @@ describe("a list of a remote server", () => {
     ["only a count in meta", () => ({ count: 3 })],
     ["no next page in meta", (meta: Fields) => ({ ...meta, next: undefined })],
     ["only a last page in meta", () => ({ last: 2 })],
-  ])("is read to its last page even with %s", async (_, change) => {
+  ])("can be read to its last page even with %s", async (_, change) => {
     await plantThree();
     strange.proxy.setAlter((asked, reply) =>
       withBody(reply, (body: { meta: Fields }) => {

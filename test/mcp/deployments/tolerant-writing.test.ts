@@ -25,9 +25,9 @@ const unknownNames = [
   ["is absent", isAbsent],
 ] as const;
 
-describe("a plan", () => {
+describe("on a remote server with unusual responses,", () => {
   test.each(unknownNames)(
-    "reports a conflict if the current value of a changed field %s",
+    "plan_links reports a conflict if the current value of a changed field %s",
     async (_, alter) => {
       const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
       strange.proxy.setAlter(alterLinks(alter));
@@ -40,7 +40,7 @@ describe("a plan", () => {
     },
   );
 
-  test("can change and restore readable fields of a link with an unreadable field", async () => {
+  test("a plan can change and restore a link's URL even if its name is unreadable", async () => {
     const url = "https://example.com/a";
     const { id } = await strange.plant("link", { path: "spring", name: "Spring", url });
     strange.proxy.setAlter(alterLinks(isHidden));
@@ -56,7 +56,7 @@ describe("a plan", () => {
     expect(link).toMatchObject({ name: "Spring", url });
   });
 
-  test("reports that the deletion of a link with a missing field cannot be undone", async () => {
+  test("plan_links reports if an unreadable field prevents undoing a deletion", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     strange.proxy.setAlter(alterLinks(isAbsent));
     const given = { operation: "delete", rows: [{ id }] };
@@ -68,7 +68,7 @@ describe("a plan", () => {
     expect(undo.plan.counts).toMatchObject({ create: 0, conflict: 1 });
   });
 
-  test("does not create a link at the path of an unreadable link", async () => {
+  test("a plan does not create a link at the path of an unreadable link", async () => {
     await strange.plant("link", { path: "spring" });
     strange.proxy.setAlter(alterLinks((link) => ({ ...link, id: undefined })));
     const rows = [{ path: "spring", name: "Spring" }];
@@ -76,7 +76,7 @@ describe("a plan", () => {
     expect(plan.counts).toMatchObject({ create: 0, conflict: 1 });
   });
 
-  test("does not move a link to the path of an unreadable link", async () => {
+  test("a plan does not move a link to the path of an unreadable link", async () => {
     const { id } = await strange.plant("link", { path: "winter" });
     await strange.plant("link", { path: "spring" });
     strange.proxy.setAlter(alterLinks(hideIdOfSpring));
@@ -85,7 +85,7 @@ describe("a plan", () => {
     expect(plan.counts).toMatchObject({ update: 0, conflict: 1 });
   });
 
-  test("counts unreadable links that match its filters as conflicts", async () => {
+  test("plan_links counts unreadable links that match the filters as conflicts", async () => {
     for (const path of ["a", "b", "c"]) await strange.plant("link", { path });
     strange.proxy.setAlter(alterLinks((link) => (link["path"] === "b" ? null : link)));
     const filters = [{ field: "name", condition: "null", value: true }];
@@ -98,21 +98,18 @@ describe("a plan", () => {
     ["nothing", () => undefined],
     ["only the next page", ({ next }: Fields) => ({ next })],
     ["only the count", ({ count }: Fields) => ({ count })],
-  ])(
-    "reads all 230 links, as an export does, if the list's meta contains %s",
-    async (_, change) => {
-      await plantMany(230);
-      strange.proxy.setAlter(({ path }, reply) =>
-        path.startsWith("/api/v1/links?")
-          ? withBody(reply, (body: { meta: Fields }) => ({ ...body, meta: change(body.meta) }))
-          : reply,
-      );
-      const { export: exported } = await callDone(strange, "export_links");
-      expect(exported.count).toBe(230);
-    },
-  );
+  ])("export_links reads all 230 links if the list's meta contains %s", async (_, change) => {
+    await plantMany(230);
+    strange.proxy.setAlter(({ path }, reply) =>
+      path.startsWith("/api/v1/links?")
+        ? withBody(reply, (body: { meta: Fields }) => ({ ...body, meta: change(body.meta) }))
+        : reply,
+    );
+    const { export: exported } = await callDone(strange, "export_links");
+    expect(exported.count).toBe(230);
+  });
 
-  test("fails, as an export does, if the server ignores the page number", async () => {
+  test("export_links fails if the server ignores the page number", async () => {
     await plantMany(120);
     const first = { value: "" };
     strange.proxy.setAlter(({ path }, reply) => {
@@ -168,7 +165,7 @@ describe("an undo", () => {
     expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("deletes the created link even if the response to its creation was unreadable", async () => {
+  test("deletes a created link even if the response to its creation was unreadable", async () => {
     strange.proxy.setAlter((asked, reply) => ({
       ...reply,
       body: asked.method === "POST" ? "" : '{"odd":true}',
@@ -180,7 +177,7 @@ describe("an undo", () => {
   });
 });
 
-test("an unanswered write is not reported as done if its field cannot be read back", async () => {
+test("an unanswered write has an unknown outcome if the written field cannot be read", async () => {
   const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
   strange.proxy.setAlter((asked, reply) => {
     if (asked.method === "PATCH") return undefined;
@@ -248,7 +245,7 @@ test("an undo sets a boolean field to false if it was null before the change", a
 test.each([
   ["has the wrong type", (url: unknown) => ({ web: url })],
   ["is absent", () => undefined],
-])("a link whose URL %s needs an approval for its first app", async (_, hide) => {
+])("a link needs an approval for its first app if the URL in the response %s", async (_, hide) => {
   await using guarded = await createStrangeWorld(
     alterLinks((link) => ({ ...link, url: hide(link["url"]) })),
     { mode: "guarded" },
