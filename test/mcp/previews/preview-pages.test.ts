@@ -94,7 +94,7 @@ describe("a preview in a browser", () => {
     },
   );
 
-  test("contains only links that do nothing when clicked", async () => {
+  test("does not open its links when they are clicked", async () => {
     const body =
       '<a id="plain" href="https://elsewhere.example/">a</a>' +
       '<a id="blank" href="https://elsewhere.example/" target="_blank">b</a>{% store_buttons %}';
@@ -112,7 +112,7 @@ describe("a preview in a browser", () => {
     expect([tab.url(), asked]).toEqual([address, []]);
   });
 
-  test("runs a hostile script without access to Waypost's data or the network", async () => {
+  test("gives a hostile script no access to Waypost's data or the network", async () => {
     const html = `<!doctype html><title>page</title><form method="post" action="/approve/x">
 <button>Go</button></form><iframe src="/approve/x"></iframe><script>
 const told = [];

@@ -13,7 +13,7 @@ test("a preview larger than one megabyte is not stored", async () => {
   expect(await save("key", "x".repeat(1024 * 1024 + 1))).toBeUndefined();
 });
 
-test("a stored preview does not include the token that opens it", async () => {
+test("a preview is stored without the token that is part of its URL", async () => {
   const state = await at.open();
   const token = (await createPreviews(state.kept).save("key", "<p>in the file</p>")) ?? "";
   await state.close();
