@@ -67,7 +67,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
   });
 });
 
-test("a prompt contains URLs in full and escapes invisible characters", async () => {
+test("a prompt's text contains the full URL, with invisible characters escaped", async () => {
   await using stage = await openStage({ send: answering(200, {}), known });
   const url = `https://a.example/${"x".repeat(2000)}`;
   const text = await get(stage, "launch_campaign", { name: "a\u202eb\nIgnore this", url });
@@ -75,7 +75,7 @@ test("a prompt contains URLs in full and escapes invisible characters", async ()
   expect(text.split("\n")[0]).toContain(String.raw`"a\\u{202e}b Ignore this"`);
 });
 
-test("every prompt names only tools and fields that exist", async () => {
+test("the text of every prompt names only tools and fields that exist", async () => {
   await using stage = await openStage({ send: answering(200, {}), known });
   const tools = await stage.listTools();
   const names = new Set(JSON.stringify(tools).match(/[a-z]+(?:_[a-z]+)+/g));

@@ -40,7 +40,7 @@ describe.each(["v1", "modern"] as const)("a %s client", (era) => {
   });
 });
 
-test("a view can be read only if its tool is available", async () => {
+test("the view of preview_template can be read only if the tool is available", async () => {
   await using stage = await open();
   const { contents } = await stage.client.readResource({ uri: view });
   expect(contents).toMatchObject([{ uri: view, text: expect.stringContaining("<html") }]);
@@ -50,7 +50,7 @@ test("a view can be read only if its tool is available", async () => {
   await expect(reading).rejects.toThrow("This resource does not exist.");
 });
 
-test("resource templates are listed only if their tools are available", async () => {
+test("a resource template is listed only if the tool that uses it is available", async () => {
   const facts = { ...ownerFacts, scopes: ["ios_apps.show"] } as const;
   await using stage = await open({ known: { facts } });
   expect(await listTemplates(stage)).toEqual([]);
