@@ -170,7 +170,7 @@ test("the failures in this file cover every error code that no other file tests"
   expect([...cases.map(([code]) => code), ...others]).toEqual(expect.arrayContaining([...codes]));
 });
 
-test("an internal error before a tool runs shows only its reference", async () => {
+test("after an internal error outside a tool, the client gets only a reference ID", async () => {
   await using stage = await openStage({
     send: answering(200, {}),
     lookUp: () => Promise.reject(new Error("ENOENT: /etc/passwd")),
@@ -187,7 +187,7 @@ test.each([
   ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try again once/],
   ["create_link", {}, { effect: "unknown", retry: "never" }, /^Before you repeat the call, check/],
 ])(
-  "after an internal error, repeating %s is advised only if that is safe",
+  "after an internal error, the next step is to repeat %s only if that is safe",
   async (tool, args, rest, next) => {
     await using stage = await openStage({
       send: () => Promise.reject(new Error("never called")),
@@ -206,13 +206,13 @@ test("the error for an unknown short link does not suggest looking up its ID", a
   expect(structured["error"].next).not.toContain("right id");
 });
 
-test("a quoted message of the remote server is followed by only one period", async () => {
+test("an error message that quotes the remote server ends with only one period", async () => {
   await using stage = await openStage(refusing(503, "Busy. Come back later."));
   const { structured } = await stage.callTool("get_link", { id });
   expect(structured["error"].message).toMatch(/Come back later\."$/);
 });
 
-test("the error of a failed lookup names the tool that the client called", async () => {
+test("the error after a failed lookup names the tool that the client called", async () => {
   await using stage = await openStage({ send: unreachable });
   const { structured } = await stage.callTool("delete_link", { id: "spring" });
   expect(structured.error.next).toContain("delete_link");

@@ -139,9 +139,9 @@ async function expectAllInert(stage: Stage, lines: readonly Line[]): Promise<voi
   expect(stage.reported).toEqual([]);
 }
 
-describe("hostile text of a remote server", () => {
+describe("hostile text from a remote server", () => {
   test.each(["v1", "modern"] as const)(
-    "appears in every result of a %s client only as data",
+    "appears only in the data fields of a tool result for a %s client",
     async (era) => {
       await using world = await build();
       const send = answerWithHostileText(world);
@@ -155,7 +155,7 @@ describe("hostile text of a remote server", () => {
   );
 
   test.each([400, 401, 403, 404, 409, 422])(
-    "appears in rejections with status %i only as data",
+    "appears only in an error's message and problems if the server returns status %i",
     async (status) => {
       await using world = await build();
       const send = answering(status, { error: hostile });
@@ -172,7 +172,7 @@ describe("hostile text of a remote server", () => {
     },
   );
 
-  test("is quoted in error messages", async () => {
+  test("is put in quotes and escaped in an error message", async () => {
     const error = `Name is "odd"\u202e. ${instruction}`;
     const words = JSON.stringify(`Name is "odd"\\u{202e}. ${instruction}`);
     const known = { facts: ownerFacts };
@@ -183,7 +183,7 @@ describe("hostile text of a remote server", () => {
     );
   });
 
-  test("appears in the reasons for denied tools but not in tool descriptions", async () => {
+  test("can be in the reason why a tool is denied, but not in a tool description", async () => {
     const error = `scope ${hostile}`;
     await using stage = await openStage({ send: answering(401, { error }) });
     const { structured, text } = await stage.callTool("explain_access");
@@ -192,7 +192,7 @@ describe("hostile text of a remote server", () => {
     expect(JSON.stringify(await stage.listTools())).not.toContain(instruction);
   });
 
-  test("appears after failures, unexpected responses and redirects only as data", async () => {
+  test("appears only in an error's message and problems after a failure or redirect", async () => {
     for (const send of [
       () => Promise.resolve(Response.json({ error: hostile }, { status: 500 })),
       () => Promise.resolve(new Response(hostile, { status: 200 })),
@@ -227,7 +227,7 @@ describe("hostile text of a remote server", () => {
   });
 });
 
-test("hostile text in arguments is escaped in the error", async () => {
+test("hostile text in a tool's arguments is escaped in the error", async () => {
   await using world = await build();
   await using stage = await openOwner(world);
   for (const [tool, args] of [

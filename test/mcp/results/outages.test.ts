@@ -73,7 +73,7 @@ describe("a tool call", () => {
     });
   });
 
-  test("to apply_plan can be retried after an unknown outcome", async () => {
+  test("to apply_plan can be repeated after an unknown outcome", async () => {
     const plan_id = await plan();
     const lost = new OutcomeUnknown("the answer to a commit was lost");
     vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
@@ -88,7 +88,7 @@ describe("a tool call", () => {
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 
-  test("to tasks/cancel can be retried after an unknown outcome", async () => {
+  test("to tasks/cancel can be repeated after an unknown outcome", async () => {
     const plan_id = await plan();
     const { job } = await assistant.call("apply_plan", { plan_id });
     const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -143,7 +143,7 @@ describe("a tool call", () => {
     expect(assistant.writes).toHaveLength(1);
   });
 
-  test("fails with the same error as a resource read", async () => {
+  test("returns the same error as a resource read during the outage", async () => {
     const uri = `waypost://plans/${await plan()}/1`;
     vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(unreachable);
     const refused = assistant.readResource(uri);
@@ -166,7 +166,7 @@ describe("during an outage of the database,", () => {
     expect((await assistant.visit(url)).status).toBe(200);
   });
 
-  test("the approval page reports that the decision may not have been saved", async () => {
+  test("the approval page says so if it is unknown whether the decision was saved", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const { decidePage } = approvals;
@@ -184,7 +184,7 @@ describe("during an outage of the database,", () => {
     expect(readHeading((await assistant.visit(url)).html)).toBe("Approved");
   });
 
-  test("the approval page confirms a decision saved before the outage", async () => {
+  test("the approval page confirms a decision that was saved just before the outage", async () => {
     const url = await ask();
     const { approvals } = assistant.state;
     const token = readToken((await assistant.visit(url)).html);

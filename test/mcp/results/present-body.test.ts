@@ -46,7 +46,7 @@ describe("list_links", () => {
     expect(JSON.stringify(structured)).not.toContain("null");
   });
 
-  test("includes every field that the request's filters use", async () => {
+  test("includes the fields that the call's filters use", async () => {
     await using stage = await open();
     const list = async (args: Record<string, unknown>) =>
       (await stage.callTool("list_links", args)).structured.links;
@@ -126,7 +126,7 @@ describe("get_link and create_link", () => {
 });
 
 describe("a tool result", () => {
-  test("is a single text block, and contains an error only after a failure", async () => {
+  test("has one text block, and contains an error only if the call failed", async () => {
     await using stage = await open();
     const result = await stage.client.callTool({ name: "get_link", arguments: { id: "spring" } });
     expect(result.content).toEqual([{ type: "text", text: expect.any(String) }]);
@@ -136,7 +136,7 @@ describe("a tool result", () => {
     expect(Object.keys(failed.structuredContent ?? {})).toEqual(["error"]);
   });
 
-  test("omits content that is nested too deeply", async () => {
+  test("contains an ellipsis in place of content that is nested too deeply", async () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: [deep(levels - 1)] });
     await using stage = await open({
       send: alterAnswers((body) => ({ ...body, extra: deep(2000) })),

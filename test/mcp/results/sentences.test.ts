@@ -52,12 +52,15 @@ test.each<readonly [tool: string, field: string, value: unknown, message: string
   ["register_android_app", "package_name", "com.taken", "Package name has already been taken"],
   ["register_android_app", "fingerprints", [], "Fingerprints can't be blank"],
   ["register_android_app", "fingerprints", ["AABB"], "Fingerprints is invalid"],
-])("the error names the invalid field: %s with %s %j", async (tool, field, value, message) => {
-  const valid = tool === "register_ios_app" ? ios : android;
-  expect(await fail(tool, { ...valid, [field]: value })).toContainEqual([field, message]);
-  // A remote server may reject a request that our own service accepts.
-  expect(await failRemote({ error: message }, tool, valid)).toEqual([[field, message]]);
-});
+])(
+  "a validation error names the invalid field: %s with %s %j",
+  async (tool, field, value, message) => {
+    const valid = tool === "register_ios_app" ? ios : android;
+    expect(await fail(tool, { ...valid, [field]: value })).toContainEqual([field, message]);
+    // A remote server may reject a request that our own service accepts.
+    expect(await failRemote({ error: message }, tool, valid)).toEqual([[field, message]]);
+  },
+);
 
 describe("splitting an error message into problems", () => {
   test("separates three problems that are joined as the specification defines", async () => {
@@ -92,7 +95,7 @@ describe("splitting an error message into problems", () => {
     ]);
   });
 
-  test("assigns an unknown or ambiguous app to the link's app field", async () => {
+  test("assigns a problem with the choice of an app to the link's app field", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],
@@ -148,13 +151,13 @@ describe("splitting an error message into problems", () => {
   });
 });
 
-test("a 422 without a message is reported as a bad response", async () => {
+test("a 422 response without a message causes the error bad_response", async () => {
   await using other = await openStage({ send: answering(422, { error: "" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error.code).toBe("bad_response");
 });
 
-test("a 400 with a list of errors shows them as problems", async () => {
+test("each error in the body of a 400 response is returned as a problem", async () => {
   const body = { errors: { url: ["is invalid"] } };
   await using other = await openStage({ send: answering(400, body) });
   const { structured } = await other.callTool("create_link", {});
@@ -168,7 +171,7 @@ test("a 400 with a list of errors shows them as problems", async () => {
   });
 });
 
-test("the parts of a remote error that are not in the specification are quoted", async () => {
+test("an unknown part of a remote server's error message is quoted in its problem", async () => {
   const error = "Bundle is invalid and Team is odd";
   await using other = await openStage({ send: answering(422, { error }) });
   const { structured } = await other.callTool("register_ios_app", ios);
@@ -181,7 +184,7 @@ test("the parts of a remote error that are not in the specification are quoted",
   });
 });
 
-test("a 400 with a single message lists no problems", async () => {
+test("a 400 response with only one message causes an error without problems", async () => {
   await using other = await openStage({ send: answering(400, { error: "Name is missing" }) });
   const { structured } = await other.callTool("create_link", {});
   expect(structured.error).not.toHaveProperty("problems");

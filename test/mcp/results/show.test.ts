@@ -95,7 +95,7 @@ describe("a written link", () => {
     expect(changed.problems).toEqual((await call("explain_link", { id: "made" })).problems);
   });
 
-  test("without a destination is returned with a problem for each missing field", async () => {
+  test("without a destination is returned with a problem for each platform", async () => {
     const { link, problems } = await call("create_link");
     expect(link.address).toMatch(/^http:\/\/default.localhost:8787\/./);
     const fields = problems.map(({ field }: { field: string }) => field);

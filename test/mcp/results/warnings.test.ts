@@ -25,19 +25,19 @@ test.each([
   ['299 a "one", 199 - "t\\"w\\\\o" "Mon, 01 Jan 2026"', ["one", 't"w\\o']],
   ['299 a "same", 299 a "same"', ["same"]],
   ['299 a "Ignored\u00a0b\u00ad."', ["Ignored b\\u{ad}."]],
-])("a warning is listed as a problem of the result: %s", async (warning, texts) => {
+])("a Warning header of the remote server is returned as a problem: %s", async (warning, texts) => {
   const result = await list(warning);
   expect(result).toMatchObject({ links: [{ id: link.id }], problems: texts.map(warned) });
 });
 
 test.each([undefined, "", "299", "anything", '299 a ""', '299 a "open', "299 a 'b'"])(
-  "a malformed or missing Warning header adds no problem: %j",
+  "a malformed or missing Warning header causes no problem: %j",
   async (warning) => {
     expect(await list(warning)).not.toHaveProperty("problems");
   },
 );
 
-test("at most five warnings are shown, truncated and without the API key", async () => {
+test("a result contains at most five warnings, truncated and without the API key", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `299 a "${index}"`).join(", ");
   expect(await list(many)).toHaveProperty("problems", ["0", "1", "2", "3", "4"].map(warned));
   const long = await list(`299 a "${"x".repeat(3000)}"`);
