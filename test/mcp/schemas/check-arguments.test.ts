@@ -80,7 +80,7 @@ describe("an unknown argument", () => {
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", ""])(
-    "is rejected even with the name %j",
+    "is rejected even if its name is %j",
     async (name) => {
       const inside = JSON.parse(`{"ios_app":{${JSON.stringify(name)}:{"x":1}}}`);
       const [problem] = await readProblems("create_link", inside);
@@ -219,7 +219,7 @@ describe("an argument with a wrong type or value", () => {
     ]);
   });
 
-  test("is reported in a list of at most 20 problems", async () => {
+  test("is reported, but the error lists at most 20 problems", async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => [`strange_${index}`, index]);
     expect(await readProblems("get_link", Object.fromEntries(names))).toHaveLength(20);
     const filters = Array.from({ length: 50 }, () => ({ field: 1 }));
@@ -290,7 +290,7 @@ describe("arguments that a client has encoded as JSON twice", () => {
     ["create_link", { ios_app: "{broken" }],
     ["create_link", { enable_forced_redirect: "1" }],
     ["create_link", { enable_forced_redirect: "TRUE" }],
-  ])("are rejected if the decoded value is still wrong: %s %j", async (tool, args) => {
+  ])("are rejected if the decoded value is still invalid: %s %j", async (tool, args) => {
     expect(await readProblems(tool, args)).toHaveLength(1);
   });
 });
@@ -319,7 +319,7 @@ describe("arguments of a call", () => {
     await accept("explain_link", { id: null, name: "Spring" });
   });
 
-  test("may be omitted", async () => {
+  test("may be omitted if the tool requires none", async () => {
     const result = await stage.client.callTool({ name: "list_links" });
     expect(result.isError ?? false).toBe(false);
   });

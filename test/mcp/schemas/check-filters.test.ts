@@ -90,7 +90,7 @@ describe("a filter that the API would ignore", () => {
     expect(await readProblems([bundle], "list_android_apps")).toHaveLength(1);
   });
 
-  test("is rejected if it has the same field and condition as another filter", async () => {
+  test("is rejected if another filter of the call has the same field and condition", async () => {
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
     const message = "filters[1] repeats the field and condition of an earlier filter";
@@ -130,7 +130,7 @@ describe("a filter that the API supports", () => {
     expect((await list([{ field, condition, value }])).paths.toSorted()).toEqual(paths);
   });
 
-  test("is sent to the API together with a second filter", async () => {
+  test("is sent to the API together with another filter of the same call", async () => {
     const filters = [
       { field: "path", condition: "cont", value: "spring" },
       { field: "name", condition: "not_eq", value: "Shoes" },
@@ -155,7 +155,7 @@ function generateValue(field: string, condition: string): fc.Arbitrary<unknown> 
   return condition === "null" || condition === "present" ? fc.boolean() : item;
 }
 
-test("the API reads every filter that a tool sends", async () => {
+test("the API recognizes every filter that a tool sends", async () => {
   const words = fc.constantFrom("true", "0", "-7", "2026-03-01", "2026-03-01T12:00Z", "[1]", " a ");
   const text = fc.oneof(fc.string({ unit: "binary", maxLength: 12 }), words, fc.constant("%"));
   const item = fc.oneof(text, fc.integer(), fc.double());
