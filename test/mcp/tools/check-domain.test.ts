@@ -76,7 +76,7 @@ async function check(args: object = {}) {
 const find = (domain: { findings: readonly Finding[] }, code: string) =>
   domain.findings.find((one) => one.code === code)?.message;
 
-test("check_domain returns no findings for a correct domain", async () => {
+test("check_domain returns no findings for a correctly configured domain", async () => {
   const { domain } = await check();
   expect(domain).toEqual({
     host: publicName,
@@ -128,7 +128,7 @@ describe("the `host` argument of check_domain", () => {
     expect(host.asked.length).toBe(before);
   });
 
-  test("causes a finding without a request if the host resolves only on this machine", async () => {
+  test("is reported as local, without a request, if only this machine resolves it", async () => {
     const before = host.asked.length;
     const { domain, codes } = await check({ host: "default.localhost" });
     expect(domain).toMatchObject({ host: "default.localhost:8787", ok: false });
@@ -188,7 +188,7 @@ describe("check_domain", () => {
     },
   );
 
-  test("distinguishes a blocked Apple crawler from a missing file", async () => {
+  test("distinguishes a host that blocks Apple's crawler from a file without the app", async () => {
     host.setAnswer((request, response) => {
       const isBot = /AASA-Bot/.test(request.headers["user-agent"] ?? "");
       const body = request.url === iosPath ? "{}" : "[]";
@@ -245,7 +245,7 @@ describe("when checking the caches of Apple and Google, check_domain", () => {
     expect(domain.ok).toBe(false);
   });
 
-  test("reports an outdated cached file", async () => {
+  test("reports a cached file that is outdated", async () => {
     const file = { applinks: { details: [] } };
     host.others.set(apple, answerJson(file));
     host.others.set(google, answerJson({ statements: [writeStatement("com.example.a", "AA:BB")] }));
@@ -284,7 +284,7 @@ test("check_domain reports that it read no apps if the key may not read apps", a
   expect(codes).toEqual(["ios_apps_unread", "android_apps_unread"]);
 });
 
-test("check_domain checks the verified domains of all projects for a master key", async () => {
+test("check_domain with a master key checks the verified domains of all projects", async () => {
   const master = await assistant.connect({ key: assistant.world.master });
   const { structured } = await master.callTool("check_domain");
   expect(structured.domain).toMatchObject({ host: publicName, ok: true });

@@ -133,7 +133,7 @@ describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
   test.each([
     ["rows", { rows: goodAndEvil }],
     ["csv", { csv: `path,url\na,${allowedUrl}\nb,${forbiddenUrl}\n` }],
-  ])("from %s reports the row with a forbidden host", async (_, source) => {
+  ])("made from %s reports the row with a forbidden host", async (_, source) => {
     const made = await plan({ operation: "upsert", ...source });
     expect(made.problems).toMatchObject([{ message: expect.stringContaining(`Url ${rejection}`) }]);
     const { error } = await call("apply_plan", { plan_id: made.id });
@@ -155,7 +155,7 @@ describe("if WAYPOST_DESTINATIONS is set, a plan", () => {
     });
   });
 
-  test("can keep the forbidden host of an existing link", async () => {
+  test("may keep the forbidden host of an existing link", async () => {
     await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const rows = [{ path: "old", url: forbiddenUrl, name: "Renamed" }];
     const made = await plan({ operation: "upsert", rows });
@@ -249,7 +249,7 @@ test("publish_template rejects a forbidden host without asking for approval", as
   expect(await fail("publish_template", { body, css: "" }, guarded)).toHaveLength(1);
 });
 
-test("a project's own host list applies in addition to the operator's list", async () => {
+test("a URL must be allowed by the project's list of hosts and the operator's list", async () => {
   const { store, project } = assistant.world;
   const limited = { destinations: "shop.example,evil.example" };
   await store.write((db) => changeProject(db, assistant.world, project, {}, limited));

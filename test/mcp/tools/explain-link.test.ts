@@ -110,7 +110,7 @@ describe("an app in a draft passed to explain_link", () => {
     expect(problem.message).toContain("could not be read");
   });
 
-  test("is treated as unknown if the key may not read apps", async () => {
+  test("is explained as unregistered if the key may not read apps", async () => {
     for (const error of [
       messages.scope_missing("ios_apps.index"),
       messages.role_required("viewer"),
@@ -170,7 +170,7 @@ describe("explain_link", () => {
     expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
   });
 
-  test("reports results that depend on a remote project's settings as unknown", async () => {
+  test("reports a result as unknown if it depends on settings of a remote project", async () => {
     const remote = { base_url: "https://api.example", link_origin: undefined };
     const theirs = await readKnownKey(remote, { followKey: () => findNothing }, world.key);
     await using stage = await open({ known: theirs });

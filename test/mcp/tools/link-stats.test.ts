@@ -91,7 +91,7 @@ test.each([
   ["from", { from: "2026-01-10", to: "2026-01-09" }],
   ["from", { from: "2010-01-10", to: "2026-01-09" }],
   ["by", { by: "hour", from: "2025-01-10" }],
-])("the error of link_stats names the invalid field %s: %j", async (field, given) => {
+])("link_stats returns an error that names the invalid field %s: %j", async (field, given) => {
   const { error } = await assistant.call("link_stats", given);
   expect(error.problems).toEqual([{ field, message: error.message }]);
   expect(error.next).toBe("Correct the fields named in `problems` and call link_stats again.");
@@ -102,7 +102,7 @@ test.each([
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
   [{ since: "2026-01-01" }, "invalid_arguments", /since/],
-])("the error of link_stats explains which values are allowed: %j", async (given, code, said) => {
+])("link_stats returns an error that says what to correct: %j", async (given, code, said) => {
   const { structured, isError } = await assistant.callTool("link_stats", given);
   expect(isError).toBe(true);
   expect(structured.error.code).toBe(code);

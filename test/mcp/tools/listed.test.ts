@@ -112,7 +112,7 @@ describe("the tool list", () => {
   });
 
   test.each(["plan_links", "export_links"])(
-    "describes the filters of %s only if list_links is not listed",
+    "describes the filters of %s in full only if list_links is not listed",
     async (name) => {
       const [whole, bulk] = [await list(full), await list({ ...full, selection: ["bulk"] })];
       const spelled = find(whole, "list_links")?.inputSchema.properties?.["filters"];
@@ -144,7 +144,7 @@ describe("the schema of every tool", () => {
     }
   });
 
-  test("accepts valid errors and rejects malformed ones in both SDKs' validators", async () => {
+  test("accepts valid errors and rejects malformed errors in both SDKs", async () => {
     const failure = { code: "not_found", message: "a", effect: "none", retry: "never", next: "b" };
     for (const validator of [new ValidatorV1(), new ValidatorV2()]) {
       for (const { name, outputSchema = {} } of await list(full)) {

@@ -25,7 +25,7 @@ beforeEach(async () => {
 const call: AssistantWorld["call"] = (...asked) => assistant.call(...asked);
 
 test.each([{ bundle_id: shop.bundle_id }, { id: "Acme Shop" }])(
-  "replacing a link's app names both apps in the result and the history: %j",
+  "after a link's app is replaced, the result and the history name both apps: %j",
   async (ios_app) => {
     const { change } = await call("update_link", { id: "spring", ios_app });
     expect(change.fields).toEqual({ ios_app: moved });
@@ -54,13 +54,13 @@ test("two apps with the same name are shown with their bundle IDs", async () => 
   expect(change.fields.ios_app.to).toBe("Acme Shop (com.acme.shop)");
 });
 
-test("removing a link's app shows the removed app's name", async () => {
+test("the result of removing a link's app contains the app's name", async () => {
   const { change } = await call("update_link", { id: "spring", ios_app: null });
   expect(change.fields.ios_app.from).toBe("Acme Legacy");
   expect(change.fields.ios_app.to ?? null).toBeNull();
 });
 
-test("changes show app IDs instead of names to a key that may not read apps", async () => {
+test("a change contains app IDs instead of names if the key may not read apps", async () => {
   const scopes = ["links.index", "links.show", "links.update"] as const;
   const key = await assistant.world.addKey({ scopes });
   const { callTool } = await assistant.connect({ key });
@@ -68,7 +68,7 @@ test("changes show app IDs instead of names to a key that may not read apps", as
   expect(structured.change.fields.ios_app_id.from).toMatch(/^[\da-f-]{36}$/);
 });
 
-test("a change that involves no app sends no additional requests", async () => {
+test("an update that does not change an app causes no requests for app names", async () => {
   const before = assistant.countAsked();
   await call("update_link", { id: "spring", name: "Spring" });
   const plain = assistant.countAsked() - before;

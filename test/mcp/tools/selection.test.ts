@@ -46,7 +46,7 @@ describe("the tool selection", () => {
     expect(() => listSelectedTools(selection)).toThrow(new UnknownTool(message));
   });
 
-  test("is rejected with a list of all names if it contains an unknown name", () => {
+  test("is rejected with a list of all tools and groups if it contains an unknown name", () => {
     expect(() => listSelectedTools("kubernetes")).toThrow(
       /known: links, short_links, apps, .*list_links/,
     );
@@ -60,14 +60,17 @@ test("a call of an unknown tool is rejected with a suggestion", async () => {
   );
 });
 
-test.each(["delete_link", "plan_links"])("read-only mode rejects %s", async (name) => {
-  expect(await readRejection({ mode: "read-only" }, name)).toMatchObject({
-    message: `This server is read-only, and ${name} makes or prepares changes.`,
-    effect: "none",
-    retry: "never",
-    next: expect.stringContaining("WAYPOST_MODE is read-only"),
-  });
-});
+test.each(["delete_link", "plan_links"])(
+  "a call of %s is rejected in read-only mode",
+  async (name) => {
+    expect(await readRejection({ mode: "read-only" }, name)).toMatchObject({
+      message: `This server is read-only, and ${name} makes or prepares changes.`,
+      effect: "none",
+      retry: "never",
+      next: expect.stringContaining("WAYPOST_MODE is read-only"),
+    });
+  },
+);
 
 test("a call of a tool excluded by WAYPOST_TOOLS is rejected", async () => {
   expect(await readRejection({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({

@@ -68,7 +68,7 @@ test("audit_links returns no groups for a project without problems", async () =>
 });
 
 describe("audit_links", () => {
-  test("reports a missing destination once, or once per affected platform", async () => {
+  test("reports a link without destinations once, otherwise each missing platform", async () => {
     const none = await plant({ path: "none" });
     const ios = await plant({ path: "ios", ios_fallback_url: otherUrl });
     const found = await audit();
@@ -123,7 +123,7 @@ describe("an audited app", () => {
     ]);
   });
 
-  test("that was deleted can be removed from all of its links by repeated fixes", async () => {
+  test("that was deleted can be removed from all of its links by repeating the fix", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ios_app });
     }
@@ -208,7 +208,7 @@ test("links that differ only in their path are reported as duplicates", async ()
   expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("links older than 90 days without any visit are reported with matching filters", async () => {
+test("audit_links reports unvisited links older than 90 days, with matching filters", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${otherUrl}/old` });
   const visited = await plant({ path: "visited", url: `${otherUrl}/visited` });
@@ -227,7 +227,7 @@ test("links older than 90 days without any visit are reported with matching filt
   ]);
 });
 
-test("audit_links checks only matching links, and lists more IDs on later pages", async () => {
+test("audit_links checks only the filtered links, and returns their IDs in pages", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });

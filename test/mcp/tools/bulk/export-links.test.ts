@@ -46,7 +46,7 @@ async function readPages({ client }: Stage, uri: string, pages: number) {
 }
 
 test.each(["csv", "json"])(
-  "a %s export of several pages is written to one complete file",
+  "a %s export of several pages is written completely to one file",
   async (format) => {
     await using stage = await openStage({ send: manyLinks, probe: "off", saveFile });
     const { structured } = await stage.callTool("export_links", { format });
@@ -81,7 +81,7 @@ test.each(["csv", "json"])(
   },
 );
 
-test("an export for a client on another machine writes no file", async () => {
+test("export_links writes no file if the client is on another machine", async () => {
   await using stage = await openStage({ send: manyLinks, probe: "off" });
   const { structured } = await stage.callTool("export_links", {});
   expect(structured["export"]).not.toHaveProperty("file");

@@ -45,7 +45,7 @@ describe("a call with the ID of a plan or job", () => {
     expect(error.next).toContain(next);
   });
 
-  test("returns not_found if the ID belongs to another API key", async () => {
+  test("returns not_found if another API key created the plan or job", async () => {
     const { id } = await plan({ operation: "upsert", rows });
     const { job } = await call("apply_plan", { plan_id: id });
     const key = await assistant.world.addKey({});
@@ -99,7 +99,7 @@ describe("apply_plan", () => {
     expect((await fail("apply_plan", { plan_id: id })).problems).toHaveLength(20);
   });
 
-  test("rejects every row of a plan whose links were deleted", async () => {
+  test("rejects every row of a plan whose links were deleted after planning", async () => {
     const { id } = await assistant.plant("link", { path: "a", name: "Old" });
     const made = await plan({ operation: "update", rows: [{ path: "a", name: "New" }] });
     const { error: asked } = await call("apply_plan", { plan_id: made.id });
@@ -118,7 +118,7 @@ test.each([
   [{ options: { shorten: true } }, "changes.options.shorten", /^A link can get a short path/],
   [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
 ])(
-  "plan_links names the invalid field in the requested changes: %j",
+  "plan_links returns an error that names the invalid field in its changes: %j",
   async (changes, field, message) => {
     await assistant.plant("link", { path: "a" });
     const filters = [{ field: "path", condition: "eq", value: "a" }];

@@ -54,7 +54,7 @@ test("job lists and the history describe a job and its undo with the same words"
   );
 });
 
-test("a job's description does not count rejected rows", async () => {
+test("a job's description counts the changed links, but not the rejected rows", async () => {
   const { plan } = await call("plan_links", {
     operation: "update",
     filters,
@@ -70,7 +70,7 @@ test("a job's description does not count rejected rows", async () => {
   expect(changes[0].target.name).toBe("changed 2 of 3 links (name)");
 });
 
-test("the history shows a job's description to other keys of the project", async () => {
+test("list_changes shows a job's description to other keys of the project", async () => {
   await run({ operation: "update", filters, changes: { name: "N" } });
   const other = await assistant.connect({ key: await assistant.world.addKey({}) });
   const { changes } = (await other.callTool("list_changes", {})).structured;

@@ -59,7 +59,7 @@ describe("a plan that replaces an app", () => {
   });
 });
 
-test("a plan with an ambiguous or unknown app name suggests apps", async () => {
+test("plan_links suggests apps if the name of an app is ambiguous or unknown", async () => {
   await assistant.plant("ios_app", {
     bundle_id: "com.acme.shop2",
     team_id: "ABCDE12345",
@@ -124,7 +124,7 @@ describe("a row of a plan", () => {
     expect(plan.counts).toMatchObject({ delete: 1, conflict: 0, invalid: 3 });
   });
 
-  test("cannot find a link by a URL on another host", async () => {
+  test("cannot identify its link by a URL on a host that is not the project's", async () => {
     const rows = [{ id: "https://elsewhere.example/spring" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
@@ -151,7 +151,7 @@ describe("a row of a plan", () => {
     expect((await readLink(meant)).url).toBe("https://x.example/new");
   });
 
-  test("cannot find a link by a name that two links have", async () => {
+  test("cannot identify its link by a name that two links have", async () => {
     await assistant.plant("link", { path: "twin", name: "Spring sale" });
     await assistant.plant("link", { path: "sale", name: "Spring sale" });
     const rows = [{ id: "Spring sale" }];
@@ -168,7 +168,7 @@ describe("a row of a plan", () => {
     expect(plan.sample[0].message).toBe("This link does not exist");
   });
 
-  test("can contain a URL instead of a path without an extra request per row", async () => {
+  test("can contain a URL as its path without causing an extra request for each row", async () => {
     const many = Array.from({ length: 90 }, (_, number) => `many${number}`);
     for (const path of many) await assistant.plant("link", { path });
     const byPath = await countRequests(many.map((path) => ({ path })));

@@ -75,7 +75,7 @@ describe("a rule to move links to another domain", () => {
     expect(await listLinks("path", "url", "ios_fallback_url")).toEqual(before);
   });
 
-  test("is shown once in the preview, and per link on the approval page", async () => {
+  test("is shown once in the preview, and for each link on the approval page", async () => {
     const { plan: made } = await plan({ replace });
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
@@ -130,7 +130,7 @@ test.each([
   [{ replace: [{ field: "path", from: "p0", to: "_waypost/x", match: "text" }] }],
   [{ replace: [{ field: "path", from: "p0", to: "a/../b", match: "text" }] }],
   [{ replace: [{ field: "name", from: "a", to: "a\0", match: "text" }] }],
-])("a rule that produces a forbidden value makes the row invalid: %j", async (rules) => {
+])("a rule that produces an invalid value makes the link's row invalid: %j", async (rules) => {
   await assistant.plant("link", { path: "p0", name: "a", url: "https://old.example.com/" });
   const { plan: made } = await plan(rules);
   expect(made.counts).toMatchObject({ update: 0, invalid: 1 });
@@ -249,7 +249,7 @@ describe("if skip_invalid is set, invalid rows", () => {
   });
 });
 
-test("a rule that points a link at a forbidden host makes the row invalid", async () => {
+test("a rule that points a link at a forbidden host makes the link's row invalid", async () => {
   await using limited = await createAssistantWorld({ destinations: ["old.example.com"] });
   await limited.plant("link", { path: "p0", url: "https://old.example.com/" });
   await limited.plant("link", { path: "p1" });

@@ -62,7 +62,7 @@ describe("a plan for links that match a filter", () => {
     expect(urls).toEqual(["https://x.example/mine", ...Array(7).fill("https://x.example/old")]);
   });
 
-  test("can be read as a resource only with the key that made the plan", async () => {
+  test("can be read as a resource only with the key that created the plan", async () => {
     const { plan } = await call("plan_links", wanted);
     const { contents } = await assistant.readResource(`waypost://plans/${plan.id}`);
     const { rows, next } = JSON.parse(contents[0]?.text ?? "");
@@ -102,30 +102,33 @@ describe("an approval to change many existing links", () => {
     return (await call("plan_links", { operation: "update", filters, changes })).plan;
   }
 
-  test.each(eras)("requires typing the number of links in the form of a %s client", async (era) => {
-    const { id } = await plan(51);
-    elicited = [];
-    let typed: number | undefined;
-    const client = await assistant.connect({
-      era,
-      elicit: (message) => {
-        elicited.push({ message });
-        const content = { approve: true, ...(typed !== undefined && { count: typed }) };
-        return { action: "accept", content };
-      },
-    });
-    for (const wrong of [undefined, 50, 0]) {
-      typed = wrong;
-      const { error } = (await client.callTool("apply_plan", { plan_id: id })).structured;
-      expect(error).toMatchObject({ code: "approval_declined" });
-    }
-    expect(elicited[0]?.message).toMatch(/^Change 51 links\n/);
-    typed = 51;
-    const { job } = (await client.callTool("apply_plan", { plan_id: id })).structured;
-    expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
-  });
+  test.each(eras)(
+    "requires a %s client's user to type the number of links in the form",
+    async (era) => {
+      const { id } = await plan(51);
+      elicited = [];
+      let typed: number | undefined;
+      const client = await assistant.connect({
+        era,
+        elicit: (message) => {
+          elicited.push({ message });
+          const content = { approve: true, ...(typed !== undefined && { count: typed }) };
+          return { action: "accept", content };
+        },
+      });
+      for (const wrong of [undefined, 50, 0]) {
+        typed = wrong;
+        const { error } = (await client.callTool("apply_plan", { plan_id: id })).structured;
+        expect(error).toMatchObject({ code: "approval_declined" });
+      }
+      expect(elicited[0]?.message).toMatch(/^Change 51 links\n/);
+      typed = 51;
+      const { job } = (await client.callTool("apply_plan", { plan_id: id })).structured;
+      expect(job).toMatchObject({ state: "done", counts: { done: 51 } });
+    },
+  );
 
-  test("requires no typed number for exactly 50 links", async () => {
+  test("does not require a typed number for exactly 50 links", async () => {
     const { id } = await plan(50);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
@@ -134,7 +137,7 @@ describe("an approval to change many existing links", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 50 } });
   });
 
-  test("requires typing the number of links on the approval page", async () => {
+  test("requires the user to type the number of links on the approval page", async () => {
     const { id } = await plan(51);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");

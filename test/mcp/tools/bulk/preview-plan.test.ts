@@ -204,7 +204,7 @@ describe("an app added to or removed from links by a plan", () => {
   });
 });
 
-test("an approval page shows a plan's long texts without storing them", async () => {
+test("the approval page shows a plan's long texts without storing them again", async () => {
   const texts = listPaths(60).map((row, index) => ({
     ...row,
     social_description: `${"x".repeat(6000)}${index} end`,
@@ -237,7 +237,7 @@ describe("a plan's new links", () => {
     expect(text.split("\n")[0]).toBe("Create 1 link, change 2 (3 in all)");
   });
 
-  test("need an approval that names each app that they register", async () => {
+  test("need an approval that shows each app that they register", async () => {
     const rows = [{ path: "new", ios_app, android_app }];
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"');
@@ -249,7 +249,7 @@ describe("a plan's new links", () => {
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);
   });
 
-  test("appear on the approval button together with any app that they register", async () => {
+  test("are counted on the approval button, with the apps that they register", async () => {
     const key = await assistant.world.addKey({});
     const rows = [{ path: "new", ios_app }];
     const { url } = await ask({ operation: "upsert", rows }, key);

@@ -123,7 +123,7 @@ function ignoreFilters(request: Request): Promise<Response> {
 }
 
 describe("delete_link", () => {
-  test("does not delete another link if a remote server ignores filters", async () => {
+  test("deletes no other link if a remote server ignores the filter for the path", async () => {
     await using other = await openStage({ send: ignoreFilters, key: world.key, known });
     for (const tool of ["get_link", "delete_link"]) {
       const { structured } = await other.callTool(tool, { id: "winter" });
@@ -150,7 +150,7 @@ describe("delete_link", () => {
   });
 });
 
-test("the caller must pass a link's UUID if the key may not list links", async () => {
+test("get_link finds a link only by its UUID if the key may not list links", async () => {
   const scopes = ["links.show", "links.destroy"] as const;
   const key = await world.addKey({ scopes });
   await using other = await openStage({

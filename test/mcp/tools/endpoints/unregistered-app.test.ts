@@ -45,7 +45,7 @@ test.each([
   },
 );
 
-test("the error for an unregistered Android app asks for its fingerprints", async () => {
+test("the error for an unregistered Android app says to ask for its fingerprints", async () => {
   const android_app = { package_name: "org.other" };
   const { error } = await assistant.call("create_link", { android_app });
   expect(error.message).toBe(
@@ -83,7 +83,7 @@ describe("an app's name in place of its bundle ID", () => {
   });
 });
 
-test("the error for an unregistered app lists only the first of many apps", async () => {
+test("the error for an unregistered app lists some of many apps and counts the rest", async () => {
   for (let number = 0; number < 6; number += 1) {
     await assistant.plant("ios_app", { ...legacy, bundle_id: `com.acme.n${number}` });
   }

@@ -46,7 +46,7 @@ const ways: readonly (readonly [string, () => string, number, number | undefined
   ["a URL with a query and a slash", () => `https://${host}/spring/?utm=1`, 1, undefined],
   ["a short path", () => spring.shortened_path, 1, 2],
   ["a short URL", () => `http://${host}/${spring.shortened_path}`, 1, undefined],
-  ["a short URL that stores a query", () => `${host}/${queried.shortened_path}`, 2, undefined],
+  ["a short URL with a stored query", () => `${host}/${queried.shortened_path}`, 2, undefined],
 ];
 
 test.each(ways)("get_link finds the link by %s", async (_, write, ownLookups, remoteLookups) => {
@@ -101,7 +101,7 @@ test("get_link lists links with similar names if the given name is incomplete", 
 describe("a URL on another host", () => {
   const id = "https://other.example/spring?utm=1";
 
-  test("causes an error with the project's host and the link at the same path", async () => {
+  test("causes an error that names the project's host and its link at the same path", async () => {
     const { error } = (await get(assistant, id)).structured;
     expect(error).toMatchObject({
       code: "not_found",
@@ -226,7 +226,7 @@ test("shorten_link returns the existing short path of a link in this project", a
   }
 });
 
-test("shorten_link keeps the query after a link's path", async () => {
+test("shorten_link returns the short path that belongs to the given path and query", async () => {
   for (const url of ["spring?utm=mail", `${host}/spring?utm=mail`]) {
     const { structured } = await assistant.callTool("shorten_link", { url });
     expect(structured.link?.shortened_path).toBe(queried.shortened_path);
@@ -242,7 +242,7 @@ test("shorten_link does not create a link for an unknown name", async () => {
 });
 
 describe("a URL passed as the path of a link", () => {
-  test("selects the existing link at that URL", async () => {
+  test("identifies the existing link at that URL", async () => {
     for (const path of [`${host}/spring/`, `HTTPS://${host}/spring?x=1`]) {
       const { structured } = await assistant.callTool("upsert_link", { path, name: "New" });
       expect(structured.link?.id, JSON.stringify(structured)).toBe(spring.id);

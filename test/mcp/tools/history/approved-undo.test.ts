@@ -53,7 +53,7 @@ test("an undo needs approval if it overwrites a later change", async () => {
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("the preview of an undo shows apps by their names", async () => {
+test("the preview of an undo shows apps by name", async () => {
   const team_id = "ABCDE12345";
   const plant = (name: string) =>
     assistant.plant("ios_app", { bundle_id: `com.acme.${name}`, team_id, name });
@@ -119,7 +119,7 @@ test("an undo needs approval if it restores an app", async () => {
   expect((await assistant.world.call("GET", `/ios_apps/${id}`)).body).toMatchObject(fields);
 });
 
-test("one approval shows and covers all steps of an undo", async () => {
+test("a single approval shows and permits all steps of an undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link } = await call("create_link", { path: "spring", ios_app });
   asked = [];
@@ -154,7 +154,7 @@ test("an undo asks for approval again if the link changes while the form is open
   expect(await readLink(id)).toMatchObject({ name: "Old" });
 });
 
-test("an undo interrupted halfway can be completed by another undo", async () => {
+test("an undo that was interrupted halfway can be completed by another undo", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link, change } = await call("create_link", { path: "spring", ios_app });
   // Simulate a process that was killed after the first step of the undo.

@@ -76,7 +76,7 @@ test("list_changes hides the fields of links from a key that may not read links"
   expect(JSON.stringify(shown)).not.toContain("ecret");
 });
 
-test("undo requires the scopes of the requests that it sends", async () => {
+test("undo is rejected if the key lacks a scope for a request that undo sends", async () => {
   const key = await assistant.world.addKey({ scopes: ["links.create", "links.show"] });
   const writer = await assistant.connect({ key });
   const { link } = await call("create_link", { path: "spring" }, writer);
@@ -129,7 +129,7 @@ test.each([
   ["of 80 characters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
   ["without visible characters", { name: "\0 " }, undefined, undefined],
 ])(
-  "the history and the approval page accept a client's name %s",
+  "the history and the approval page can show a client's name %s",
   async (_, info, listed, asked) => {
     await using guarded = await createAssistantWorld();
     const named = { clientInfo: { version: "1", ...info }, capabilities: {} };

@@ -89,7 +89,7 @@ test("publishing a draft is rejected if WAYPOST_TOOLS leaves out save_template",
 test.each([
   ["the embedded service", false],
   ["a remote server", true],
-])("an empty draft on %s can be published with an approval", async (_, isRemote) => {
+])("a draft with an empty body on %s can be published with an approval", async (_, isRemote) => {
   await open({ isRemote });
   await call("save_template", { body: "", css: "p { color: red }" });
   await callApproved("publish_template", { css: "" });
@@ -130,17 +130,20 @@ describe("a tool call", () => {
     ["unpublish_template", {}, 0],
     ["preview_template", { body: second }, 1],
     ["undo", {}, 1],
-  ])("uses the template rate limit like its REST request: %s %j", async (tool, args, cost) => {
-    await open({
-      elicit: () => ({ action: "accept", content: { approve: true } }),
-      capabilities: { elicitation: { form: {} }, extensions },
-    });
-    await call("save_template", { body: "{% store_buttons %}" });
-    await call("publish_template", { body: first });
-    await spendRest();
-    expect(await call(tool, args)).not.toHaveProperty("error");
-    expect(budget - (await spendRest())).toBe(cost);
-  });
+  ])(
+    "counts toward the template rate limit like its REST request: %s %j",
+    async (tool, args, cost) => {
+      await open({
+        elicit: () => ({ action: "accept", content: { approve: true } }),
+        capabilities: { elicitation: { form: {} }, extensions },
+      });
+      await call("save_template", { body: "{% store_buttons %}" });
+      await call("publish_template", { body: first });
+      await spendRest();
+      expect(await call(tool, args)).not.toHaveProperty("error");
+      expect(budget - (await spendRest())).toBe(cost);
+    },
+  );
 });
 
 describe("the template rate limit", () => {

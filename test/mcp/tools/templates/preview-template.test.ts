@@ -46,7 +46,7 @@ test("preview_template returns the page without a URL if no port is open", async
 });
 
 test.each(["ios", "android", "desktop"])(
-  "a preview shows the template on %s without problems",
+  "preview_template renders the template for %s without problems",
   async (platform) => {
     expect(await preview({ platform })).not.toHaveProperty("problems");
     expect(await readHeading({ platform })).toBe(`${sample} on ${platform}`);

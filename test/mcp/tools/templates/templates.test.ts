@@ -84,7 +84,7 @@ test("only the starter template can be read in a project without a template", as
   expect((await call("get_template_version", { id: "live" })).error.next).toContain("id starter");
 });
 
-test("a template version with an empty body has a note about what visitors see", async () => {
+test("a template version without a body is returned with a note on what visitors see", async () => {
   await callApproved("publish_template", { css });
   const live = await read("live");
   expect(live).toMatchObject({ css, note: expect.stringContaining("with this css added") });
@@ -239,7 +239,7 @@ describe("a published template", () => {
     await callApproved("publish_template", { body: second, css });
   });
 
-  test("is unpublished after an approval and keeps its versions", async () => {
+  test("can be unpublished after an approval, and its versions are kept", async () => {
     const { preview, result } = await callApproved("unpublish_template");
     expect(preview).toContain("all links will show the default page");
     expect(preview).toContain("affected links: 2");

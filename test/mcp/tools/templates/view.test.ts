@@ -64,7 +64,7 @@ test("preview_template in read-only mode sends only the request for the preview"
   );
 });
 
-test("preview_template still returns the page when its view reaches the rate limit", async () => {
+test("preview_template still returns the page if its view exceeds the rate limit", async () => {
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
@@ -93,7 +93,7 @@ describe("the view of preview_template", () => {
     expect(await view.locator("#problems").isVisible()).toBe(false);
   });
 
-  test("starts with the requested device", async () => {
+  test("first shows the page on the requested device", async () => {
     const { view, tab } = await open();
     await send(tab, await preview(body, { platform: "android" }));
     await view
