@@ -65,7 +65,7 @@ test("a call waiting for an approval does not count as a running call", async ()
 });
 
 describe("a queued call", () => {
-  test("is dropped if its client disconnects", async () => {
+  test("never runs if its client disconnects", async () => {
     const { call, begun, open } = openHeldWay();
     const calls = Array.from({ length: 100 }, () => call("one"));
     const leaving = new AbortController();
@@ -135,7 +135,7 @@ describe("unanswered calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("do not include requests whose body is incomplete", async () => {
+  test("are counted without requests whose body is incomplete", async () => {
     const { begin, call } = openWay();
     const begun = Array.from({ length: 300 }, () => begin("one"));
     await settle();

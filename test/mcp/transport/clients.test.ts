@@ -57,7 +57,7 @@ describe.concurrent.each([
       await runOnce(client, tenant, createPerson({ hasForm: false }));
     });
 
-    test("a client that never finishes its headers is disconnected", async () => {
+    test("a client that never finishes sending its headers is disconnected", async () => {
       const socket = connect(Number(new URL(testServer.serving.places.mcp).port), "127.0.0.1");
       socket.on("error", () => undefined);
       socket.write("POST /mcp HTTP/1.1\r\nHost: localhost\r\n");

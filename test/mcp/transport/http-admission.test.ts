@@ -197,7 +197,7 @@ test("the HTTP server times out slow requests and keeps idle connections open", 
   expect(keepAliveTimeout).toBeGreaterThan(60_000);
 });
 
-test("/mcp shows only a reference for an internal error", async () => {
+test("/mcp returns only a reference ID after an internal error", async () => {
   await using other = await openTestServer();
   const { places, key } = other.serving;
   for (const name of readdirSync(other.data).filter((name) => name.startsWith("waypost.db"))) {

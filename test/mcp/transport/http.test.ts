@@ -34,8 +34,8 @@ function connect(era: "v1" | "modern", url: string, token: string, watches = fal
   return era === "v1" ? connectV1(given) : connectV2({ ...given, era });
 }
 
-describe.concurrent("the client of an API key", () => {
-  test("loses its tools and is notified when the key's project is suspended", async () => {
+describe.concurrent("a client", () => {
+  test("loses its tools and is notified if the project of its key is suspended", async () => {
     const { mcp } = testServer.serving.places;
     const [tenant, other] = [await testServer.addTenant(), await testServer.addTenant()];
     await using client = await connect("v1", mcp, tenant.key, true);
@@ -54,7 +54,7 @@ describe.concurrent("the client of an API key", () => {
   });
 
   test.each(["earlier revisions", "2026-07-28"] as const)(
-    "is notified only about changes to its own tools (%s)",
+    "is notified only if its own tools change (%s)",
     async (revision) => {
       await using own = await openTestServer();
       const { mcp } = own.serving.places;

@@ -3,7 +3,7 @@ import { openWay } from "../../support/mcp-way.ts";
 
 /** How many keys, streams and sessions `/mcp` stores, and how they end when the server stops. */
 
-test("the 1,001st key replaces the least recently used key without listening clients", async () => {
+test("a 1,001st key replaces the least recently used of all keys without listeners", async () => {
   const { knock, listen, countMade } = openWay();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
@@ -20,7 +20,7 @@ test("the 1,001st key replaces the least recently used key without listening cli
 });
 
 describe("a listening client", () => {
-  test("is rejected at its key's limit until another client disconnects", async () => {
+  test("is rejected at its key's limit until another client of the key disconnects", async () => {
     const { listen } = openWay();
     const streams: Response[] = [];
     let last = await listen("one");

@@ -6,7 +6,7 @@ import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../sup
 const mebibyte = 1024 * 1024;
 
 describe("long messages", () => {
-  test("are read one at a time for each key, without delaying short messages", async () => {
+  test("are read one at a time for each key, but do not delay short messages", async () => {
     const { begin, call } = openWay();
     const bytes = 4 * mebibyte;
     const all = ["one", "one", "another"].map((key) => begin(key, { bytes }));
@@ -20,7 +20,7 @@ describe("long messages", () => {
     for (const { end } of all.slice(1)) end();
   });
 
-  test("are rejected after waiting ten seconds", async () => {
+  test("are rejected after waiting ten seconds for an earlier long message", async () => {
     const { begin, call, advance, open } = openHeldWay();
     const bytes = 4 * mebibyte - 1000;
     // The first message is processed until the end of the test.
@@ -63,7 +63,7 @@ describe("long messages", () => {
     expect((await listen("one", { bytes: 70_000 })).status).toBe(413);
   });
 
-  test("do not delay other messages while their calls wait for an approval", async () => {
+  test("do not delay other messages while the calls in them wait for an approval", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const way = openWay(async (tool, { mcpReq }) => {
       if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });

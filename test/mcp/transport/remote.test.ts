@@ -29,7 +29,7 @@ openForAll(openTestServer, (opened) => (testServer = opened));
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
 
 describe.concurrent("with another Waypost as the remote server,", () => {
-  test("the 1.x client passes the acceptance test over stdio, with approval forms", async () => {
+  test("a 1.x SDK client passes the acceptance test over stdio, with approval forms", async () => {
     await using folder = await createFolder();
     const tenant = await addLimitedTenant(testServer);
     const person = createPerson({ hasForm: true });
@@ -40,7 +40,7 @@ describe.concurrent("with another Waypost as the remote server,", () => {
     await expectAcceptance(client, tenant, person);
   });
 
-  test("a call rejected for a missing scope hides the called tool", async () => {
+  test("a tool is hidden once a call of the tool is rejected for a missing scope", async () => {
     await using folder = await createFolder();
     const { key } = await testServer.addTenant({ scopes: ["links.index", "links.show"] });
     await using gateway = await openGateway(aim(key));
@@ -136,7 +136,7 @@ describe.concurrent("the operator's key", () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  test("is never read from a key file in the data folder", async () => {
+  test("is never read from owner.key in the data folder", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const file = join(folder.path, "owner.key");

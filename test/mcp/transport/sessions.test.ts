@@ -90,7 +90,7 @@ describe("the sessions of a key", () => {
     expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
   });
 
-  test("do not replace sessions of other keys", async () => {
+  test("are never replaced by a session of another key", async () => {
     const { sessions, send, fill, advance } = openSessions();
     const [theirs = ""] = await fill("one", 1);
     advance(6 * minute_ms);
@@ -103,7 +103,7 @@ describe("the sessions of a key", () => {
     expect(ids.length).toBeGreaterThanOrEqual(1000);
   });
 
-  test("end on DELETE and when the server stops", async () => {
+  test("end when the client sends DELETE or the server stops", async () => {
     const { sessions, send, listen } = openSessions();
     const { id = "" } = await send(undefined, handshake[0]);
     const stream = await listen(id);

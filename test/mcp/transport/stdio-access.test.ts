@@ -20,23 +20,29 @@ describe.concurrent("over stdio,", () => {
   test.each([
     ["an unknown key", invalid],
     ["a client key", client],
-  ])("%s can use only the tools that need no key", async (_, key) => {
-    const env = { WAYPOST_API_KEY: key };
-    await using client = await connectV2({ transport: "stdio", data: testServer.data, env });
-    expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
-    for (const [tool, args] of [
-      ["list_links", {}],
-      ["delete_link", { id: "spring" }],
-      ["plan_links", { operation: "delete", rows: [{ path: "spring" }] }],
-      ["list_jobs", {}],
-      ["check_domain", {}],
-      ["undo", {}],
-    ] as const) {
-      await expectFailure(client, tool, args, "key_invalid", { status: 401 });
-    }
-    const { structured } = await client.callTool("explain_access");
-    expect(structured.access.granted).toEqual(["resolve_short_link", "explain_access"]);
-  });
+  ])(
+    "a process with %s lists only the tools that need no key, and rejects other calls",
+    async (_, key) => {
+      const env = { WAYPOST_API_KEY: key };
+      await using client = await connectV2({ transport: "stdio", data: testServer.data, env });
+      expect((await client.listNames()).toSorted()).toEqual([
+        "explain_access",
+        "resolve_short_link",
+      ]);
+      for (const [tool, args] of [
+        ["list_links", {}],
+        ["delete_link", { id: "spring" }],
+        ["plan_links", { operation: "delete", rows: [{ path: "spring" }] }],
+        ["list_jobs", {}],
+        ["check_domain", {}],
+        ["undo", {}],
+      ] as const) {
+        await expectFailure(client, tool, args, "key_invalid", { status: 401 });
+      }
+      const { structured } = await client.callTool("explain_access");
+      expect(structured.access.granted).toEqual(["resolve_short_link", "explain_access"]);
+    },
+  );
 });
 
 describe.concurrent("an API key", () => {
@@ -93,7 +99,7 @@ describe.concurrent("a damaged data folder", () => {
   test.each<[what: string, spoil: (path: string) => void]>([
     ["is a folder", (path) => mkdirSync(path)],
     ["is not a database", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
-  ])("causes an internal error with a reference if state.db %s", async (_, spoil) => {
+  ])("causes an internal error with a reference ID if state.db %s", async (_, spoil) => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     spoil(join(folder.path, "state.db"));
@@ -116,7 +122,7 @@ describe.concurrent("a damaged data folder", () => {
     expect((await client.callTool("list_links")).structured.links).toEqual([]);
   });
 
-  test("causes an API error with a reference if waypost.db is overwritten", async () => {
+  test("causes an error with a reference ID if waypost.db is overwritten", async () => {
     await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     await client.callTool("create_link", { path: "lost" });

@@ -65,7 +65,7 @@ describe("an input line", () => {
     },
   );
 
-  test("gets an error even before the handshake, and blank lines are ignored", async () => {
+  test("that is invalid gets an error even before the handshake, unlike a blank line", async () => {
     await using folder = await createFolder();
     await using session = startRaw({ data: folder.path });
     session.send("Good morning");

@@ -64,12 +64,12 @@ const envelope = {
 const unknownSession = "00000000-0000-4000-8000-000000000000";
 
 const usualCalls: readonly (readonly [what: string, name: string, args: object])[] = [
-  ["a list", "list_links", {}],
-  ["an unknown link", "get_link", { id: "nothing" }],
-  ["an unknown argument", "list_links", { colour: "red" }],
-  ["an unknown tool", "list_linke", {}],
-  ["a write", "delete_link", { id: "nothing" }],
-  ["a tool with a view", "preview_template", {}],
+  ["a call of list_links", "list_links", {}],
+  ["a call for an unknown link", "get_link", { id: "nothing" }],
+  ["a call with an unknown argument", "list_links", { colour: "red" }],
+  ["a call of an unknown tool", "list_linke", {}],
+  ["a call of delete_link", "delete_link", { id: "nothing" }],
+  ["a call of a tool with a view", "preview_template", {}],
 ];
 
 const unusualRequests: readonly (readonly [what: string, alter: Alter])[] = [
@@ -164,7 +164,7 @@ test("a call on the fast path returns 404 after its session ends", async () => {
   expect([status, text]).toEqual([404, expect.stringContaining("Session not found")]);
 });
 
-test("a call with another key cannot use a session's fast path", async () => {
+test("on the fast path, a call with another key's session ID returns 404", async () => {
   const [one, other] = [await testServer.addTenant(), await testServer.addTenant()];
   const ask = await open(one);
   for (const id of [1, 2]) await send(ask(id, "list_links"));

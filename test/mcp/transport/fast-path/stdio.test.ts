@@ -36,11 +36,11 @@ const eras = {
 } as const;
 
 const usualCalls = [
-  ["a list", "list_links", {}],
-  ["an unknown link", "get_link", { id: "nothing" }],
-  ["an unknown argument", "list_links", { colour: "red" }],
-  ["an unknown tool", "list_linke", {}],
-  ["a write", "delete_link", { id: "nothing" }],
+  ["a call of list_links", "list_links", {}],
+  ["a call for an unknown link", "get_link", { id: "nothing" }],
+  ["a call with an unknown argument", "list_links", { colour: "red" }],
+  ["a call of an unknown tool", "list_linke", {}],
+  ["a call of delete_link", "delete_link", { id: "nothing" }],
 ] as const;
 
 type Alter = (line: Line) => unknown;
@@ -165,7 +165,7 @@ describe.concurrent.each(Object.entries(eras))("in revision %s,", (_, { open, as
   }
 });
 
-test("a session of an earlier revision ignores a different revision in a call", async () => {
+test("in a session of an earlier revision, a different revision in a call is ignored", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
@@ -179,7 +179,7 @@ test("a session of an earlier revision ignores a different revision in a call", 
   expect(answers[2]).toEqual(answers[0]);
 });
 
-test("a client that initializes again gets results for its new capabilities", async () => {
+test("a client that initializes again gets results that match its new capabilities", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
