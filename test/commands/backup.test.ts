@@ -119,7 +119,7 @@ test("a backup made while two processes write contains only complete transaction
   database.close();
 });
 
-describe("backup", () => {
+describe("waypost backup", () => {
   test.each([
     ["an existing file", async (path: string) => writeFile(path, "mine")],
     ["an existing folder", async (path: string) => mkdir(path)],
@@ -135,7 +135,7 @@ describe("backup", () => {
     if (what === "a dangling symbolic link") expect(existsSync(beside("nowhere"))).toBe(false);
   });
 
-  test("refuses to write its file to a missing or unwritable folder", async () => {
+  test("refuses to write to a missing or unwritable folder", async () => {
     expectRefused(await backUp(beside("none/b.waypost")), ": its folder does not exist");
     expectRefused(
       await backUp("/proc/b.waypost"),
@@ -143,7 +143,7 @@ describe("backup", () => {
     );
   });
 
-  test("refuses a data folder without data or with data from another version", async () => {
+  test("refuses an empty data folder and data from another Waypost version", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expectRefused(none, "has no Waypost data");
@@ -164,7 +164,7 @@ describe("backup", () => {
   });
 });
 
-describe("a backup of a large store", () => {
+describe("waypost backup with a large database", () => {
   let large: Folder;
   openForAll(createFolder, async (created) => {
     large = created;
@@ -220,7 +220,7 @@ describe("a backup of a large store", () => {
   });
 });
 
-test("a backup of a gateway contains its state and token", async () => {
+test("a gateway's backup contains only its state database and HTTP token", async () => {
   await using gateway = await createFolder();
   const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
   const front = await startServe(gateway.path, [], { env });
@@ -234,7 +234,7 @@ test("a backup of a gateway contains its state and token", async () => {
   expect((await readdir(other.path)).toSorted()).toEqual(["http.token", "state.db"]);
 });
 
-test("a backup contains neither visits that await an install nor failed sign-ins", async () => {
+test("a backup omits failed sign-ins and visits not yet matched to an install", async () => {
   await using own = await createFolder();
   expect(await run(["keys", "create", "--data", own.path])).toMatchObject({ code: 0 });
   expect(await run(["jobs", "--data", own.path])).toMatchObject({ code: 0 });

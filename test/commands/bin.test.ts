@@ -28,7 +28,7 @@ async function remove(path: string): Promise<void> {
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 describe("a deleted link or app", () => {
-  test("is listed with its name and times, and control characters are escaped", async () => {
+  test("is listed by waypost bin with its times, and its name is escaped", async () => {
     const link = await serving.make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
     const app = await serving.make("/ios_apps", iosApp);
     await remove(`/links/${link.id}`);
@@ -93,7 +93,7 @@ describe("a deleted link or app", () => {
 });
 
 describe("waypost bin empty", () => {
-  test("deletes nothing if it cannot ask for approval", async () => {
+  test("deletes nothing if it cannot ask for approval and --yes is missing", async () => {
     const { meta } = await runJson(bin("list"));
     expect(meta.count).toBeGreaterThan(0);
     const { code, stderr } = await run(bin("empty"));

@@ -23,7 +23,7 @@ const links = Array.from({ length: count }, (_, index) => {
 });
 const named = links.filter(({ name }) => name.includes("SPRING")).length;
 
-test("a bulk change can be rejected, approved, undone, and resumed if it was killed", async () => {
+test("a bulk change can be rejected, approved, resumed after a kill, and undone", async () => {
   await using folder = await createUsedFolder();
   await plantEmbedded(folder.path, links);
   const asked: string[] = [];

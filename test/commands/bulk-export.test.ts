@@ -80,7 +80,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
     });
   });
 
-  test("can be piped into an import to another folder without changing any text", async () => {
+  test("can be piped into an import for another data folder with its text unchanged", async () => {
     const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
     await using elsewhere = await createFolder();
     const data = ["--data", elsewhere.path];
@@ -119,7 +119,7 @@ describe("export filters", () => {
     expect(await findPaths("ios_app_name_empty=false")).toHaveLength(hostile.length);
   });
 
-  test("include --search, and --search matches text in any field", async () => {
+  test("include --search, whose words may match different fields of a link", async () => {
     const { stdout } = await exportLinks(
       "--format",
       "json",
@@ -142,7 +142,7 @@ describe("export filters", () => {
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
-  ])("such as %s are refused before any request is sent", async (filter, message) => {
+  ])("that are invalid are refused before any request is sent: %s", async (filter, message) => {
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });
@@ -150,14 +150,14 @@ describe("export filters", () => {
     expect(finished.stderr).toContain(message);
   });
 
-  test("cannot use the same field and condition twice", async () => {
+  test("are refused if two of them have the same field and condition", async () => {
     const twice = ["--filter", "name_cont=a", "--filter", "name_cont=b"];
     expect((await exportLinks(...twice)).stderr).toContain("is given twice");
   });
 });
 
 describe("an export file", () => {
-  test("is not overwritten without --force", async () => {
+  test("is overwritten only with --force", async () => {
     const file = join(files, "mine.csv");
     await writeFile(file, "mine");
     // Nothing listens on this port, so a request would cause a different error.
@@ -172,7 +172,7 @@ describe("an export file", () => {
     expect(await readFile(file, "utf8")).toMatch(/^id,name,path,/);
   });
 
-  test("is readable only by its owner, and no temporary file is left", async () => {
+  test("is readable only by its owner, and no temporary file remains", async () => {
     const file = join(files, "rights.csv");
     await exportLinks("--output", file);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -195,13 +195,13 @@ describe("an export file", () => {
   });
 
   test.each([
-    ["in a missing folder", "nowhere/links.csv", 'links.csv": its folder does not exist'],
-    ["that is a folder", ".", "is not a regular file"],
-  ])("%s is refused, and the reason is shown", async (_, name, message) => {
+    ["is in a missing folder", "nowhere/links.csv", 'links.csv": its folder does not exist'],
+    ["is a folder", ".", "is not a regular file"],
+  ])("is refused with the reason if its path %s", async (_, name, message) => {
     expectRefused(await exportLinks("--output", join(files, name), "--force"), message);
   });
 
-  test("never replaces a socket", async () => {
+  test("never replaces a socket, even with --force", async () => {
     const place = join(files, "socket");
     const listening = createServer().listen(place);
     await once(listening, "listening");
@@ -212,7 +212,7 @@ describe("an export file", () => {
   });
 });
 
-describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
+describe.runIf(existsSync("/dev/full"))("an export to the full device /dev/full", () => {
   const under = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
   const told = {
     code: 2,
@@ -224,7 +224,7 @@ describe.runIf(existsSync("/dev/full"))("an export to a full stdout", () => {
     expect(await run(["export", "--data", folder.path], { under })).toEqual(told);
   });
 
-  test("fails before the next page of links arrives", async () => {
+  test("fails without waiting for the second page of links", async () => {
     const id = "0190a000-0000-7000-8000-000000000000";
     const meta = { page: 1, limit: 1, count: 2, last: 2, from: 1, to: 1, next: 2 };
     const body = JSON.stringify({ links: [{ id, path: "spring" }], meta });
@@ -259,7 +259,7 @@ test.each([
   expectRefused(await exportLinks(...words), message);
 });
 
-test("an export from a folder without data is refused and creates nothing", async () => {
+test("waypost export refuses a missing data folder and does not create it", async () => {
   await using nothing = await createFolder();
   const refused: Finished = await run(["export", "--data", nothing.path]);
   expectRefused(refused, "choose another with --data");

@@ -28,7 +28,7 @@ function importText(input: string, ...words: readonly string[]) {
 
 const listLinks = (filter?: string) => listEmbedded(folder.path, filter);
 
-test("an import reports every error with its line number and writes nothing", async () => {
+test("an import of invalid rows reports each line with an error and writes nothing", async () => {
   const text = "path,url\nsound,https://x.example/\nm,nonsense\nsound,\ntoo,many,cells\n";
   const finished = await importText(text, "--yes", "--json");
   expect(finished.code).toBe(1);
@@ -45,10 +45,10 @@ test("an import reports every error with its line number and writes nothing", as
   expect(await listLinks()).toEqual([]);
 });
 
-describe("an import plan", () => {
+describe("waypost import", () => {
   const rows = "path,url,name\na,https://x.example/a,A\nb,https://x.example/b,B\n";
 
-  test("is shown but not applied if the command cannot ask for approval", async () => {
+  test("shows its plan but writes nothing without a terminal or --yes", async () => {
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toContain("Plan: 2 to create.\n");
@@ -69,13 +69,13 @@ describe("an import plan", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("without changes exits with 0 and reports that there is nothing to change", async () => {
+  test("exits with 0 and reports that there is nothing to change", async () => {
     await importText(rows, "--yes");
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
   });
 
-  test("for an update skips missing links, and the command exits with 1", async () => {
+  test("with --operation update skips missing links and exits with 1", async () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
@@ -86,7 +86,7 @@ describe("an import plan", () => {
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
   });
 
-  test("lists up to 50 skipped rows with the reasons, even if a row is invalid", async () => {
+  test("lists up to 50 skipped rows and reasons, even if another row is invalid", async () => {
     const rows = Array.from({ length: 53 }, (_, index) => `none-${index},New`);
     const text = `path,name\n%zz,New\n${rows.join("\n")}\n`;
     const { code, stderr } = await importText(text, "--operation", "update", "--yes");
@@ -156,7 +156,7 @@ describe("an import file", () => {
       "bitly.json",
       '{"links":[{"link":"https://bit.ly/a","long_url":"https://x.example/","tags":["x"]}]}',
     ],
-  ])("is recognized by its content: %s", async (name, text) => {
+  ])("is parsed in the format detected from its content: %s", async (name, text) => {
     const finished = await importFile(await write(name, text));
     expect(finished).toMatchObject({ code: 0 });
     expect(await listLinks()).toMatchObject([{ path: "a", url: "https://x.example/" }]);
@@ -171,7 +171,7 @@ describe("an import file", () => {
     ]);
   });
 
-  test("from Firebase causes warnings about archived rows and rows without a target", async () => {
+  test("from Firebase gets a plan that warns of archived rows and missing targets", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -191,7 +191,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("from Bitly causes a warning with the row number of an archived link", async () => {
+  test("from Bitly gets a plan that warns of an archived link and its row", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },
@@ -209,7 +209,7 @@ describe("an import file", () => {
       "is nested too deeply",
     ],
     ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
-  ])("is refused before any data is opened: %s", async (name, text, message) => {
+  ])("is refused before the database is opened: %s", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
     expectRefused(finished, /^waypost: [^\n]+; nothing was changed\n$|save it as UTF-8\n$/);
     expect(finished.stderr).toContain(message);
@@ -235,13 +235,13 @@ describe("an import file", () => {
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "unknown flag --format"],
-  ])("is refused with a one-line error by waypost import %j", async (words, message) => {
+  ])("is not imported by the invalid command waypost import %j", async (words, message) => {
     expectRefused(await run(["import", ...words, "--yes", ...data()]), message);
   });
 });
 
 describe("an import to a remote server", () => {
-  test("works with the server's key and creates a job that other keys cannot see", async () => {
+  test("uses that server's key and creates a job that other keys cannot see", async () => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
@@ -260,7 +260,7 @@ describe("an import to a remote server", () => {
   test.each([
     [{}, /no key is set; set WAYPOST_API_KEY/],
     [{ WAYPOST_API_KEY: "key" }, /ECONNREFUSED.*WAYPOST_BASE_URL/],
-  ])("fails with the settings %j and names the setting to check", async (more, message) => {
+  ])("fails and names the setting to check if the settings are %j", async (more, message) => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", ...more };
     const input = "path,url\na,https://x.example/\n";
     const { code, stderr } = await run(["import", "-", "--yes", ...data()], { env, input });

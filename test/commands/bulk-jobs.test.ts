@@ -58,7 +58,7 @@ test("SIGTERM interrupts a running import", async () => {
   );
 });
 
-test("undoing a job shows its plan and asks for approval first", async () => {
+test("waypost jobs undo shows a plan and asks for approval before it changes links", async () => {
   await writeLinks("old", few);
   await run(["import", file, "--yes", ...data()]);
   await writeLinks("new", few);
@@ -126,7 +126,7 @@ describe("a job", () => {
   const showPage = async (id: string, page: number): Promise<Shown> =>
     (await runJson("jobs", "show", id, "--page", String(page))).told;
 
-  test("is completed by waypost jobs resume after Ctrl-C interrupts it", async () => {
+  test("interrupted with Ctrl-C can be completed with waypost jobs resume", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     running.send("SIGINT");
@@ -145,7 +145,7 @@ describe("a job", () => {
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
   });
 
-  test("stops if its account is suspended and can be resumed later", async () => {
+  test("stops when its project is suspended and can be resumed afterwards", async () => {
     await writeLinks("new", few);
     const running = await importTo("3 of 8", asksFrom(done));
     await suspend(true);
@@ -161,7 +161,7 @@ describe("a job", () => {
     expect(await countNamed("new")).toBe(few);
   });
 
-  test("can be cancelled from another process and reports finished and pending rows", async () => {
+  test("can be cancelled by another process, and each row's outcome can be listed", async () => {
     // More rows than a page of receipts. Progress is shown for each tenth.
     const total = 101;
     await writeLinks("new", total);
@@ -184,7 +184,7 @@ describe("a job", () => {
     expect(outcomes.filter((outcome) => outcome === "left")).toHaveLength(counts.left);
   });
 
-  test("ends with a list of rejected rows and their reasons, and exit code 1", async () => {
+  test("with rejected rows makes the command exit with 1 and list the reasons", async () => {
     const ids: string[] = [];
     for (let index = 0; index < few; index += 1) {
       const body = { path: `p${index}`, url: "https://x.example/", name: "old" };
@@ -217,7 +217,7 @@ type Shown = {
   readonly meta: object;
 };
 
-describe("in a folder without jobs", () => {
+describe("in a data folder without jobs", () => {
   let empty: Folder;
   const none = "AAAAAAAAAAAAAAAAAAAAAA";
   const jobs = (...words: readonly string[]) => run(["jobs", ...words, "--data", empty.path]);
@@ -249,6 +249,6 @@ describe("in a folder without jobs", () => {
   });
 });
 
-test("waypost jobs refuses a folder that contains no data", async () => {
+test("waypost jobs refuses a data folder that contains no Waypost data", async () => {
   expect((await run(["jobs", ...data()])).stderr).toContain("choose another with --data");
 });

@@ -59,7 +59,7 @@ test("--json output of import, jobs and export contains no text meant for assist
   expect((await runJson("export", "--output", output)).export.count).toBe(3);
 });
 
-test("--json output of a plan with errors contains no text meant for assistants", async () => {
+test("--json output of an invalid import contains no text meant for assistants", async () => {
   await writeFile(file, "path,url\na,nonsense\n");
   const { plan } = await runJson("import", file, "--yes");
   expect(plan.problems).toHaveLength(1);

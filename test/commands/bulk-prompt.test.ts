@@ -17,7 +17,7 @@ function createScreen(more: Partial<Screen> = {}) {
 const count = (ended: number, total: number) => ({ ended, total });
 
 describe("job progress on a terminal", () => {
-  test("redraws a single line with the speed and remaining time and ends the line once", () => {
+  test("is redrawn on one line with the speed and the remaining time", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 600), { monotonic: () => time });
@@ -35,7 +35,7 @@ describe("job progress on a terminal", () => {
     ]);
   });
 
-  test("pads a line so that it overwrites a longer previous line", () => {
+  test("is padded with spaces to overwrite a longer previous line", () => {
     let time = 1000;
     const screen = createScreen({ isTTY: true, columns: 80 });
     const progress = createProgress(screen, count(0, 100), { monotonic: () => time });
@@ -58,7 +58,7 @@ describe("job progress on a terminal", () => {
     for (const line of screen.written) expect(line.length - 1).toBeLessThan(columns);
   });
 
-  test("shows the speed since the job was resumed", () => {
+  test("shows the speed measured since the job was resumed", () => {
     let time = 0;
     const screen = createScreen({ isTTY: true, columns: 0 });
     const progress = createProgress(screen, count(500, 600), { monotonic: () => time });
@@ -137,7 +137,7 @@ describe("the approval prompt of a bulk change", () => {
     ["3120\n", false],
     ["", false],
   ])(
-    "for 312 links asks for that number and treats the input %j as approval: %s",
+    "asks for the number if there are 312 links, and treats %j as approval: %s",
     async (typed, isMeant) => {
       const asked = await ask(typed, 312);
       expect(asked.isMeant).toBe(isMeant);

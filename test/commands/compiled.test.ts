@@ -62,7 +62,7 @@ describe.concurrent("the cache of compiled code", () => {
     expect(findKept(folder.path)).toEqual([]);
   });
 
-  test("is deleted for old builds and Node versions, and other files are kept", async () => {
+  test("of an old build or Node version is deleted, but other files are kept", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
     const names = Array.from({ length: 8 }, (_, index) => `compiled-${index}`);
@@ -77,7 +77,7 @@ describe.concurrent("the cache of compiled code", () => {
     expect(readFileSync(join(folder.path, "notes"), "utf8")).toBe("mine");
   });
 
-  test("is optional, so a session works even if the cache cannot be written", async () => {
+  test("is skipped if it cannot be written, and the session still works", async () => {
     await using folder = await createFolder();
     await listTools(folder.path);
     const [{ path } = { path: "" }] = describeKept(folder.path);

@@ -119,7 +119,7 @@ describe("a settings file", () => {
     expect(read(file)).toBe(text);
   });
 
-  test("keeps its line endings if it belongs to Codex", async () => {
+  test("keeps its line endings even in Codex's TOML format", async () => {
     const text = 'model = "m"\r\n\r\n[tui]\r\ntheme = "dark"\r\n';
     fill(".codex/config.toml", text);
     await run(["codex", "--write", "--yes"]);
@@ -140,7 +140,7 @@ describe("a settings file", () => {
     }
   });
 
-  test("has a backup of the user's original even after several changes", async () => {
+  test("is backed up before each change, so the user's original is kept", async () => {
     fill(file, "{}");
     await run(["cursor", "--write", "--yes"]);
     await run(["cursor", "--write", "--yes", "--data", home()]);
@@ -170,7 +170,7 @@ describe("a settings file", () => {
   });
 
   test.each(["the file", "its folder"])(
-    "is refused if a symbolic link moves %s outside the project",
+    "is refused if %s is a symbolic link to a place outside the project",
     async (linked) => {
       const project = join(home(), "project");
       const target = fill(file, "{}");
@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("in a project loses environment variables that Waypost did not write", async () => {
+  test("in a project loses the existing environment variables of Waypost's entry", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -215,7 +215,7 @@ describe("a settings file", () => {
     expect(JSON.parse(read(file))).toMatchObject({ a: 1, mcpServers: { waypost: startsHere } });
   });
 
-  test("gets the entry even if it is empty or contains only comments", async () => {
+  test("gets Waypost's entry even if it is empty or contains only comments", async () => {
     for (const text of ["", "  \n", "// mine\n"]) {
       fill(file, text);
       expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
@@ -249,7 +249,7 @@ describe("a settings file", () => {
     '{\n  "mcpServers": {\n    "other": {} // last\n  }\n}',
     '{\n  "mcpServers": { /* none yet */ }\n}',
     '{\n  // first\n  "mcpServers": {\n    // second\n  } /* third */,\n  "b": 2\n}\n',
-  ])("keeps the rest of its text when the entry is added: %j", async (text) => {
+  ])("keeps the rest of its text when Waypost's entry is added: %j", async (text) => {
     fill(file, text);
     await run(["cursor", "--write", "--yes"]);
     const written = parse(file, read(file));
@@ -300,7 +300,7 @@ describe("a settings file", () => {
 describe("Codex's settings file", () => {
   const file = ".codex/config.toml";
 
-  test("has its Waypost tables replaced wherever they are in the file", async () => {
+  test("has Waypost's tables replaced even if other tables are between them", async () => {
     fill(
       file,
       `[mcp_servers."waypost"]
@@ -341,11 +341,11 @@ command = "two"
     'mcp_servers.waypost.command = "old"\n',
     'mcp_servers = { other = { command = "a" } }\n',
     'text = """\n[mcp_servers.waypost]\n"""\n',
-  ])("is refused and not changed: %j", async (text) => {
+  ])("is refused and not changed if it contains %j", async (text) => {
     await expectRefused("codex", file, text, "connect cannot edit the servers in");
   });
 
-  test("gets the entry on separate lines if it has no trailing newline", async () => {
+  test("gets Waypost's entry on new lines even without a trailing newline", async () => {
     fill(file, 'model = "m"');
     await run(["codex", "--write", "--yes"]);
     expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);

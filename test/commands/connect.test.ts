@@ -82,7 +82,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
     const entry = { ...(type !== undefined && { type }), ...startsHere };
     const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
 
-    test("with --write creates the file, and a second run changes nothing", async () => {
+    test("with --write creates the settings file, and a second run changes nothing", async () => {
       expect(await run([client, "--write", "--yes"])).toMatchObject({ code: 0 });
       const written = read(file);
       expect(parse(file, written)).toEqual({ [key]: { waypost: entry } });
@@ -96,7 +96,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(parse(file, read(file))).toEqual({});
     });
 
-    test("keeps other entries with --write and restores every byte with --remove", async () => {
+    test("keeps other entries with --write, and --remove restores the original file", async () => {
       fill(file, filled);
       const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
       expect(code).toBe(0);
@@ -117,7 +117,7 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
       expect(again.stdout).toContain("has no entry");
     });
 
-    test("shows an existing entry that differs before replacing it", async () => {
+    test("shows an existing entry before replacing it with a different one", async () => {
       await run([client, "--write", "--yes", "--data", join(home(), "old")]);
       const old = read(file);
       const refused = await run([client, "--write"], "no\n");
@@ -131,10 +131,10 @@ describe.each(cases.filter(({ client }) => ["vscode", "codex"].includes(client))
     });
 
     test.each([
-      { title: "the answer no", typed: "no\n", code: 1 },
-      { title: "an empty input", typed: "", code: 1 },
-      { title: "no terminal", typed: undefined, code: 2 },
-    ])("changes nothing and fails with $title", async ({ typed, code }) => {
+      { title: "the answer is no", typed: "no\n", code: 1 },
+      { title: "the input is empty", typed: "", code: 1 },
+      { title: "there is no terminal", typed: undefined, code: 2 },
+    ])("changes nothing and fails if $title", async ({ typed, code }) => {
       fill(file, filled);
       expect(await run([client, "--write"], typed)).toMatchObject({ code });
       expect(read(file)).toBe(filled);
@@ -193,7 +193,7 @@ describe("the entry that waypost connect writes", () => {
   });
 
   test.each(["cursor", "codex"])(
-    "never contains a key from the shell's environment: %s",
+    "for %s never contains a key from the shell's environment",
     async (client) => {
       const env = {
         HOME: home(),
@@ -207,7 +207,7 @@ describe("the entry that waypost connect writes", () => {
     },
   );
 
-  test.each(["cursor", "codex"])("keeps a key that the user has added: %s", async (client) => {
+  test.each(["cursor", "codex"])("for %s keeps a key that the user has added", async (client) => {
     const file = cases.find((each) => each.client === client)?.file ?? "";
     const base = ["--base-url", "https://links.example.com"];
     await run([client, ...base, "--write", "--yes"]);
@@ -221,7 +221,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("(hidden)");
   });
 
-  test("for a project's settings file is printed with the source of the key", async () => {
+  test("for a project's settings file reads the key from an environment variable", async () => {
     const project = join(home(), "project");
     mkdirSync(project);
     const base = ["--base-url", "https://links.example.com"];
@@ -247,21 +247,18 @@ describe("the entry that waypost connect writes", () => {
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
     ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
-  ])(
-    "replaces an existing entry %s without printing secrets, and so does --remove",
-    async (_, old) => {
-      const file = ".cursor/mcp.json";
-      const text = JSON.stringify({ mcpServers: { waypost: old } });
-      for (const word of ["--write", "--remove"]) {
-        fill(file, text);
-        const { code, stdout, stderr } = await run(["cursor", word, "--yes"]);
-        expect(code).toBe(0);
-        expect(stdout + stderr).not.toContain("the-secret");
-      }
-    },
-  );
+  ])("replaces an entry %s, whose secrets neither --write nor --remove prints", async (_, old) => {
+    const file = ".cursor/mcp.json";
+    const text = JSON.stringify({ mcpServers: { waypost: old } });
+    for (const word of ["--write", "--remove"]) {
+      fill(file, text);
+      const { code, stdout, stderr } = await run(["cursor", word, "--yes"]);
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain("the-secret");
+    }
+  });
 
-  test("keeps the user's other settings but drops the key when the server changes", async () => {
+  test("keeps the user's settings except the key when the base URL changes", async () => {
     const base = ["--base-url", "https://links.example.com"];
     await run(["cursor", ...base, "--write", "--yes"]);
     const file = ".cursor/mcp.json";
@@ -275,7 +272,7 @@ describe("the entry that waypost connect writes", () => {
     });
   });
 
-  test("contains the data folder from WAYPOST_DATA but no other variables", async () => {
+  test("contains the data folder from WAYPOST_DATA but no other shell variables", async () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
@@ -293,7 +290,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("Never put a password or a token there.");
   });
 
-  test("cannot contain a mode, and the flag --mode is refused", async () => {
+  test("contains no mode, so waypost connect refuses the flag --mode", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");

@@ -26,7 +26,7 @@ test("doctor shows the allowed destination hosts and refuses an invalid list", a
   ]);
 });
 
-test("an import with a forbidden host is refused before anything is written", async () => {
+test("an import of a link to a forbidden host is refused without writing anything", async () => {
   const data = ["--data", folder.path];
   await runJson(["keys", "create", ...data]);
   await runJson(["projects", "update", "default", "--destinations", "shop.example", ...data]);
@@ -35,7 +35,7 @@ test("an import with a forbidden host is refused before anything is written", as
   expect(await listEmbedded(folder.path)).toEqual([]);
 });
 
-test("an import by the operator is not limited by WAYPOST_DESTINATIONS", async () => {
+test("waypost import into a local data folder is not limited by WAYPOST_DESTINATIONS", async () => {
   const words = ["import", "-", "--data", folder.path, "--yes"];
   expect((await run(words, { input: rows, env })).code).toBe(0);
   expect(await listEmbedded(folder.path)).toHaveLength(2);

@@ -37,7 +37,7 @@ test("doctor --public warns about an incomplete association file", async () => {
   expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: The project has no app/m);
 });
 
-test("doctor --public warns that hosts are not checked without the owner's key", async () => {
+test("doctor --public warns that it cannot check link hosts without the owner's key", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);
   await rm(join(folder.path, "owner.key"), { force: true });
@@ -76,7 +76,7 @@ async function list(
   });
 }
 
-test("doctor --public checks as much of a remote server's hosts as the key can read", async () => {
+test("doctor --public limits its checks of a remote server to what the key can read", async () => {
   await using world = await createWorld();
   await using host = await openPublicHost({ world });
   const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };

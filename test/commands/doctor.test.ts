@@ -90,7 +90,7 @@ test("doctor reports a damaged database and a data folder whose parent is a file
   }
 });
 
-test("doctor does not change the PIN file", async () => {
+test("doctor does not replace the PIN in the PIN file with a hash", async () => {
   const file = join(folder.path, "pin");
   await mkdir(folder.path, { mode: 0o700, recursive: true });
   await writeFile(file, "271828\n", { mode: 0o600 });
@@ -185,7 +185,7 @@ test("doctor shows the trusted proxies", async () => {
   expect(stdout).toMatch(/^ok +configuration .*X-Forwarded-For is trusted from 10\.0\.0\.0\/8$/m);
 });
 
-test("doctor accepts remote keys with few scopes and creates no data folder", async () => {
+test("doctor accepts a remote server's limited key and creates no data folder", async () => {
   await using serving = await startServe(folder.path);
   const keys = ["keys", "create", "--data", folder.path];
   const few = await runJson([...keys, "--scopes", "ios_apps.show"]);

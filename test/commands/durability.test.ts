@@ -19,7 +19,7 @@ import {
 const writers = 6;
 const createOnDisk = () => createFolder(tmpdir());
 
-test("no acknowledged write is lost when one of several writers is killed with -9", async () => {
+test("no acknowledged write is lost when a server is killed during concurrent writes", async () => {
   await using folder = await createOnDisk();
   const acknowledged: string[] = [];
   let asked = 0;
@@ -72,7 +72,7 @@ test("three servers and a command can write to the same data folder concurrently
   expectSound(folder.path);
 });
 
-test("serve reports a failed fsync, and unsynced writes are never read", async ({ skip }) => {
+test("after a failed fsync, serve returns 500 and never an unsynced write", async ({ skip }) => {
   skip(!canTrace(), "strace is missing or not permitted, so no disk failure was simulated");
 
   await using folder = await createOnDisk();
@@ -94,7 +94,7 @@ test("serve reports a failed fsync, and unsynced writes are never read", async (
   rmSync(`${folder.path}.trace`);
 });
 
-test("a restore reports a failing disk, and the next restore succeeds", async ({ skip }) => {
+test("waypost restore reports a failing disk, and the next restore succeeds", async ({ skip }) => {
   skip(!canTrace(), "strace is missing or not permitted, so no disk failure was simulated");
 
   await using folder = await createOnDisk();

@@ -21,7 +21,7 @@ describe("on an outdated Node version", () => {
     });
   });
 
-  test("Waypost's entry file contains no syntax that older Node versions reject", () => {
+  test("Waypost's entry file can be parsed, because it contains no newer syntax", () => {
     const text = readFileSync(bundle, "utf8");
     expect(text.length).toBeLessThan(1000);
     expect(text).not.toMatch(/^import\b|\bawait\b|\?\?|\?\.|#[a-z]+\s*[=(]/m);
@@ -96,6 +96,6 @@ test.each([
   ["/usr/local/bin/waypost", "waypost"],
   ["/home/ann/app/node_modules/.bin/waypost", "node /home/ann/app/node_modules/.bin/waypost"],
   ["/opt/w p/dist/waypost.js", "node '/opt/w p/dist/waypost.js'"],
-])("the program %s is called %s in suggested commands", (program, typed) => {
+])("the program %s is written as %s in suggested commands", (program, typed) => {
   expect(nameCommand(program)).toBe(typed);
 });

@@ -14,7 +14,7 @@ test("waypost health succeeds while serve is ready, and fails otherwise", async 
   expect((await check()).code).toBe(1);
 });
 
-test("waypost health fails if another program responds, even with an endless body", async () => {
+test("waypost health fails if another program responds with an endless body", async () => {
   await using other = await openServer(
     createServer((_, response) => void response.writeHead(200).write("hello")),
   );

@@ -64,7 +64,7 @@ describe("a new key", () => {
     expect(await status(master.token, "GET", "/links")).toBe(401);
   });
 
-  test("is accepted only by the matching endpoints if it was created with --client", async () => {
+  test("is accepted only for attributing installs if it was created with --client", async () => {
     const made = await runJson(keys("create", "--client"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -92,14 +92,14 @@ describe("a new key", () => {
     expect((await runJson(keys("list"))).client_keys).toEqual([]);
   });
 
-  test("is the only output on stdout, so scripts can read it", async () => {
+  test("is printed to stdout without other text, so scripts can read it", async () => {
     const { code, stdout, stderr } = await run(keys("create"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^waypost_\w{40}\n$/)]);
     expect(stderr).toContain("will not be shown again");
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test("needs --project if several projects exist, and belongs to that project", async () => {
+  test("must be created with --project if several projects exist", async () => {
     const other = await runJson(projects("create", "--name", "Other", "--subdomain", "other"));
     for (const name of ["other", "OTHER", other.id]) {
       const made = await runJson(keys("create", "--project", name));
@@ -149,7 +149,7 @@ describe.concurrent("waypost keys create", () => {
   });
 });
 
-test("no API key appears in a list, a log, a message or the data files", async () => {
+test("API keys never appear in lists, logs, messages or the data files", async () => {
   const made = await runJson(keys("create", "--project", "default", "--scopes", "links.show"));
   const tokens = [serving.key, made.token];
   for (const query of [undefined, `api_key=${made.token}`, "api_key=waypost_unknown"]) {
@@ -193,7 +193,7 @@ test.each([
   ["webhooks", "list"],
   ["bin", "list"],
   ["migrate", "--to", "sqlite:/nowhere/else"],
-])("waypost %s %s is refused with a remote server", async (...command) => {
+])("waypost %s %s is refused if a remote server is configured", async (...command) => {
   await using nothing = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://api.example" };
   for (const data of [nothing.path, folder.path]) {

@@ -28,7 +28,7 @@ function visit({ places }: Serving, path: string, host?: string): Promise<Visite
 const readClicks = async ({ call }: Serving, id: string) =>
   (await call("GET", `/links/${id}`)).body.clicks;
 
-test("a link works from its creation to its deletion, and its visits are counted", async () => {
+test("a link redirects visitors and counts their visits until the link is deleted", async () => {
   await using serving = await startServe(folder.path);
   const { id } = await serving.make("/links", { path: "spring", url });
   for (const _ of "123") expect((await visit(serving, "/spring")).headers.location).toBe(url);
@@ -55,7 +55,7 @@ test("the server's own host names serve no links, and link hosts serve no API", 
   }
 });
 
-test("links open at the operator's link origin", async () => {
+test("links open only at the configured link origin", async () => {
   const words = ["--link-origin", "https://{subdomain}.links.example"];
   await using serving = await startServe(folder.path, words);
   await serving.make("/links", { path: "spring", url });
@@ -93,7 +93,7 @@ test("visits that are only in memory are saved when the process stops", async ()
   expect(await readClicks(again, id)).toBe(5);
 });
 
-test("killing a process loses no saved visits and counts no visit twice", async () => {
+test("no saved visit is lost or counted twice when a process is killed", async () => {
   const serving = await startServe(folder.path);
   const { id } = await serving.make("/links", { path: "spring", url });
   for (const _ of "1234567890") await visit(serving, "/spring");
@@ -108,7 +108,7 @@ test("killing a process loses no saved visits and counts no visit twice", async 
   expect(await readClicks(again, id)).toBe(clicks + 1);
 });
 
-test("two processes that share a folder serve the same links and lose no visits", async () => {
+test("two processes with one data folder serve the same links and lose no visits", async () => {
   await using one = await startServe(folder.path);
   await using other = await startServe(folder.path);
   const { id } = await one.make("/links", { path: "spring", url });

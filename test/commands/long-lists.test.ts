@@ -5,7 +5,7 @@ import { addLinks } from "../support/rows.ts";
 
 /** The built command with so many links that lists are read in a separate thread. */
 
-test("commands and servers that read long lists exit without a warning", async () => {
+test("waypost export and serve exit without warnings after reading long lists", async () => {
   await using folder = await createFolder();
   const data = folder.path;
   const { store } = await openEmbedded({ data });

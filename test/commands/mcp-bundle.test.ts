@@ -22,7 +22,7 @@ test("mcpb accepts the MCP bundle's manifest.json", () => {
   expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
 });
 
-test("the packed MCP bundle is small, complete and can open a link", async () => {
+test("the packed MCP bundle is small and runs a server that creates and opens links", async () => {
   await using folder = await createFolder();
   mkdirSync(folder.path);
   const file = join(folder.path, "waypost.mcpb");

@@ -41,7 +41,7 @@ describe("GET /metrics", () => {
     expect(await visit(`http://default.localhost:${port}/metrics`)).toMatchObject({ status: 404 });
   });
 
-  test("works on a gateway whose metrics token is in a file", async () => {
+  test("returns metrics from a gateway that reads the metrics token from a file", async () => {
     const file = `${folder.path}-token`;
     writeFileSync(file, `${token}\n`);
     const env = { WAYPOST_METRICS_TOKEN_FILE: file, WAYPOST_BASE_URL: "https://links.example" };
@@ -53,7 +53,7 @@ describe("GET /metrics", () => {
   });
 });
 
-test("the metrics count requests by route and status, and denials by rate limit", async () => {
+test("the metrics count requests by route and status, and 429 responses by limit", async () => {
   await using serving = await startServe(folder.path, [], measured);
   await serving.call("POST", "/links", { body: { path: "one", url: "https://example.com" } });
   await serving.call("POST", "/links", { body: { path: "one" } });

@@ -43,7 +43,7 @@ const readKey = (data: string) => readFile(join(data, "owner.key"), "utf8");
 const move = (to: string, ...words: readonly string[]) =>
   run(["migrate", "--to", to, "--data", source, ...words]);
 
-test("migrate copies all rows and keys, and the old folder can no longer be used", async () => {
+test("migrate copies all rows and keys, and the source folder is refused afterwards", async () => {
   await using other = await createFolder();
   const before = await readFolder(folder.path);
   const to = `sqlite:${other.path}`;
@@ -88,7 +88,7 @@ test("migrate accepts the path of waypost.db instead of its folder", async () =>
   expect(stderr).toContain("The old data is marked as moved");
 });
 
-test("migrate refuses a folder that is in use by a process", async () => {
+test("migrate refuses a source folder that another process is using", async () => {
   await using other = await createFolder();
   await using serving = await startServe(source);
   expectRefused(
@@ -100,7 +100,7 @@ test("migrate refuses a folder that is in use by a process", async () => {
   expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
 });
 
-test("migrate includes the last writes of a killed process", async () => {
+test("migrate copies the last writes of a killed process", async () => {
   await using other = await createFolder();
   await using serving = await startServe(source);
   const made = await serving.call("POST", "/links", { body: { path: "last" } });
@@ -111,7 +111,7 @@ test("migrate includes the last writes of a killed process", async () => {
   expect(stdout).toContain('"path":"last"');
 });
 
-test("migrate completes a copy if the source was not yet marked as moved", async () => {
+test("migrate completes an earlier copy whose source was not marked as moved", async () => {
   await using other = await createFolder();
   const before = await readFolder(source);
   const to = `sqlite:${other.path}`;
@@ -142,7 +142,7 @@ async function expectRefusal(to: string, name: string): Promise<void> {
 describe("migrate to a target that is not empty", () => {
   test("refuses the source folder itself", () => expectRefusal(source, "owner.key"));
 
-  test("refuses a folder that contains data", () => expectRefusal(folder.path, "owner.key"));
+  test("refuses a folder with Waypost data", () => expectRefusal(folder.path, "owner.key"));
 
   test("refuses a folder that contains other files and does not change them", async () => {
     await using foreign = await createFolder();
@@ -176,7 +176,7 @@ const untilBegun = async (to: string) =>
 describe("a migration of a large folder", () => {
   beforeEach(() => plantShortPaths(source, 60_000));
 
-  test("can be completed with the same command after it is killed", async () => {
+  test("can be completed with the same command after it was killed", async () => {
     await using other = await createFolder();
     const before = await readFolder(source);
     const going = start(other.path);
@@ -192,7 +192,7 @@ describe("a migration of a large folder", () => {
     expect((await run(["keys", "list", "--data", source])).stderr).toContain("was moved to");
   });
 
-  test("changes neither folder if it is interrupted", async () => {
+  test("changes neither folder if it is interrupted with Ctrl-C", async () => {
     await using other = await createFolder();
     const going = start(other.path);
     await untilBegun(other.path);
@@ -206,7 +206,7 @@ describe("a migration of a large folder", () => {
     expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
   });
 
-  test("prevents other processes from opening the old folder", async () => {
+  test("prevents other processes from opening the source folder while it runs", async () => {
     await using other = await createFolder();
     const going = start(other.path);
     await untilBegun(other.path);

@@ -9,7 +9,7 @@ import { findFreePort } from "../support/ports.ts";
 /** Other programs at the same file, other names for the same server, and mistyped folders. */
 
 describe("another program that opens the database", () => {
-  test("cannot remove the server's log, because the server holds a lock", async (context) => {
+  test("cannot delete the write-ahead log, because the server holds a lock", async (context) => {
     context.skip(process.platform !== "linux", "only Linux lists the locks of a process");
     await using folder = await createFolder();
     const file = join(folder.path, "waypost.db");
@@ -62,7 +62,7 @@ describe("a folder without data", () => {
     },
   );
 
-  test("causes a one-line error if it cannot be created", async () => {
+  test("is reported in a one-line error if it cannot be created", async () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(

@@ -23,8 +23,8 @@ function ask(port: number, path: string, headers: Record<string, string> = {}): 
   });
 }
 
-describe("a link origin without {subdomain}", () => {
-  test("opens the links of the only project and refuses a second project", async () => {
+describe("a server whose link origin has no {subdomain}", () => {
+  test("opens the only project's links and refuses to create a second project", async () => {
     const port = await findFreePort();
     const words = ["--link-origin", origin, "--port", String(port)];
     await using serving = await startServe(folder.path, words);

@@ -43,7 +43,7 @@ const expectRefused = async (folder: string) => {
 };
 
 test.each(shapes)(
-  "every command refuses data from another version (simulated in %s: %s)",
+  "every command refuses data from another Waypost version (simulated in %s: %s)",
   async (name, statement) => {
     await using folder = await createFolder();
     expect(await run(["keys", "create", "--data", folder.path])).toMatchObject({ code: 0 });
@@ -57,7 +57,7 @@ test.each(shapes)(
 );
 
 test.each(logged)(
-  "a killed process's write-ahead log is kept if another version reads it (simulated in %s: %s)",
+  "a killed process's write-ahead log is not changed by another Waypost version (%s: %s)",
   async (name, statement) => {
     await using served = await createServed();
     await using killed = await createFolder();
@@ -82,7 +82,7 @@ test.each(logged)(
   },
 );
 
-test("no command writes to a folder that contains only an older state.db", async () => {
+test("no command writes to a data folder with only an older version's state.db", async () => {
   await using folder = await createFolder();
   await using other = await createFolder();
   expect(await run(["keys", "create", "--data", folder.path])).toMatchObject({ code: 0 });

@@ -20,7 +20,7 @@ test.each([
   [60_000, "ahead of"],
   [-60_000, "behind"],
 ])(
-  "a clock that is %i ms off is logged once by serve and reported by doctor",
+  "a clock that is %i ms off the database's is logged once by serve and reported by doctor",
   async (off_ms, side) => {
     const env = { WAYPOST_DATABASE_URL: database.url, ...setClockAhead(off_ms) };
     const serving = await startServe(folder.path, [], { env });
@@ -38,7 +38,7 @@ test.each([
   },
 );
 
-test("a clock that is one second off is not reported", async () => {
+test("a clock that is one second off the database's clock is not reported", async () => {
   const env = { WAYPOST_DATABASE_URL: database.url, ...setClockAhead(1000) };
   const serving = await startServe(folder.path, [], { env });
   expect((await serving.stop()).stderr).not.toMatch(fault);

@@ -199,7 +199,7 @@ async function createSourceThat(atCommit: string) {
   return { url, release: () => query(url, "drop function hold cascade") };
 }
 
-test("a migration that was killed before it marked the source can be completed", async () => {
+test("a migration killed before it marked the source as moved can be completed", async () => {
   const { url, release } = await createSourceThat("perform pg_sleep(600)");
   const env = { WAYPOST_DATABASE_URL: url };
   await using own = await createFolder();
@@ -239,7 +239,7 @@ test("migrate reports that the source could not be marked as moved", async () =>
   expect(await run(words, { env })).toMatchObject({ code: 0 });
 });
 
-test("killing a migration from PostgreSQL leaves the database usable", async () => {
+test("killing a migration from PostgreSQL leaves the source database usable", async () => {
   const url = await createDatabase();
   await using large = await createSource(10_000);
   const env = { WAYPOST_DATABASE_URL: url };

@@ -15,7 +15,7 @@ function inDatabase(url: string): RegExp {
 
 /** First starts with one PostgreSQL database. */
 
-test("concurrent first starts create one key and all print the key's location", async () => {
+test("concurrent first starts create only one key, and each prints where the key is", async () => {
   await using database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();
@@ -61,7 +61,7 @@ test("a first start with PostgreSQL reports that an existing waypost.db is not u
   }
 });
 
-test("doctor shows which machine has the owner's key of the database", async () => {
+test("doctor shows which machine stores the owner's key for a shared database", async () => {
   await using database = await takeDatabase();
   await using one = await createFolder();
   await using two = await createFolder();

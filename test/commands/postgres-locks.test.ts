@@ -10,7 +10,7 @@ import { takeDatabase } from "../support/postgres.ts";
 const locked =
   "Another database transaction has locked the data, so nothing was written. Try again later.";
 
-test("a write to locked data fails with the reason, and the next write succeeds", async () => {
+test("a write to a locked row or table fails but succeeds once the lock is released", async () => {
   await using database = await takeDatabase();
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };

@@ -21,7 +21,7 @@ const readTables = async (url: string) => {
   return Object.fromEntries(await Promise.all(tables.map(read)));
 };
 
-test.each(shapes)("every command refuses a database of another version: %s", async (statements) => {
+test.each(shapes)("commands refuse another Waypost version's database: %s", async (statements) => {
   const url = await createDatabase();
   const env = { WAYPOST_DATABASE_URL: url };
   await using folder = await createFolder();

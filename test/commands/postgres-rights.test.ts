@@ -147,7 +147,7 @@ test("if a role lacks table permissions, the error includes an SQL statement to 
   await serving.stop();
 });
 
-test("a read-only database works with waypost keys list but not with serve", async () => {
+test("waypost keys list works with a read-only database, but waypost serve does not", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);
@@ -164,7 +164,7 @@ test("a read-only database works with waypost keys list but not with serve", asy
   );
 });
 
-test("writes that failed because a database became read-only can be retried", async () => {
+test("a write that failed on a read-only database succeeds once writes are allowed", async () => {
   await using rightless = await takeRightless();
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);

@@ -172,7 +172,7 @@ describe("a client that alternates between two processes", () => {
     expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
   });
 
-  test("gets its call approved on the other process's approval page", async () => {
+  test("can repeat a call that was approved on the other process's page", async () => {
     await once("create_link", { path: "asked", url });
     const { error } = await client.client
       .callTool({ name: "delete_link", arguments: { id: "asked" } })
@@ -186,7 +186,7 @@ describe("a client that alternates between two processes", () => {
     await callDone(client, "delete_link", { id: "asked" });
   });
 
-  test("calls every tool successfully in these tests", async () => {
+  test("has called every tool successfully by the end of these tests", async () => {
     const names = [...(await client.listNames()), ...(await master.listNames())];
     expect(new Set(names)).toEqual(done);
   });

@@ -18,7 +18,7 @@ async function writeRoot(folder: { readonly path: string }): Promise<string> {
 }
 
 describe.skipIf(!isOurs)("a PostgreSQL database with TLS", () => {
-  test("is used if the database URL specifies the root certificate", async () => {
+  test("can be used if the database URL specifies the root certificate", async () => {
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));
     // No other process has connected to it.

@@ -25,8 +25,8 @@ const update = async (...words: readonly string[]) => {
   return updated;
 };
 
-describe("a project in the CLI", () => {
-  test("is created with the documented defaults and works in the running server", async () => {
+describe("a project managed in the CLI", () => {
+  test("is created with the documented defaults and used by the running server", async () => {
     const made = await runJson(inFolder("create", "--name", "Shop", "--subdomain", "Shop"));
     expect(made).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -81,7 +81,7 @@ describe("a project in the CLI", () => {
     expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
-  test("is updated with its ID on stdout and a summary on stderr", async () => {
+  test("can be updated; its ID is printed to stdout and a summary to stderr", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(
@@ -115,14 +115,14 @@ async function resolve(url: string): Promise<number> {
 }
 
 describe("within a second of a project change", () => {
-  test("a suspended project's requests are denied until it is unsuspended", async () => {
+  test("API requests are denied while their project is suspended", async () => {
     await update("--suspend", "on");
     expect(await create({})).toBe("401 Account is suspended.");
     await update("--suspend", "off");
     expect(await create({})).toBe(201);
   });
 
-  test("the free plan rejects Pro fields and links above its limit", async () => {
+  test("the project cannot use Pro fields or exceed its link limit on the free plan", async () => {
     const { links_count } = await update("--plan", "free", "--max-links", "1000");
     expect(await create({ referrer: "spring" })).toBe("401 The Pro plan is needed for referrer.");
     expect(await create({})).toBe(201);
@@ -132,7 +132,7 @@ describe("within a second of a project change", () => {
     expect(await create({ referrer: "spring" })).toBe(201);
   });
 
-  test("a custom domain works only while it is verified", async () => {
+  test("a custom domain opens links only while the domain is verified", async () => {
     await create({ path: "sale" });
     const asked = ["https://links.shop.example/sale", "https://new.shop.example/sale"];
     const answers = async () => Promise.all(asked.map(resolve));
@@ -150,7 +150,7 @@ describe("within a second of a project change", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
-  test("links may only use the allowed hosts until the list is removed", async () => {
+  test("links must point to the allowed hosts unless that list is removed", async () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(
@@ -190,7 +190,7 @@ describe("within a second of a project change", () => {
     expect(await ask("/")).toBe(200);
   });
 
-  test("a new subdomain changes the link host", async () => {
+  test("links open at the new subdomain and no longer at the old one", async () => {
     const [, port = ""] = /:(\d+)$/.exec(serving.places.url) ?? [];
     const asked = ["default", "moved"].map((name) => `http://${name}.localhost:${port}/sale`);
     const answers = async () => Promise.all(asked.map(resolve));

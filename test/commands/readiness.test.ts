@@ -15,7 +15,7 @@ const alive = { status: 200, body: { status: "ok", version: expect.stringMatchin
 const ready = { status: 200, body: { status: "ready" } };
 
 describe("a server process", () => {
-  test("is alive and ready for any Host header except a link host", async () => {
+  test("returns 200 for health checks with any Host header except a link host", async () => {
     await using served = await createServed();
     const { url } = served.serving.places;
     for (const host of [undefined, "localhost", "10.1.2.3:8787", "[::1]:8787", "lb.example"]) {
@@ -87,7 +87,7 @@ describe("a server process", () => {
   });
 });
 
-test("a gateway is ready without contacting its remote server", async () => {
+test("a gateway reports that it is ready without contacting its remote server", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_BASE_URL: "https://links.example" };
   await using serving = await startServe(folder.path, [], { env });

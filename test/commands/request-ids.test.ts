@@ -73,7 +73,7 @@ test("a logged error includes the ID of the REST request or tool call", async ()
   expect(requests).toContainEqual(["unexpected error", "by-a-tool-2"]);
 });
 
-test("at log level debug, every request, call, message and visit is logged", async () => {
+test("at log level debug, requests, tool calls, MCP messages and visits are logged", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -114,7 +114,7 @@ test("at log level debug, every request, call, message and visit is logged", asy
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-test("a log line includes the request's traceparent only if it is valid", async () => {
+test("a log line includes the request's traceparent only if that header is valid", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;

@@ -55,7 +55,7 @@ function changeDatabase(unpacked: string, statement: string): void {
   database.close();
 }
 
-describe("restore", () => {
+describe("waypost restore", () => {
   test("refuses a file that is truncated at any byte", async () => {
     const bytes = await readFile(file);
     const cut = beside("cut.waypost");
@@ -161,7 +161,7 @@ describe("restore into a folder that is not empty", () => {
     },
   );
 
-  test("is accepted if the folder contains only lost+found and compiled code", async () => {
+  test("is accepted if the folder contains only lost+found and the code cache", async () => {
     await using other = await createFolder();
     await mkdir(join(other.path, "lost+found"), { recursive: true, mode: 0o700 });
     await writeFile(join(other.path, "compiled-x"), "");
@@ -186,7 +186,7 @@ describe("a restore of a large backup", () => {
     return going;
   };
 
-  test("can be repeated if it is killed, and no process opens the incomplete folder", async () => {
+  test("can be run again after it was killed; until then no process opens the folder", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");
@@ -212,7 +212,7 @@ describe("a restore of a large backup", () => {
     expect(await readFolder(other.path)).toEqual(await readFolder(folder.path));
   });
 
-  test("can be repeated if it is killed while moving its files into place", async () => {
+  test("can be run again after it was killed while moving files into place", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");

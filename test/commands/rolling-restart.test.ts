@@ -54,7 +54,7 @@ test("no request is lost when two processes are restarted one after the other", 
   for (const { stop } of servings) await stop();
 });
 
-test("a job is interrupted when its process stops and resumed by the next process", async () => {
+test("a job is interrupted when its process stops, and a new process resumes the job", async () => {
   await using folder = await createUsedFolder();
   const [one, other] = await startServes(folder.path, 2);
   if (one === undefined || other === undefined) throw new Error("two servers must be running");
@@ -85,7 +85,7 @@ test("a job is interrupted when its process stops and resumed by the next proces
   await Promise.all([again.stop(), other.stop()]);
 });
 
-test("processes that start concurrently on a new folder become ready with one key", async () => {
+test("processes that start concurrently on a new data folder create only one key", async () => {
   await using folder = await createUsedFolder();
   const servings = await startServes(folder.path, 4);
   for (const { places, call } of servings) {

@@ -121,7 +121,7 @@ describe("waypost serve, when it is started", () => {
     expect([...stderr.matchAll(open)]).toHaveLength(times);
   });
 
-  test("uses the key created by an earlier first start that was killed", async () => {
+  test("uses the key file left by a first start that was killed", async () => {
     const key = `waypost_${"a".repeat(40)}`;
     mkdirSync(folder.path, { mode: 0o700 });
     writeFileSync(join(folder.path, "owner.key"), `${key}\n`, { mode: 0o600 });
@@ -273,7 +273,7 @@ describe("waypost serve in front of a remote server", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  test("prints the name of the token's variable and any configured link origin", async () => {
+  test("prints the token's environment variable and the configured link origin", async () => {
     const known = { WAYPOST_HTTP_TOKEN: "given", WAYPOST_LINK_ORIGIN: "https://go.example" };
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;

@@ -47,7 +47,7 @@ describe("the machine's time zone", () => {
     ["UTC+3", "-03:00"],
     ["Nowhere/Land", "Z"],
     ["", "Z"],
-  ])("is used for times in tables when it is set as %j", async (TZ, offset) => {
+  ])("determines the offset of times in tables when TZ is %j", async (TZ, offset) => {
     expect(await readOffset(folder, TZ)).toEqual(offset);
   });
 
@@ -65,11 +65,11 @@ describe("the machine's time zone", () => {
   test.each([
     ["Japan", "Asia/Tokyo"],
     ["UTC+3", "UTC-03:00"],
-  ])("is shown to an assistant when it is set as %j", async (TZ, name) => {
+  ])("is shown to an assistant when TZ is %j", async (TZ, name) => {
     expect(await readZone(folder, TZ)).toBe(name);
   });
 
-  test("is the runtime's time zone if none is set", () => {
+  test("is the Node runtime's time zone if TZ is not set", () => {
     const { name, readOffset } = readTimeZone({});
     const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2025, month, 1, 12));
     for (const time of months) {
@@ -89,7 +89,7 @@ function told(time: string): string {
   return writeLocalTime(Date.parse(time), readTimeZone({ time_zone: "Asia/Tokyo" }));
 }
 
-test("times are in the user's time zone in tables and in UTC in JSON", async () => {
+test("commands print times in the user's time zone in tables and in UTC in JSON", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
   const { body } = await serving.call("POST", "/links", { body: { path: "spring" } });

@@ -66,7 +66,7 @@ test("an unknown name in --tools is refused with a suggestion", async () => {
   );
 });
 
-test("an unknown name in --tools stops serve before it creates a folder", async () => {
+test("serve refuses an unknown name in --tools before creating the data folder", async () => {
   await using folder = await createFolder();
   const data = ["--data", folder.path, "--port", "0"];
   expectRefused(

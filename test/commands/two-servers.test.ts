@@ -12,7 +12,7 @@ const spring = { path: "spring", url: "https://example.com/spring" };
 const listTools = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
 describe("two servers with the same data", () => {
-  test("count their visits together", async () => {
+  test("add their visits to the same click counts", async () => {
     await using two = await startTwo();
     await using client = await connectTo(two.one);
     const { structured } = await client.callTool("create_link", spring);
@@ -27,7 +27,7 @@ describe("two servers with the same data", () => {
     });
   });
 
-  test("accept an approval from the other server's page, but only once", async () => {
+  test("accept an approval from the other server's page for only one call", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);
@@ -59,7 +59,7 @@ describe("two servers with the same data", () => {
 });
 
 describe("a session that uses an earlier MCP revision", () => {
-  test("stays with its process behind a sticky proxy, even for forms and streams", async () => {
+  test("stays with one process behind a sticky proxy, even for forms and streams", async () => {
     await using two = await startTwo();
     const targets = [two.one.places.url, two.other.places.url];
     await using proxy = await startBalancer(stickToSessions(targets));
@@ -79,7 +79,7 @@ describe("a session that uses an earlier MCP revision", () => {
     }
   });
 
-  test("is unknown to every other process, so the client initializes a new session", async () => {
+  test("gets a 404 from other processes, where the client must start a new session", async () => {
     await using two = await startTwo();
     const { one, other } = two;
     const opened = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));

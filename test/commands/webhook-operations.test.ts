@@ -87,7 +87,7 @@ test("doctor shows the state of webhook deliveries, or nothing if no webhook exi
   });
 });
 
-test("doctor shows a failing webhook receiver, and after some minutes an error", async () => {
+test("doctor reports a failing webhook receiver as an error only after some minutes", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);
@@ -167,7 +167,7 @@ test("the console of a stdio session shows that webhooks are not delivered", asy
 });
 
 // Last, as this server cannot deliver.
-test("a webhook on a network that is no longer allowed is reported with a fix", async () => {
+test("a webhook whose network is no longer allowed is reported with a fix", async () => {
   serving = await startAgain();
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");

@@ -205,7 +205,7 @@ test("a webhook for all events can be created, listed and revoked", async () => 
   });
 });
 
-test.each(["revoke", "test", "resend"])("waypost webhooks %s requires an ID", async (act) => {
+test.each(["revoke", "test", "resend"])("waypost webhooks %s needs a webhook ID", async (act) => {
   const { id } = await runJson(webhooks("create", "--url", "https://example.com/hook"));
   expect(await run(webhooks(act, ""))).toMatchObject({
     code: 2,
@@ -246,7 +246,7 @@ test.each([
   expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
 });
 
-test("creating a webhook with an http URL warns that it needs a private network", async () => {
+test("waypost webhooks create warns that an http URL requires an allowed network", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,
@@ -256,7 +256,7 @@ test("creating a webhook with an http URL warns that it needs a private network"
 });
 
 // Last, as it creates a second project.
-test("waypost webhooks revoke, test and resend require the webhook's own project", async () => {
+test("waypost webhooks revoke, test and resend refuse a webhook of another project", async () => {
   const project = ["--name", "Other", "--subdomain", "other"];
   expect(await run(["projects", "create", ...project, "--data", folder.path])).toMatchObject({
     code: 0,
