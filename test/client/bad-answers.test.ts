@@ -43,7 +43,7 @@ describe("a read with a temporary failure", () => {
   });
 
   test.each(temporaryFaults)(
-    'fails if every response has the fault "%s", with the code %s after %i tries',
+    'gets the fault "%s" on every try and fails with the code %s after %i tries',
     async (misdeed, code, tries, words) => {
       at.hostile.plan({ reads: Array.from({ length: 9 }, () => misdeed) });
       const failure = await fail(at.client.call(links.index, {}));
@@ -136,7 +136,7 @@ describe("calls to an unreachable server", () => {
     await remote.close();
   });
 
-  test("write only once if a retry reaches the server", async () => {
+  test("create a link only once if a retry reaches the server", async () => {
     const remote = openRemoteSender();
     const closed = await openHostile(at.world);
     await closed[Symbol.asyncDispose]();

@@ -47,7 +47,7 @@ const acts = {
   upsert: () => at.client.call(links.upsert, { path: "spring" }, caller.signal),
 };
 
-test("a call cancelled before it starts sends nothing", async () => {
+test("a call cancelled before it starts sends no request", async () => {
   caller.abort();
   for (const act of Object.values(acts)) await expect(act()).rejects.toMatchObject(withoutEffect);
   expect(at.hostile.received).toEqual([]);
@@ -126,7 +126,7 @@ test("a call cancelled during its last try is reported as cancelled", async () =
   expect(at.hostile.received).toHaveLength(4);
 });
 
-test("a create call has an unknown effect if it is cancelled during its lookup", async () => {
+test("a create call reports an unknown effect if it is cancelled during the lookup", async () => {
   at.hostile.plan({ writes: ["reset after"], reads: ["stall"] });
   await expect(acts.create()).rejects.toMatchObject(withUnknownEffect);
   expect(at.hostile.received).toEqual(["POST /links", "GET /links"]);
@@ -196,7 +196,7 @@ test("finished and cancelled calls leave no timers or listeners behind", async (
   for (const { value } of tries) expect(cleared).toHaveBeenCalledWith(value);
 });
 
-test("cancelling still works after garbage collection", async () => {
+test("a call can still be cancelled after garbage collection", async () => {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   at.hostile.plan({ writes: ["stall"] });

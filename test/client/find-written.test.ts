@@ -48,7 +48,7 @@ const unknown = {
 };
 
 describe("a link creation without a response", () => {
-  test("is reported as successful if a lookup finds the same fields and apps", async () => {
+  test("is reported as successful if a lookup finds a link with the same fields", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     expect(await at.client.call(links.create, everything)).toMatchObject({
       path: "café",
@@ -88,7 +88,7 @@ describe("a link creation without a response", () => {
     ["an ID", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
     ["a bundle ID", () => ({ ios_app: { bundle_id: "a.b" } })],
     ["null", () => ({ ios_app: null })],
-  ])("is reported as successful if its app was selected by %s", async (_, choose) => {
+  ])("is reported as successful if the call specifies the app by %s", async (_, choose) => {
     const app = await at.world.call("POST", "/ios_apps", {
       body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
     });
@@ -168,7 +168,7 @@ describe("a link creation without a response", () => {
   });
 });
 
-test("a lookup compares paths, so it is correct even if the server ignores filters", async () => {
+test("a lookup compares the paths of links, in case the server ignores filters", async () => {
   await using world = await createWorld();
   await world.call("POST", "/links", { body: { path: "winter" } });
   const { client } = createTraveller({
@@ -184,7 +184,7 @@ test("a lookup compares paths, so it is correct even if the server ignores filte
   });
 });
 
-test("shorten_link is not looked up, as another caller may have shortened the URL", async () => {
+test("a lost shorten_link call is not looked up, as others may shorten the same URL", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -194,7 +194,7 @@ test("shorten_link is not looked up, as another caller may have shortened the UR
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("upsert_link with shorten is not reported as successful without a short path", async () => {
+test("a lost upsert_link call with shorten fails if the link has no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };
@@ -217,7 +217,7 @@ describe("an update whose retry is rejected", () => {
     expect(await at.client.call(links.update, { id, name: "New" })).toMatchObject({ name: "New" });
   });
 
-  test("has an unknown effect if the lookup fails", async () => {
+  test("is reported with an unknown effect if the lookup fails", async () => {
     const id = await makeLink();
     at.hostile.plan({ writes: ["reset after", "echo_401"], reads: ["echo_401"] });
     await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({

@@ -20,7 +20,7 @@ const acts: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 test.each(Object.entries(acts))(
-  "a write that %s fails without effect after a single 503 for a locked database",
+  "a write that %s fails without effect and is not repeated if the database is locked",
   async (_, act) => {
     at.hostile.plan({ writes: ["locked"] });
     await expect(act()).rejects.toMatchObject({

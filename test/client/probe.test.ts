@@ -32,7 +32,7 @@ test.each([
   [429, { code: "rate_limited" }],
   [503, { code: "overloaded", facts: { effect: "none", retry_after_s: 1 } }],
   [500, { code: "overloaded", facts: { effect: "none" } }],
-])("a probe is neither retried nor looked up after a %d response", async (status, failure) => {
+])("a permission probe is not retried or looked up after a %d", async (status, failure) => {
   const { probe, asked, waits } = createTestClient(async () =>
     Response.json({ error: "No." }, { status }),
   );
@@ -40,7 +40,7 @@ test.each([
   expect([asked.length, waits]).toEqual([1, []]);
 });
 
-test("a probe counts toward the rate limit and never waits", async () => {
+test("a permission probe counts toward the rate limit and never waits", async () => {
   const { probe, asked, waits } = createTestClient(world.fetch);
   const count = 60;
   for (let turn = 0; turn < count; turn += 1) await probe(pageTemplate.save, {});

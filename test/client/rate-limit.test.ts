@@ -146,7 +146,7 @@ describe("the only client of a key", () => {
     expect(traveller.waits).toEqual([41_000]);
   });
 
-  test("counts a slow request from the time of its response", async () => {
+  test("counts a slow request toward the limit from the time of its response", async () => {
     onRequest = async () => traveller.advance(10_000);
     await write();
     onRequest = () => Promise.resolve();
@@ -171,7 +171,7 @@ describe("the only client of a key", () => {
   });
 });
 
-test("an unanswered call is not retried if the retry would exceed the rate limit", async () => {
+test("a call without a response is not retried if that would exceed the rate limit", async () => {
   await writeMany(599);
   onRequest = () => Promise.reject(new Error("lost"));
   await expect(traveller.client.call(links.upsert, { path: "a" })).rejects.toMatchObject({
@@ -182,7 +182,7 @@ test("an unanswered call is not retried if the retry would exceed the rate limit
 });
 
 describe("rate limits in the client", () => {
-  test("are counted separately", async () => {
+  test("are separate for links, apps and short links", async () => {
     await writeMany(600);
     const { client } = traveller;
     await client.call(iosApps.create, { bundle_id: "com.example", team_id: "TEAM000001" });
@@ -196,7 +196,7 @@ describe("rate limits in the client", () => {
     expect(traveller.waits).toEqual([]);
   });
 
-  test("are each shared by several endpoints", async () => {
+  test("are shared by creating, updating and upserting links", async () => {
     const { client } = traveller;
     for (let turn = 0; turn < 200; turn += 1) {
       await client.call(links.upsert, { path: "one" });
@@ -217,7 +217,7 @@ describe("rate limits in the client", () => {
   });
 });
 
-describe("a 429 caused by another client with the same key", () => {
+describe("a call that gets a 429 because of another client with the same key", () => {
   test("is retried after increasing delays and then reported", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({

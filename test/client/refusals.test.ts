@@ -20,10 +20,10 @@ const one: Part = { field: "url", message: "Url is invalid" };
 
 /** Each form of an error response, its message, and its problems. */
 const forms: readonly (readonly [name: string, body: unknown, message: string, Part[]?])[] = [
-  ["the API's own form", { error: "Url is invalid" }, "Url is invalid"],
-  ["the API's own form for short links", { errors: "Url is invalid" }, "Url is invalid"],
+  ["an error in the API's own format", { error: "Url is invalid" }, "Url is invalid"],
+  ["an error in the API's format for short links", { errors: "Url is invalid" }, "Url is invalid"],
   [
-    "problems, as Waypost lists them",
+    "a list of problems in Waypost's format",
     { error: "Url is invalid", problems: [{ field: "url", line: 1, message: "Url is invalid" }] },
     "Url is invalid",
     [{ ...one, line: 1 }],
@@ -83,8 +83,8 @@ describe("a 422 response", () => {
   );
 });
 
-describe("the message of an error", () => {
-  test("quotes the remote server's message and names the host", async () => {
+describe("an error message", () => {
+  test("quotes the remote server's message and includes its host name", async () => {
     const error = 'Say "yes"\u202e.\nThen\\go on.';
     const { message } = await readProblem(422, JSON.stringify({ error }));
     expect(message).toBe(
@@ -93,7 +93,7 @@ describe("the message of an error", () => {
     expect(readAnswer(message)).toBe(String.raw`Say "yes"\u{202e}. Then\go on.`);
   });
 
-  test("is not quoted if it is one of the specification's messages", async () => {
+  test("repeats a message from the API specification without quotation marks", async () => {
     for (const error of [
       "iOS app not found",
       "Bundle is invalid, Bundle can't be blank, and Package name is invalid",
@@ -106,13 +106,13 @@ describe("the message of an error", () => {
     );
   });
 
-  test("is not quoted if it comes from the embedded service", async () => {
+  test("repeats a message from the embedded service without quotation marks", async () => {
     const { client } = createTraveller({ world, isEmbedded: true });
     const call = client.call(links.create, { url: "x" });
     await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
   });
 
-  test("is searched for known causes only after the host name", () => {
+  test("is searched for known causes only in the part after the host name", () => {
     const said = "The server at pro.api-key-invalid.example answered: ";
     expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
     expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
@@ -135,7 +135,7 @@ test("a problem does not name a field that is unknown to the endpoint", async ()
 
 describe("an error response without the API's JSON", () => {
   test.each([400, 401, 403, 409, 413, 422])(
-    "gets a message from Waypost if it has status %i and no body",
+    "is reported with Waypost's own message if its status is %i and its body is empty",
     async (status) => {
       const message = `The server rejected the request with status ${status} and gave no reason.`;
       for (const body of ["", " \n"]) {
@@ -153,7 +153,7 @@ describe("an error response without the API's JSON", () => {
     [403, "<title>Are you human?</title>", "status 403 and no JSON."],
     [502, "<h1>Bad gateway of ours</h1>", "status 502."],
   ])(
-    "is reported as not from this API if it has status %i and the body %j",
+    "is reported as not from this API if its status is %i and its body is %j",
     async (status, body, words) => {
       const { client } = answer(status, body);
       await expect(client.call(links.index, {})).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe("the text of an error response", () => {
     }
   });
 
-  test("never contains the API key", async () => {
+  test("is shown without an API key that the response repeats", async () => {
     for (const body of [
       { errors: { [world.key]: [`${world.key} is unknown`] } },
       { problems: [{ field: world.key, message: world.key }] },

@@ -77,7 +77,7 @@ describe("the client's requests for links", () => {
     expect(listed.output.meta).toMatchObject({ count: 2, limit: 2 });
   });
 
-  test("use the API key to shorten a URL, and no key to resolve it", async () => {
+  test("contain the API key to shorten a URL but no key to resolve a short URL", async () => {
     const shortened = await call(shortLinks.create, { url: "https://example.com/x", prefix: "s-" });
     expect(shortened).toMatchObject({ method: "POST", path: "/short_links" });
     expect(shortened.body).toEqual({ url: "https://example.com/x", prefix: "s-" });
@@ -131,7 +131,7 @@ describe("a rejected client call", () => {
   });
 
   test.each(["two words", "a line\nmore", "\u00fcml\u00e4ut", ""])(
-    "throws an error without sending a request for the malformed key %j",
+    "throws an error and sends no request if the key is malformed: %j",
     async (key) => {
       const before = sent.length;
       const odd = createTraveller({ world, fetch: record, key }).client;
@@ -143,7 +143,7 @@ describe("a rejected client call", () => {
 });
 
 describe("a client call", () => {
-  test.each([".", "..", ""])("returns 404 for the ID %j without sending a request", async (id) => {
+  test.each([".", "..", ""])("fails with 404 for the ID %j and sends no request", async (id) => {
     const before = sent.length;
     for (const endpoint of [links.show, links.destroy, iosApps.destroy]) {
       await expect(client.call(endpoint, { id })).rejects.toMatchObject({ status: 404 });

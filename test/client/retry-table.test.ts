@@ -176,7 +176,7 @@ describe.each(selectFaults(repeated))("$name", ({ act, done, pick }) => {
     expect(countWrites()).toBe(4);
   });
 
-  test("has an unknown effect if a lookup does not show the change", async () => {
+  test("reports an unknown effect if a lookup does not show the change", async () => {
     at.hostile.plan({ writes: Array(4).fill("reset") });
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",

@@ -11,7 +11,7 @@ import { createClientWithFaults, createTraveller, type ClientWithFaults } from "
 const { links, iosApps } = contract;
 
 test.each(allFaults.filter((fault) => fault !== "honest"))(
-  'no error after "%s" contains the key, in any property',
+  'no property of the error after "%s" contains the API key',
   async (fault) => {
     await using at = await createClientWithFaults();
     const failures = await collectFailures(at, fault);
@@ -24,7 +24,7 @@ test.each(allFaults.filter((fault) => fault !== "honest"))(
   },
 );
 
-test("truncating a long message never leaves a part of the API key", async () => {
+test("a truncated message never contains a part of the API key", async () => {
   await using world = await createWorld();
   const { key } = world;
   const longest = { message: 4000, problem: 500 };

@@ -19,7 +19,7 @@ const readKind = ({ effect, idempotent, documented, response }: Endpoint) =>
 const shares = shareByKind(listEndpoints(), readKind);
 
 test.each(shares)(
-  "$subject.tool reports its true effect for every status",
+  "$subject.tool reports its true effect for every response status",
   async ({ subject: endpoint, pick }) => {
     const faults: string[] = [];
     const cases = [
