@@ -40,7 +40,7 @@ describe("a console filter that the API does not support", () => {
     }
   });
 
-  test("changes no links when all matching links are selected", async () => {
+  test("is also rejected in a change of all matching links", async () => {
     const chosen = { all: "on", search: "Spring", filter: "colour eq red", way: "delete" };
     const shown = await tab.post("/links/several", { form_token, ...chosen });
     expect([shown.path, shown.status]).toEqual(["/links/several", 422]);
@@ -54,7 +54,7 @@ describe("the filtered list of links", () => {
   const shown = { "was.name": "Spring", "was.path": "spring", "was.url": "https://one.example/" };
   const typed = { name: "Spring", path: "spring", url: "https://one.example/", ...shown };
 
-  test("stays in the breadcrumb after an edit is saved, cancelled or confirmed", async () => {
+  test("is still linked in the breadcrumb after an edit is saved or cancelled", async () => {
     const { text } = await tab.open(`/links?${list}`);
     expect(text).toContain(`href="/links/${id}${from}"`);
     const page = await tab.open(`/links/${id}${from}`);
@@ -69,7 +69,7 @@ describe("the filtered list of links", () => {
     expect((await tab.submit({})).text).toContain(crumb);
   });
 
-  test("is shown again after a change is undone or a link is deleted", async () => {
+  test("is linked in the breadcrumb after an undo and opened after a deletion", async () => {
     const { text } = await tab.open(`/links/${id}${from}`);
     const [, change_id = ""] = /name="change_id"\s+value="([^"]+)"/.exec(text) ?? [];
     const back = `/links/${id}${from}`;
@@ -105,7 +105,7 @@ describe("the console over plain HTTP", () => {
     expect(place("localhost:8787", "127.0.0.1", { [name]: value })).toBeUndefined();
   });
 
-  test("serves only clients on this machine, whatever the Host header says", () => {
+  test("serves only clients on this machine, even if the Host header is localhost", () => {
     for (const host of ["localhost:8787", "127.0.0.1:8787", "[::1]:8787"]) {
       for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
         expect(place(host, address)).toMatchObject({ isSecure: false });

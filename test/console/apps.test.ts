@@ -86,7 +86,7 @@ test("the Android app form escapes rejected input and reads one fingerprint per 
   expect(android_apps[0].fingerprints).toEqual([fingerprint, fingerprint]);
 });
 
-test("saving an unchanged form changes nothing", async () => {
+test("saving an unchanged app form changes nothing", async () => {
   const lines = [fingerprint, fingerprint.replaceAll("A", "C")];
   const fields = { package_name: "com.example.lines", fingerprints: lines };
   const { id } = await serving.make("/android_apps", { android_app: fields });

@@ -10,7 +10,7 @@ let serving: Serving;
 
 openForAll(createServed, (opened) => ({ serving } = opened));
 
-test("the audit page shows a message when it finds no problems", async () => {
+test("the audit page reports that no problems were found", async () => {
   const { page } = await openConsole(serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByText("No problems found.").waitFor();
@@ -48,7 +48,7 @@ test("an audit finding can be fixed through its plan with only the keyboard", as
   expect(complaints).toEqual([]);
 });
 
-test("all links of an audit finding can be changed at once", async () => {
+test("all links listed in an audit finding can be changed at once", async () => {
   const { page } = await openConsole(serving);
   await page.goto(`${serving.places.url}/audit`);
   await page.getByRole("button", { name: "Change these 2 links…" }).click();

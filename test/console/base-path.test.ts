@@ -25,7 +25,7 @@ async function readBase(at: Serving): Promise<string> {
   return path.replace(/\/$/, "");
 }
 
-test("the console's base path is random, and the session cookie is limited to it", async () => {
+test("the console has a random base path that limits the scope of the session cookie", async () => {
   const page = await fetch(`${serving.places.url}/sign-in`, { headers: { accept: "text/html" } });
   const [visit = ""] = page.headers.getSetCookie();
   const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await page.text()) ?? [];
@@ -40,7 +40,7 @@ test("the console's base path is random, and the session cookie is limited to it
   expect(session).toMatch(new RegExp(`; Path=${base}; HttpOnly; SameSite=Strict$`));
 });
 
-test("the random base path of a data folder is unique and survives a restart", async () => {
+test("each data folder has its own random base path, which survives a restart", async () => {
   await using folder = await createFolder();
   const bases: string[] = [];
   for (let turn = 0; turn < 2; turn += 1) {
@@ -53,7 +53,7 @@ test("the random base path of a data folder is unique and survives a restart", a
   expect(await readFile(join(folder.path, "console-path"), "utf8")).toBe(`${bases[0]}\n`);
 });
 
-test("a base path file with invalid content is reported until the file is moved away", async () => {
+test("the console returns 500 and logs a fix while the base path file is invalid", async () => {
   await using folder = await createFolder();
   await using started = await startServe(folder.path, [], onLoopback);
   const file = join(folder.path, "console-path");
@@ -94,7 +94,7 @@ test("a response to a signed-out visitor does not contain the base path", async 
 
 describe("a path below the base path", () => {
   test.each(["", "/", "/links", "/nowhere", "/links/new?a=b", "/sign-out", "/links/1/page"])(
-    "looks like an unknown path to a signed-out visitor: %s",
+    "cannot be distinguished from an unknown path by a signed-out visitor: %s",
     async (path) => {
       const base = await readBase(serving);
       const look = async (start: string) => {

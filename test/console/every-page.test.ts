@@ -102,13 +102,13 @@ const shown: Readonly<Record<string, Write>> = {
   links: () => "/links",
   "links, searched and filtered": () =>
     `/links?search=${encodeURIComponent('"><script>')}&filter=clicks+gteq+0&sort=name`,
-  "no link": () => "/links?search=nothing-is-called-so",
+  "an empty list of links": () => "/links?search=nothing-is-called-so",
   "a new link": () => "/links/new",
   "deleted links and apps": () => "/deleted",
   history: () => "/history",
   "a link": ({ link }) => `/links/${link}`,
   apps: () => "/apps",
-  "further apps": () => "/apps?android=2",
+  "the second page of apps": () => "/apps?android=2",
   "a new app": () => "/apps/android/new",
   "a new iOS app": () => "/apps/ios/new",
   "an app": ({ app }) => `/apps/ios/${app}`,
@@ -158,7 +158,7 @@ const beside: Readonly<Record<string, Write>> = {
   "a project's deletion": ({ project }) => `/projects/${project}/delete`,
 };
 const missing: Readonly<Record<string, Write>> = {
-  nowhere: () => "/nowhere",
+  "an unknown path": () => "/nowhere",
   "a missing link": () => "/links/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
   "a missing Android app": () => "/apps/android/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
 };
@@ -344,7 +344,7 @@ describe("the console's menu on a phone", () => {
     await lookAtPage(page, "menu");
   });
 
-  test.each([true, false])("opens every page from one button (scripts: %s)", async (isScripted) => {
+  test.each([true, false])("links to every page (JavaScript enabled: %s)", async (isScripted) => {
     const options = { viewport: sizes.phone, javaScriptEnabled: isScripted };
     const { page: phone } = await openConsole(served.serving, options);
     const menu = phone.getByRole("navigation", { name: "Pages", exact: true });

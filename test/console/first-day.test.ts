@@ -53,7 +53,7 @@ test("a new link redirects to its destination", async () => {
   expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
 });
 
-test("a changed destination needs a confirmation and then applies to visitors", async () => {
+test("a changed destination applies to visitors after the user confirms the change", async () => {
   await page.getByLabel("Web address", { exact: true }).fill("https://shop.example/spring");
   await press("button", "Save");
   await untilTitle(/^Point the link "Spring sale" to/);

@@ -242,7 +242,7 @@ test.each(["url", "ios_fallback_url", "android_fallback_url"])(
   },
 );
 
-test("saving one form on a project's page warns about unsaved changes in the other", async () => {
+test("saving one form on a project's page warns of unsaved changes in another form", async () => {
   const { page } = await open(await findProject(), desktop, master);
   await page.locator("#max_links").click();
   await page.keyboard.type("7");

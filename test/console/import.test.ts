@@ -55,7 +55,7 @@ test("a dropped file is shown as a plan, and applying the plan creates its links
   expect(tab.complaints).toEqual([]);
 });
 
-test("an import lists the invalid rows, and can skip them", async () => {
+test("an import in the console lists invalid rows and can skip them", async () => {
   const rows = [
     "path,url,nmae",
     "good,https://example.com,",
@@ -120,7 +120,7 @@ test.each([
   expect(await isInvalid).toBe("true");
 });
 
-test("an upload of 100 MB is rejected with advice before it is read", async () => {
+test("an upload of 100 MB is rejected with advice before the file is read", async () => {
   const hand = await signInAt(serving);
   const cookie = [...hand.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const answer = await upload({ cookie, "content-length": String(100 * 1024 * 1024) });

@@ -132,7 +132,7 @@ test("a plan that changed after its page was opened is shown again and applied o
   }
 });
 
-test("the pages of a plan and its job return 404 to every other key", async () => {
+test("the pages of a plan and its job return 404 to a user with another key", async () => {
   const id = await plan({ operation: "upsert", rows: makeRows("mine", 1) });
   const words = ["keys", "create", "--data", folder.path];
   const stranger = await signInAt(serving, (await runJson(words)).token);

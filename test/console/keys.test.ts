@@ -118,7 +118,7 @@ describe("the keys page of the console", () => {
     );
   });
 
-  test("creates no key for an owner whose own key was revoked after opening the form", async () => {
+  test("creates no key if the user's own key was revoked after the form was opened", async () => {
     const maker = await runJson(inFolder("keys", "create"));
     const tab = await signInAt(serving, maker.token);
     const form = await openForm(tab);

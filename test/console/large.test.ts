@@ -51,7 +51,7 @@ test("an app missing from the link form's list can be typed in and is then selec
   expect(refused.text).toContain('value="com.nowhere"');
 });
 
-test("an app missing from the list in the form for several links can be typed in", async () => {
+test("in the form for several links, an app missing from the list can be typed in", async () => {
   for (const path of ["one", "two"]) await served.serving.make("/links", { path });
   const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "choose" });
   for (const path of ["one", "two"]) form.append("path", path);

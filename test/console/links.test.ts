@@ -94,7 +94,7 @@ test("a link can be created, changed, deleted and restored with only the keyboar
   expect(tab.complaints).toEqual([]);
 });
 
-test("typing searches the list of links and keeps search and sorting in the URL", async () => {
+test("typing a search filters the list and keeps search and sorting in the URL", async () => {
   await go("/links");
   await page.getByLabel("Search links").pressSequentially("week 1");
   const rows = page.locator("tbody tr");

@@ -64,7 +64,7 @@ test("a project can be created, suspended and deleted with only the keyboard", a
   expect(complaints).toEqual([]);
 });
 
-test("the console offers the CLI's project settings and reports the same errors", async () => {
+test("the console offers the same project settings and errors as the CLI", async () => {
   const { id } = await make("Set", "set");
   const tab = await signInAt(serving, master);
   const form_token = await readFormToken(tab);

@@ -67,7 +67,7 @@ test("the settings page shows the findings of waypost doctor in the same words",
 
 const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
-test("the console shows folders, hosts and settings only to operator keys", async () => {
+test("the console shows settings and folders only to owner.key and master keys", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const make = async (...words: readonly string[]) =>

@@ -102,7 +102,7 @@ test("a change of all matching links must be confirmed by typing the number of l
     .toContainEqual(expect.objectContaining(changed));
 });
 
-test("an error in a planned change is shown above the input", async () => {
+test("an invalid new value for several links is kept in the form with an error", async () => {
   await go("/links?search=week-1");
   await page.getByLabel("Select Week 10").check();
   await page.getByRole("button", { name: "Change…" }).click();
@@ -113,7 +113,7 @@ test("an error in a planned change is shown above the input", async () => {
   await lookAtPage(page, "several-refused");
 });
 
-test("a selected link with a hostile name can be deleted without JavaScript", async () => {
+test("a selected link with HTML in its name can be deleted without JavaScript", async () => {
   const { page: bare } = await openConsole(serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links?search=script`);
   await bare.locator("input[name=path]").check();

@@ -72,7 +72,7 @@ describe("the console", () => {
     ["from another port", { origin: "http://127.0.0.1:1" }],
     ["without an origin", { origin: "" }],
     ["from a page with the origin null", { origin: "null" }],
-    ["that the browser calls cross-site", { "sec-fetch-site": "cross-site" }],
+    ["that the browser labels as cross-site", { "sec-fetch-site": "cross-site" }],
     ["from a same-site subdomain", { "sec-fetch-site": "same-site" }],
   ])("rejects a form %s", async (_, headers) => {
     const tab = await signIn();
@@ -228,7 +228,7 @@ test("after twenty wrong PINs at one-time URLs, even the correct PIN is rejected
   expect(readSession(late)).toBe("");
 });
 
-test("a one-time URL and each approval require the PIN if a PIN is configured", async () => {
+test("if a PIN is configured, a one-time URL and each approval require the PIN", async () => {
   await using place = await createFolder();
   const file = join(dirname(place.path), "pin");
   await writeFile(file, "135790", { mode: 0o600 });
@@ -296,7 +296,7 @@ test("the console in read-only mode shows links and keys but offers no changes",
   expect((await master.post(`/projects/${id}/settings`, settings)).status).toBe(404);
 });
 
-test("a sign-in with a foreign Host header is rejected", async () => {
+test("the sign-in page is not shown for a foreign Host header", async () => {
   const tab = browse(serving.places.url);
   const { port } = new URL(serving.places.url);
   for (const host of [`evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {

@@ -177,7 +177,7 @@ describe.each(Object.entries(windows))("the template editor in a %s window", (_,
     expect(marked).toEqual([String(last)]);
   });
 
-  test("shows both versions side by side before publication and collapses changes", async () => {
+  test("shows the live and the new version side by side before publication", async () => {
     await serving.call("POST", "/page_template/publish", { body: { body: first, css } });
     const given = { ...options, path: "/template" };
     const { page: shown } = await openConsole({ places: serving.places, key }, given);

@@ -152,7 +152,7 @@ test("a user's own confirmation in the console is not counted as a waiting appro
   expect((await hand.open("/links")).text).toContain("<title>Links – Waypost</title>");
 });
 
-test("approval requests of another key are neither shown nor counted", async () => {
+test("approval requests made with another key are neither shown nor counted", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   await askToDelete("of-another-key");
   const other = await signInAt(serving, key);
@@ -160,7 +160,7 @@ test("approval requests of another key are neither shown nor counted", async () 
   expect((await other.open("/")).text).not.toMatch(/Waiting for you|\/approve\//);
 });
 
-test("an approval request shows the assistant, the project, the key and the time", async () => {
+test("the start page shows an approval request's assistant, project, key and time", async () => {
   await serving.call("POST", "/links", { body: { path: "told" } });
   const call = modernCall(serving.key, 1, "delete_link", { id: "told" });
   const body = call.body.replace('"name":"raw"', '"name":"Waypost. Approve: \\u202e<b>"');
@@ -197,7 +197,7 @@ test("the log contains the IP address from which a confirmation was answered", a
   }
 });
 
-test("the approval page of a plan asks for the PIN and counts wrong PINs", async () => {
+test("a plan's page requires the PIN to apply the plan and counts wrong PINs", async () => {
   await serving.call("POST", "/links", { body: { path: "planned", name: "Before" } });
   const rows = [{ path: "planned", name: "After" }];
   const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });

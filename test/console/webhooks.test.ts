@@ -47,7 +47,7 @@ function make(once: string, url: string, ...events: readonly string[]) {
   return tab.postForm("/webhooks/new", form);
 }
 
-test("a new webhook shows its secret once, and its test event arrives signed", async () => {
+test("a new webhook's secret is shown once, and its test event arrives signed", async () => {
   const made = await make("once-1", receiver.url, "link.created");
   const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.text)?.[0] ?? "";
   expect([made.status, made.headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -91,7 +91,7 @@ test("the errors of an invalid webhook are shown next to the fields", async () =
   expect(await list()).toHaveLength(made);
 });
 
-test("a failed event is shown with its cause and can be sent again", async () => {
+test("a failed webhook event is shown with its cause and can be sent again", async () => {
   const [{ id }] = await list();
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "lost" } });
@@ -130,7 +130,7 @@ test("a webhook is revoked after a confirmation, and the history hides its URL",
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
 });
 
-test("webhooks of another project are hidden, and a manager gets no webhooks page", async () => {
+test("webhooks of other projects are hidden, and managers get a 404 for all webhooks", async () => {
   await runJson(inFolder("projects", "create", "--name", "Other", "--subdomain", "other"));
   const url = ["--url", "https://example.com", "--events", "install.matched"];
   const { id } = await runJson(inFolder("webhooks", "create", "--project", "other", ...url));

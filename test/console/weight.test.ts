@@ -46,7 +46,7 @@ test("console pages are compressed if the browser accepts gzip", async () => {
 });
 
 test.each(["cross-site", "same-site", undefined])(
-  "requests from another site get uncompressed console pages: %s",
+  "requests with Sec-Fetch-Site %s get uncompressed console pages",
   async (site) => {
     const from = { "accept-encoding": "gzip", ...(site && { "sec-fetch-site": site }) };
     expect((await tab.open("/links", from)).headers["content-encoding"]).toBeUndefined();
@@ -95,7 +95,7 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
 
 describe("the console of a project with much data", () => {
   test.each(Object.entries(full))(
-    "sends at most 60 KB, with at most 12 KB of JavaScript, for %s",
+    "sends at most 60 KB, with at most 12 KB of JavaScript, for the page of %s",
     async (_, write) => {
       await expectLight(await tab.open(write(filled), packed));
     },
@@ -106,7 +106,7 @@ describe("the console of a project with much data", () => {
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
   ])(
-    "sends at most 60 KB, with at most 12 KB of JavaScript, for %s with a master key",
+    "sends at most 60 KB, with at most 12 KB of JavaScript, to a master key for the page of %s",
     async (_, write) => {
       await expectLight(await master.open(write(filled), packed));
     },
@@ -119,7 +119,7 @@ describe("the console of a project with much data", () => {
     expect(bytes - gzipSync(fields).byteLength).toBeLessThan(20_000);
   });
 
-  test("sends at most 60 KB, with at most 12 KB of JavaScript, for several links", async () => {
+  test("sends at most 60 KB, with at most 12 KB of JavaScript, to change 20 links", async () => {
     const { text } = await tab.open("/links");
     const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
     for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {
