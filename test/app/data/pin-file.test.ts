@@ -13,7 +13,7 @@ describe("the PIN file", () => {
 
   openForEach(createEmptyFolder, (folder) => (path = join(folder.path, "pin")));
 
-  test("is replaced with a hash of the PIN at the first start, then stays unchanged", async () => {
+  test("has its PIN replaced with a hash at the first start and then stays unchanged", async () => {
     await writeFile(path, "correct horse\n");
     await chmod(path, 0o644);
     const first = await openPin(path);
@@ -41,7 +41,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).not.toBe(await readFile(other, "utf8"));
   });
 
-  test("ignores whitespace around the PIN and the Unicode form of its accents", async () => {
+  test("may contain whitespace around the PIN and accents in any Unicode form", async () => {
     await writeFile(path, "  pass\u00e9 123 ");
     const hash = await openPin(path);
     expect(await checkPin("passe\u0301 123", hash)).toBe(true);
@@ -61,7 +61,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("causes an error that names its environment variable if it cannot be read", async () => {
+  test("is reported with its environment variable if it cannot be read", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });

@@ -41,7 +41,7 @@ test("the field registered_country and the code ZZ in a country file are ignored
 const writeCountry = (code: string) => (to: string) =>
   writeCountries(to, { "203.0.113.0/24": { country_code: code } });
 
-test("a new version of the country file is loaded within a minute if it is valid", async () => {
+test("a changed country file is loaded within a minute if its content is valid", async () => {
   const path = join(folder, "followed.mmdb");
   const replace = async (write: (path: string) => Promise<void>) => {
     await write(`${path}.new`);

@@ -103,7 +103,7 @@ test("requests that were read but not started are dropped if their connection cl
   expect(waiting).toEqual([]);
 });
 
-test("a connection that would exceed 20,000 queued requests in total is closed", async () => {
+test("a connection is closed if it would raise the total queue above 20,000 requests", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;

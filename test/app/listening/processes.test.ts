@@ -12,7 +12,7 @@ import { waitUntil } from "../../support/clock.ts";
 /** Link addresses work while processes of a data folder start and stop. */
 
 describe.concurrent("an MCP session over stdio", () => {
-  test("redirects and counts the visitors of links but serves no API over HTTP", async () => {
+  test("redirects visitors of links and counts clicks but serves no API over HTTP", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
@@ -100,7 +100,7 @@ describe.concurrent("when several processes share a data folder", () => {
     },
   );
 
-  test("a session serves the links while waypost serve is down after a kill", async () => {
+  test("a session serves the links after a kill of waypost serve until its restart", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     const serve = () => startServe(folder.path, ["--port", `${place.port}`]);
@@ -117,7 +117,7 @@ describe.concurrent("when several processes share a data folder", () => {
   });
 });
 
-test("a listening session serves the approval pages of other sessions", async () => {
+test("a listening session serves the approval and preview pages of other sessions", async () => {
   await using folder = await createUsedFolder();
   const place = { data: folder.path, port: await findFreePort() };
   await using first = await startSession(place);

@@ -32,7 +32,7 @@ async function startStranger(
 }
 
 describe.concurrent("when another program uses the port", () => {
-  test("a session takes another port and sends no secret to that program", async () => {
+  test("a session takes another port and never sends its secret to that program", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger();
     await using session = openSession({ data: folder.path, port: stranger.port });
@@ -46,7 +46,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
-  test("a program that relays requests to a Waypost process is not mistaken for it", async () => {
+  test("a relay to a Waypost process is not mistaken for that process", async () => {
     await using folder = await createDataFolder();
     const port = await findFreePort();
     await using holder = openSession({ data: folder.path, port });

@@ -41,7 +41,7 @@ const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])
 
 describe.concurrent("a URL shared by serve and two sessions", () => {
   test.each(orders)(
-    "is always served when they start in the order %j and stop in the order %j",
+    "is always served if the processes start in the order %j and stop in the order %j",
     async (start, end) => {
       await using folder = await createDataFolder();
       const place = { data: folder.path, port: await findFreePort() };

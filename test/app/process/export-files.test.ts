@@ -29,7 +29,7 @@ test("an export file is complete and readable only by its owner", async () => {
   expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
 });
 
-test("an export to a relative data folder returns an absolute path", async () => {
+test("saving an export in a relative data folder returns an absolute path", async () => {
   const path = await saveExportFile(relative(process.cwd(), data), "csv", texts());
   expect(dirname(path)).toBe(join(data, "exports"));
 });

@@ -116,7 +116,7 @@ test("every table not listed in this test has a primary key that starts with the
   expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
 });
 
-test("the tables with a project column that is not first in the primary key are listed", () => {
+test("this test lists each table whose project column is not first in the primary key", () => {
   const naming = tables.filter((table) => hasProject(table.columns) && !beginsWithProject(table));
   const onEngine = isOnPostgres ? [] : ["changes", "links"];
   expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());

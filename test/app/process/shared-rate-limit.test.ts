@@ -64,7 +64,7 @@ test.each([120_000, -3_600_000])(
   },
 );
 
-test("the rate limit works within one process if the state database is unavailable", async () => {
+test("each process still applies the rate limit if the state database is unavailable", async () => {
   const ledger = share(() => Promise.reject(new Error("a full disk")));
   for (let turn = 0; turn < limit; turn += 1) expect(await spend(ledger)).toBe(0);
   expect(reported.length).toBeGreaterThan(0);
