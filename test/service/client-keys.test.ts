@@ -218,7 +218,7 @@ describe("POST /links/attribute with a client key", () => {
     expect(stats.total).toMatchObject({ opens: 0, installs: 0 });
   });
 
-  test("matches installs only on the Pro plan, but opens on every plan", async () => {
+  test("matches app opens on every plan, but installs only on the Pro plan", async () => {
     await world.make("/links", { path: "shoes" });
     const install = () => attribute(`${host}/shoes`, { is_deferred: true });
     expect((await install()).body.matched).toBe(true);

@@ -38,7 +38,7 @@ describe("a job queue's slots", () => {
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("do not accumulate while no process uses them", async () => {
+  test("do not add up to a burst while no process uses them", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
@@ -142,7 +142,7 @@ describe("rate-limit slots", () => {
     one = await at.open();
   });
 
-  test("are released one window later if their process shuts down during its calls", async () => {
+  test("are released one window after their process shut down during its calls", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();

@@ -167,7 +167,7 @@ describe("findForeignHost", () => {
     );
   });
 
-  test("accepts only the exact host for an entry, or only subdomains for an entry with *.", () => {
+  test("accepts the exact host for a plain entry, and only subdomains for a wildcard", () => {
     const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z]$/).filter((text) => {
       // A browser decodes what begins with xn--, and refuses what it can't decode.
       return text !== "any" && !text.startsWith("xn--");

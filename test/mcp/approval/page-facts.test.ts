@@ -245,7 +245,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("is shown with a note about the previous version, but without its text", async () => {
+  test("is shown with a note about the previous version, but not its text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");

@@ -103,7 +103,7 @@ const countLinks = async (client: AssistantClient, value: string) => {
 };
 
 describe.each(["modern", "v1"] as const)(
-  "a %s client of a server that implements only the specification",
+  "a %s client of a server that implements only the API specification",
   (era) => {
     let client: AssistantClient;
     openForEach(

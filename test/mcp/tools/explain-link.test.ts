@@ -97,7 +97,7 @@ async function iosProblems(ios_app: object, given: Partial<Staging> = {}) {
   return problems.filter(({ field = "" }: { field?: string }) => field.startsWith("ios_app"));
 }
 
-describe("an app in a draft passed to explain_link", () => {
+describe("an app in a link draft passed to explain_link", () => {
   test("is explained with its registered settings", async () => {
     expect(await iosProblems(ios)).toEqual([]);
     expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
