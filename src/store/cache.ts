@@ -11,7 +11,7 @@ export type Cache<Value> = {
 };
 
 type CacheEntry<Value> = {
-  readonly value: Value;
+  value: Value;
   isUsed: boolean;
 };
 
@@ -56,9 +56,16 @@ export function createCache<Value>(
     },
     set: (key, value) => {
       const known = entries.get(key);
-      if (known !== undefined) remove(key, known);
-      while (weight + weigh(value) > limit && entries.size > 0) passOldest();
-      add(key, value);
+      if (known === undefined) {
+        while (weight + weigh(value) > limit && entries.size > 0) passOldest();
+        return add(key, value);
+      }
+      // The entry keeps its place. If it were deleted and added again, `line` would keep each old
+      // table of the map in memory.
+      weight += weigh(value) - weigh(known.value);
+      known.value = value;
+      known.isUsed = true;
+      while (weight > limit && entries.size > 1) passOldest();
     },
   };
 }

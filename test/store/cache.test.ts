@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createCache } from "../../src/store/cache.ts";
+import { measureHeld } from "../support/measure-held.ts";
 
 /** Tests the cache of limited size, which stores recently used values. */
 
@@ -36,6 +37,14 @@ test("setting a cached key again replaces its value", () => {
     cache.set(key, 1000);
     expect([key, cache.find(key)]).toEqual([key, 1000]);
   }
+});
+
+test("setting a key many times leaves no memory behind", async () => {
+  const cache = fill(60);
+  const before = await measureHeld();
+  for (let turn = 0; turn < 200_000; turn += 1) cache.set("0", turn);
+  expect((await measureHeld()) - before).toBeLessThan(1_000_000);
+  expect(cache.find("0")).toBe(199_999);
 });
 
 test("a large value takes as much space in the cache as several small values", () => {
