@@ -265,6 +265,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
   let isRecalled = false;
   let running: Promise<void> | undefined;
   let waited: Promise<unknown> | undefined;
+  const note = (error: unknown) => void report(error);
 
   function listDue(age_ms: number | undefined): readonly Probe[] {
     return options.probes.filter(({ endpoint }) => {
@@ -293,7 +294,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
     if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return;
     const end = new AbortController();
     running = runRound(age_ms)
-      .catch((error: unknown) => void report(error))
+      .catch(note)
       .then(() => {
         running = undefined;
         end.abort();
@@ -311,9 +312,9 @@ export function createExploration(options: ExplorationOptions): Exploration {
   }
 
   return {
-    explore: (age_ms) => explore(age_ms).catch((error: unknown) => void report(error)),
+    explore: (age_ms) => explore(age_ms).catch(note),
     exploreForList: async () => {
-      start().catch((error: unknown) => void report(error));
+      start().catch(note);
       await waited;
     },
   };
