@@ -91,8 +91,8 @@ async function findCreated(
   if (row === undefined) return { kind: "undone", checked: `${name} does not exist yet` };
   const differs = `${name} exists (${row.id}), but its fields differ`;
   const finding = await compare(kind, search, row, differs);
-  // Only one link can have this path. If that link matches, an upsert has succeeded, whoever
-  // created the link.
+  // Only one link can have this path. If that link matches, an upsert has succeeded, even if
+  // another caller created the link.
   const isOfAnyAge = readSince === undefined || endpoint === links.upsert;
   if (finding.kind !== "done" || isOfAnyAge) return finding;
   const since = readSince();

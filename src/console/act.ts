@@ -63,7 +63,7 @@ type ActPage<Result> = Pick<Page, "path" | "needs"> & {
   readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
 };
 
-/** Creates the page to which a button posts. It asks for approval only if the change needs it. */
+/** Creates the page that carries out a button. It asks for approval only if the change needs it. */
 export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {

@@ -49,5 +49,5 @@ export type ApiReply = {
   readonly body: unknown;
 };
 
-/** The function with which the embedded service responds to an API request. */
+/** Answers an API request, as the embedded service does. */
 export type AnswerApi = (request: CarriedRequest) => Awaitable<ApiReply>;

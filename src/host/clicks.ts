@@ -30,10 +30,7 @@ export type Clicks = {
   readonly close: () => Promise<void>;
 };
 
-/**
- * Clicks since the process started. `lost` includes clicks for which the result of the commit is
- * unknown.
- */
+/** Clicks since the process started. `lost` includes clicks of a commit with an unknown result. */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {

@@ -11,7 +11,7 @@ import type { Site } from "./sites.ts";
 
 export type LinkLocation = { readonly site: Site; readonly path: string };
 
-/** A link with its apps, and how the visited path led to the link. */
+/** A link with its apps, and the kind of path that the visitor used. */
 export type HostedLink = {
   readonly link: Link;
   /** The query that the visited short path adds. Usually empty. */

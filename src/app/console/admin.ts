@@ -312,8 +312,8 @@ function addFix(webhook: Webhook): ListedWebhook {
 const binKinds = Object.keys(binEndpoints) as readonly BinKind[];
 
 /**
- * Lists the kinds of records that the key may see in the bin: those that it may also list
- * elsewhere.
+ * Lists the kinds of deleted records that the key may see. The key needs the right to list
+ * existing records of that kind.
  */
 function listVisibleKinds({ deployment, keyContext }: AccountContext): readonly BinKind[] {
   if (deployment.own === undefined || keyContext.known.projectId === undefined) return [];

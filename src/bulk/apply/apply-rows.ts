@@ -125,9 +125,9 @@ async function applyRows(context: RunContext, unsent: Set<number>) {
 }
 
 /**
- * Returns a function that checks whether a row must run alone. A row that changes a path may need a
- * path that an earlier row frees, or may free a path for a later row. If two rows use the same new
- * app, only the first may register it.
+ * Returns a function that checks whether a row must run by itself. A row that changes a path may
+ * need a path that an earlier row frees, or may free a path for a later row. If two rows use the
+ * same new app, only the first may register it.
  */
 function createExclusiveCheck(): (row: PlanRow) => boolean {
   const introduced = new Set<string>();

@@ -237,8 +237,8 @@ function readShortPath(text: string): string | undefined {
 
 /**
  * Normalizes a name, because services write names in many ways: `Long URL`, `long_url`, `longUrl`.
- * Firebase adds the parameter in parentheses: `iOS bundle ID (ibi)`. Of a nested name, only the
- * last part is kept.
+ * Firebase adds the parameter in parentheses: `iOS bundle ID (ibi)`. A nested name is reduced to
+ * its last part.
  */
 function simplifyName(name: string): string {
   const parameter = /\((\w+)\)\s*\??\s*$/.exec(name)?.[1];

@@ -43,7 +43,7 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
 }
 
 /**
- * Returns the query parameter with which the message starts. A message that starts with a parameter
+ * Returns the query parameter at the start of the message. A message that starts with a parameter
  * describes only one problem.
  */
 function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {

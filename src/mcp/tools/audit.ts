@@ -115,8 +115,8 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  // Reads the links and searches for unvisited ones in parallel, because reading alone may use up
-  // the time limit.
+  // Searches for unvisited links while it reads the links, because reading can use up the whole
+  // time limit.
   const [reading, never] = await Promise.all([
     readWithin(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),

@@ -138,7 +138,7 @@ const comparedHeaders = [
 ];
 
 /**
- * Serializes everything that the SDK checks besides ID, tool and arguments. Returns undefined if
+ * Serializes everything that the SDK checks, except ID, tool and arguments. Returns undefined if
  * the metadata is nested too deeply.
  */
 function describeClient(meta: JsonObject, request: Request | undefined): string | undefined {
