@@ -1,6 +1,8 @@
 import { parseArgs } from "node:util";
 import { describeCommit, describeMachine, describeVersions, readLoad } from "./subject.ts";
 import { openBenchFolder, type BenchFolder } from "./data/bench-folder.ts";
+import { makeDataFile } from "./data/data-file.ts";
+import { makePostgresStore } from "./data/postgres-store.ts";
 import { endAllAtExit } from "./leftovers.ts";
 import { gatherRows, isMet, type Finding, type Row } from "./results/finding.ts";
 import { formatNumber, keepResults } from "./results/results-file.ts";
@@ -20,7 +22,10 @@ import { measureStart } from "./scenarios/start.ts";
 import { measureStatistics } from "./scenarios/statistics.ts";
 import { measureStdio } from "./scenarios/stdio.ts";
 
-/** `npm run bench -- [NAME…]` measures the built command; `--try` leaves RESULTS.md unchanged. */
+/**
+ * `npm run bench -- [NAME…]` measures the built command; `--try` leaves RESULTS.md unchanged. With
+ * `--postgres`, it measures the scenarios that otherwise use SQLite.
+ */
 
 const scenarios: readonly Scenario[] = [
   { name: "creates", rounds: 10, measure: measureCreates },
@@ -40,6 +45,18 @@ const scenarios: readonly Scenario[] = [
   { name: "scale", rounds: 1, measure: measureScale },
 ];
 const names = scenarios.map(({ name }) => name);
+/** The scenarios that `--postgres` measures. */
+const onEitherEngine = new Set([
+  "creates",
+  "latency",
+  "long-work",
+  "rest",
+  "redirects",
+  "jobs",
+  "lists",
+]);
+/** The section about an earlier commit is written manually. */
+const sections = [...names.flatMap((name) => [name, nameOnPostgres(name)]), "Before"];
 
 await bench();
 
@@ -47,12 +64,15 @@ async function bench(): Promise<void> {
   const flags = readFlags();
   endAllAtExit();
   let opening: Promise<BenchFolder> | undefined;
-  const findBenchFolder = () => (opening ??= openBenchFolder(flags.extent.links));
+  const { extent, isPostgres } = flags;
+  const makeStore = isPostgres ? makePostgresStore : makeDataFile;
+  const openFolder = async () => openBenchFolder(await makeStore(), extent.links);
+  const findBenchFolder = () => (opening ??= openFolder());
   let missed = 0;
   for (const scenario of flags.wanted) {
     console.log(`\n${scenario.name} …`);
     try {
-      const rows = await measure(scenario, flags, { findBenchFolder, extent: flags.extent });
+      const rows = await measure(scenario, flags, { findBenchFolder, makeStore, extent });
       for (const row of rows) console.log(describeRow(row));
       missed += rows.filter((row) => isMet(row) === false).length;
     } catch (error) {
@@ -65,11 +85,15 @@ async function bench(): Promise<void> {
   console.log(missed === 0 ? "\nAll targets are met." : `\n${missed} targets are missed.`);
 }
 
+function nameOnPostgres(name: string): string {
+  return `${name} on PostgreSQL`;
+}
+
 type Flags = ReturnType<typeof readFlags>;
 
 async function measure(
   scenario: Scenario,
-  { isKept, rounds = scenario.rounds }: Flags,
+  { isKept, isPostgres, rounds = scenario.rounds }: Flags,
   subject: Subject,
 ): Promise<readonly Row[]> {
   const started = performance.now();
@@ -79,7 +103,8 @@ async function measure(
   for await (const findings of scenario.measure(subject)) {
     if (taken.push(findings) === count) break;
   }
-  const rows = gatherRows(taken);
+  const gathered = gatherRows(taken);
+  const rows = isPostgres ? gathered.map(withoutTarget) : gathered;
   const minutes = (performance.now() - started) / 60_000;
   if (isKept) {
     const when = `${new Date().toISOString().slice(0, 16)}Z, ${minutes.toFixed(1)} min`;
@@ -92,7 +117,8 @@ async function measure(
       load,
     ];
     const run = `${[...parts, when].join("; ")}.`;
-    await keepResults({ scenario: scenario.name, rows, run }, names);
+    const section = isPostgres ? nameOnPostgres(scenario.name) : scenario.name;
+    await keepResults({ scenario: section, rows, run }, sections);
   }
   return rows;
 }
@@ -103,6 +129,7 @@ function readFlags() {
     options: {
       rounds: { type: "string" },
       try: { type: "boolean", default: false },
+      postgres: { type: "boolean", default: false },
       links: { type: "string", default: "1000000" },
       seconds: { type: "string", default: "3" },
       warming: { type: "string", default: "8000" },
@@ -121,9 +148,13 @@ function readFlags() {
     throw new RangeError(`--${name} is a whole number from ${least} to ${most}.`);
   };
   return {
-    wanted: scenarios.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
+    wanted: scenarios.filter(({ name }) => {
+      const isNamed = positionals.length === 0 || positionals.includes(name);
+      return isNamed && (!values.postgres || onEitherEngine.has(name));
+    }),
     rounds: values.rounds === undefined ? undefined : read("rounds", 1, 100),
     isKept: !values.try,
+    isPostgres: values.postgres,
     extent: {
       links: read("links", 20_000, 10_000_000),
       seconds: read("seconds", 1, 5),
@@ -133,6 +164,11 @@ function readFlags() {
       kills: read("kills", 1, 1000),
     },
   };
+}
+
+/** The targets of the scenarios that `--postgres` repeats are for SQLite. */
+function withoutTarget({ what, unit, value, range }: Row): Row {
+  return { what, unit, value, range };
 }
 
 function describeRow(row: Row): string {

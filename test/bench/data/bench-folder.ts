@@ -1,10 +1,10 @@
-import { makeDataFile, type DataFile } from "./data-file.ts";
+import type { BenchStore } from "./data-file.ts";
 import { addBenchProject, type BenchProject } from "./bench-project.ts";
 import { seedProject, type Seeded } from "./seed.ts";
 
 /** The large data folder, like that of a service that has run for years. */
 export type BenchFolder = Seeded & {
-  readonly file: DataFile;
+  readonly file: BenchStore;
   /** The number of links is an option of the run. It has no index at first. */
   readonly large: BenchProject;
   /** Has `visitedLinks` links. */
@@ -17,8 +17,7 @@ export type BenchFolder = Seeded & {
 export const visitedLinks = 100_000;
 const smallLinks = 2000;
 
-export async function openBenchFolder(links: number): Promise<BenchFolder> {
-  const file = await makeDataFile();
+export async function openBenchFolder(file: BenchStore, links: number): Promise<BenchFolder> {
   const large = await addBenchProject(file, "large");
   const visited = await addBenchProject(file, "visited");
   const small = await addBenchProject(file, "small");

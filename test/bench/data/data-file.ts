@@ -12,11 +12,15 @@ export type Access = {
   readonly write: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
 };
 
-export type DataFile = Access & {
+/** A new store that the built command created, on either engine. */
+export type BenchStore = Access & {
   readonly folder: string;
-  readonly path: string;
+  /** Set for PostgreSQL. */
+  readonly databaseUrl?: string;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
+
+export type DataFile = BenchStore & { readonly path: string };
 
 export async function makeDataFile(): Promise<DataFile> {
   const folder = makeFolder();

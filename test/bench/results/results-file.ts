@@ -16,8 +16,9 @@ const resultsFile = fileURLToPath(new URL("../RESULTS.md", import.meta.url));
 const introduction = `# Measured figures
 
 \`npm run bench\` writes this file, and \`npm run bench -- NAME…\` only the sections of the named
-scenarios. A figure is the median of the rounds, followed by the least and the greatest. The command
-and the bare servers take turns within each round. CPU is the server's, for each request.`;
+scenarios. With \`--postgres\`, scenarios that use SQLite are repeated on PostgreSQL. A figure is
+the median of the rounds, followed by the least and the greatest. The command and the bare servers
+take turns within each round. CPU is the server's, for each request.`;
 
 export async function keepResults(outcome: Outcome, order: readonly string[]): Promise<void> {
   const text = existsSync(resultsFile) ? readFileSync(resultsFile, "utf8") : "";

@@ -1,11 +1,11 @@
-import { makeDataFile, type Access } from "../data/data-file.ts";
+import type { Access } from "../data/data-file.ts";
 import { createNamer } from "../data/names.ts";
 import { addBenchProject, type BenchProject } from "../data/bench-project.ts";
 import type { Question } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
 import { summarize } from "../load/measure.ts";
 import { createRing } from "../ring.ts";
-import { serve } from "../servers/http-server.ts";
+import { serveStore } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** Many clients create links at once. Each response waits until the link is stored durably. */
@@ -13,10 +13,10 @@ import type { Rounds, Subject } from "./scenario.ts";
 const writers = 32;
 const perSecond = 700;
 
-export async function* measureCreates({ extent }: Subject): Rounds {
-  await using file = await makeDataFile();
+export async function* measureCreates({ extent, makeStore }: Subject): Rounds {
+  await using file = await makeStore();
   const keys = await addKeys(file);
-  await using server = await serve(file.folder);
+  await using server = await serveStore(file);
   const barrage = { status: 201, questions: createQuestions(keys) };
   await fire(server, { ...barrage, connections: writers, requests: perSecond });
   for (;;) {

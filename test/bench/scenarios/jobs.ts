@@ -6,9 +6,8 @@ import { createClient, type Client } from "../../../src/client/client.ts";
 import { clock, openEmbedded, random, setAlarm } from "../../../src/app/process/embedded.ts";
 import { links } from "../../../src/contract/links.ts";
 import { createService } from "../../../src/service/service.ts";
-import { openStateFile } from "../../../src/state/state.ts";
+import { openState, openStateFile } from "../../../src/state/state.ts";
 import { addBenchProject } from "../data/bench-project.ts";
-import { makeFolder } from "../leftovers.ts";
 import { createRing } from "../ring.ts";
 import { takeBoth } from "../take-both.ts";
 import type { Rounds, Subject } from "./scenario.ts";
@@ -17,14 +16,19 @@ import type { Rounds, Subject } from "./scenario.ts";
 
 const rowsPerSecond = 300;
 
-export async function* measureJobs({ extent }: Subject): Rounds {
-  using folder = makeFolder();
-  const { store } = await openEmbedded({ data: folder.path });
-  const { keys } = await addBenchProject({ write: (work) => store.write(work) }, "jobs");
-  const state = await openStateFile(join(folder.path, "state.db"), { clock, random });
+export async function* measureJobs({ extent, makeStore }: Subject): Rounds {
+  await using file = await makeStore();
+  const { keys } = await addBenchProject(file, "jobs");
+  const { folder: data, databaseUrl: database_url } = file;
+  const secrets = { database_url };
+  const { store, stateTables } = await openEmbedded({ data, secrets });
+  const sources = { clock, random };
+  const state = await (stateTables === undefined
+    ? openStateFile(join(data, "state.db"), sources)
+    : openState(stateTables, sources));
   const service = createService({ store, clock, random, setAlarm, readLinkOrigin, report });
-  const openState = () => Promise.resolve(state);
-  const bulk = createBulk({ openState, clock, random, sleep, spacing_ms: 0, report });
+  const readState = () => Promise.resolve(state);
+  const bulk = createBulk({ openState: readState, clock, random, sleep, spacing_ms: 0, report });
   const call = callInTurns(keys, sendEmbedded(service.answer));
   const owner = { key_print: "bench", origin: "here", call };
   const count = rowsPerSecond * extent.seconds;

@@ -9,7 +9,7 @@ import { ask } from "../load/ask.ts";
 import { summarizeTimes } from "../load/measure.ts";
 import type { Finding } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
-import { serve, type Server } from "../servers/http-server.ts";
+import { serveStore, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** Lists of a very large project with an index. A write before each makes its count unknown. */
@@ -17,7 +17,7 @@ import type { Rounds, Subject } from "./scenario.ts";
 export async function* measureLists({ findBenchFolder }: Subject): Rounds {
   const benchFolder = await findBenchFolder();
   const { file, large } = benchFolder;
-  await using server = await serve(file.folder);
+  await using server = await serveStore(file);
   const seconds = await measureIndexBuild(benchFolder);
   yield [
     { what: "the index is built", unit: "s", value: seconds },

@@ -6,7 +6,7 @@ import type { Question } from "../load/ask.ts";
 import { openBeside } from "../load/beside.ts";
 import { fire } from "../load/fire.ts";
 import { summarize } from "../load/measure.ts";
-import { serve, type Server } from "../servers/http-server.ts";
+import { serveStore, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** Counted redirects of a project with 100,000 links, compared with a bare `node:http` server. */
@@ -16,7 +16,7 @@ const popularLinks = 1000;
 
 export async function* measureRedirects({ extent, findBenchFolder }: Subject): Rounds {
   const benchFolder = await findBenchFolder();
-  await using server = await serve(benchFolder.file.folder);
+  await using server = await serveStore(benchFolder.file);
   const paths = await readPaths(benchFolder);
   const { pick, pickPopular } = createNamer();
   const popular = Array.from({ length: popularLinks }, () => pick(paths));

@@ -1,6 +1,6 @@
 import { openBeside } from "../load/beside.ts";
 import { createRing } from "../ring.ts";
-import { serve } from "../servers/http-server.ts";
+import { serveStore } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
 /** Reads a link over REST, compared with a bare `node:http` server with the same response. */
@@ -9,7 +9,7 @@ const perSecond = 1000;
 
 export async function* measureRest({ extent, findBenchFolder }: Subject): Rounds {
   const { file, large, samples } = await findBenchFolder();
-  await using server = await serve(file.folder);
+  await using server = await serveStore(file);
   const nextKey = createRing(large.keys);
   const questions = samples.map(({ id }) => ({ path: `/api/v1/links/${id}`, token: nextKey() }));
   const [first = { path: "/" }] = questions;

@@ -8,7 +8,7 @@ import { askModern } from "../load/http-tools.ts";
 import { summarize, summarizeTimes } from "../load/measure.ts";
 import type { Finding } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
-import { serve, type Server } from "../servers/http-server.ts";
+import { serve, serveStore, type Server } from "../servers/http-server.ts";
 import { measureEachList } from "./lists.ts";
 import { createVisit } from "./redirects.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
@@ -23,7 +23,7 @@ async function measurePostgres(extent: Extent): Promise<readonly Finding[]> {
   await using store = await makePostgresStore();
   const project = await addBenchProject(store, "large");
   const { samples } = await seedProject(store, project, extent.links);
-  await using server = await serve(store.folder, store.words);
+  await using server = await serveStore(store);
   return [
     ...(await measureRedirects(server, project, samples, extent)),
     ...(await measureEachList(server, { access: store, project, samples })),

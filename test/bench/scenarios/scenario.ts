@@ -1,4 +1,5 @@
 import type { BenchFolder } from "../data/bench-folder.ts";
+import type { BenchStore } from "../data/data-file.ts";
 import type { Finding } from "../results/finding.ts";
 
 export type Scenario = {
@@ -11,6 +12,8 @@ export type Scenario = {
 export type Rounds = AsyncGenerator<readonly Finding[], void, void>;
 
 export type Subject = {
+  /** Creates a store on the engine that is measured. */
+  readonly makeStore: () => Promise<BenchStore>;
   /** The large data folder. It is created for the first scenario that needs it. */
   readonly findBenchFolder: () => Promise<BenchFolder>;
   readonly extent: Extent;

@@ -4,7 +4,7 @@ import { runStreams, type Heard, type HeardAll, type Stream } from "../load/stre
 import type { BenchFolder } from "../data/bench-folder.ts";
 import type { Finding, Target } from "../results/finding.ts";
 import { createRing } from "../ring.ts";
-import { serve, type Server } from "../servers/http-server.ts";
+import { serveStore, type Server } from "../servers/http-server.ts";
 import { createQuestions } from "./creates.ts";
 import { createVisit } from "./redirects.ts";
 import type { Extent, Rounds, Subject } from "./scenario.ts";
@@ -31,7 +31,7 @@ export async function* measureOnStage(
   measureRound: (stage: Stage) => Promise<readonly Finding[]>,
 ): Rounds {
   const benchFolder = await findBenchFolder();
-  await using server = await serve(benchFolder.file.folder);
+  await using server = await serveStore(benchFolder.file);
   const stage = await prepare(server, benchFolder, extent);
   await warm(stage);
   for (;;) yield await measureRound(stage);

@@ -16,7 +16,7 @@ import { makePostgresStore } from "../data/postgres-store.ts";
 import { seedProject } from "../data/seed.ts";
 import { ask } from "../load/ask.ts";
 import { findMedian, type Finding } from "../results/finding.ts";
-import { serve, type Server } from "../servers/http-server.ts";
+import { serve, serveStore, type Server } from "../servers/http-server.ts";
 import type { Rounds } from "./scenario.ts";
 
 /** link_stats of a project after 90 days of visits, on SQLite and PostgreSQL. */
@@ -57,7 +57,7 @@ async function measurePostgres(): Promise<readonly Finding[]> {
   const { rows } = await sql<{ readonly bytes: string }>`
     select pg_total_relation_size('visit_counts') as bytes
   `.execute(store.db);
-  await using server = await serve(store.folder, store.words);
+  await using server = await serveStore(store);
   return await measureAll("PostgreSQL", server, project, Number(rows[0]?.bytes));
 }
 

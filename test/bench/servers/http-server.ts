@@ -28,6 +28,13 @@ export function serve(
   return startServer([...words, "--json", "--log", "error", ...more], starting);
 }
 
+/** Serves a store of the bench, on either engine. */
+export function serveStore({ folder, databaseUrl }: ServedStore): Promise<Server> {
+  return serve(folder, databaseUrl === undefined ? [] : ["--database-url", databaseUrl]);
+}
+
+type ServedStore = { readonly folder: string; readonly databaseUrl?: string | undefined };
+
 export function serveAnswer(answer: Answer): Promise<Server> {
   const script = fileURLToPath(new URL("./bare-http.ts", import.meta.url));
   return startServer(["--import", import.meta.resolve("tsx"), script, JSON.stringify(answer)]);
