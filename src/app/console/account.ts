@@ -77,8 +77,8 @@ export function createAccount(parts: AccountContext): Account {
 }
 
 /**
- * QR codes for the embedded service's links. Their URLs contain a mark, so that scans are counted
- * separately. A remote link host would not remove the mark.
+ * Adds a mark to the URL in each QR code, so that scans are counted separately. Only the embedded
+ * service removes the mark before it redirects.
  */
 const ownPictures: Account["qr"] = {
   drawSvg: (address) => drawSvg(addScanMark(address)),
@@ -112,7 +112,6 @@ async function planFile(
 type ReadFile =
   | { readonly rows: readonly unknown[] }
   | { readonly csv: string }
-  /** Why the file cannot be read. */
   | { readonly fault: string };
 
 function readLinksFile(name: string, bytes: Uint8Array): ReadFile {
@@ -180,15 +179,14 @@ async function call<Result>(
   return explain(error, parts);
 }
 
-/** Unwraps the result of a tool that never needs approval. */
 async function read<Result>(calling: Promise<ChangeResult<Result>>): Promise<CallResult<Result>> {
   const answer = await calling;
   return answer.kind === "asks" ? fail("internal", answer.question.title) : answer;
 }
 
 /**
- * Stores the console's previews separately. Typing creates many, and they would evict the previews
- * of assistants.
+ * Stores the console's previews separately. While a user types, the console creates many previews,
+ * which would evict those of assistants.
  */
 function separatePreviews(keyContext: KeyContext): KeyContext {
   const openPreviews: KeyContext["openPreviews"] = async () => {
@@ -209,7 +207,6 @@ type ToolError = CallError & {
   readonly approval?: { readonly url?: string | undefined } | undefined;
 };
 
-/** Whether an error has the shape that `answerFailure` writes. */
 function isFailure(error: unknown): error is ToolError {
   return isJsonObject(error) && typeof error["message"] === "string";
 }

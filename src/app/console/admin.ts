@@ -69,7 +69,6 @@ export function listRights(context: AccountContext): readonly string[] {
   return all.flatMap(([name, isGranted]) => (isGranted(context) ? [name] : []));
 }
 
-/** `answer` runs an action and wraps its result or error for a page. */
 export function createAdministration(
   context: AccountContext,
   answer: <Result>(work: () => Promise<Result>) => Promise<ChangeResult<Result>>,
@@ -114,8 +113,8 @@ export function createAdministration(
 type Gate = ReturnType<typeof createGate>;
 
 /**
- * Returns a function that runs an action if the key may use it. Otherwise, the action fails as if
- * the server did not support it.
+ * Returns a function that wraps an action in a permission check. Without the permission, the error
+ * is the same as on a server that does not support the action.
  */
 function createGate(context: AccountContext, answer: Parameters<typeof createAdministration>[1]) {
   return <Args extends readonly unknown[], Result>(
@@ -344,7 +343,7 @@ async function restoreAll(
   return { restored: restored.length - failed.length, failed };
 }
 
-/** Returns why the item was not restored, or undefined. */
+/** Returns an error message, or undefined if the item was restored. */
 async function restoreOne({ operator, tenant }: OwnServer, item: string, context: AccountContext) {
   const [, given, id = ""] = /^(\w+):([^]+)$/.exec(item) ?? [];
   const kind = listVisibleKinds(context).find((each) => each === given);

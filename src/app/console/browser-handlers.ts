@@ -26,7 +26,7 @@ export type BrowserParts = ConsoleParts &
     readonly log: Log;
     readonly assistant: Pick<Assistant, "openPreviewPages">;
     readonly approvals: ApprovalPages;
-    /** The origin of links; null for a remote server. */
+    /** Null if a remote server serves the links. */
     readonly addresses: { readonly links: string | null };
     readonly findCountry: HostOptions["findCountry"];
     readonly trustedProxies: TrustedProxies | undefined;

@@ -18,7 +18,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly deployment: Deployment;
   readonly toolbox: Toolbox;
   readonly assistant: Pick<Assistant, "createKeyContext">;
-  /** Checks a secret as MCP does, and returns the caller that it belongs to. */
+  /** Authenticates a secret in the same way as MCP. Returns undefined for an unknown secret. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
   readonly readServedBy: () => ServedBy;
@@ -30,7 +30,6 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly watchCall?: WatchCall | undefined;
 };
 
-/** The console's name in the history. */
 export const consoleName = "Waypost console";
 
 export type AccountContext = ConsoleParts & {

@@ -10,7 +10,7 @@ import { renderQuestion } from "./questions.ts";
 import { clock } from "../process/embedded.ts";
 import type { Deployment } from "../process/deployment.ts";
 
-/** Shows a plan as the approval page does, before approval is requested. */
+/** Shows a plan in the console, in the same form as on the approval page. */
 
 type PlanParts = {
   readonly keyContext: KeyContext;

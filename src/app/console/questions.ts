@@ -43,7 +43,7 @@ export async function approve(
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-/** Finds a question by ID, if a change that this key made in the console caused the question. */
+/** Finds a question by ID if a console change made with this key caused it. */
 async function find(
   id: string,
   { keyContext, deployment: { state } }: QuestionContext,
@@ -54,9 +54,6 @@ async function find(
   return readStored(approval).isByHand ? approval : undefined;
 }
 
-/**
- * Shown for a blocked question. Repeating the action returns the same question until it expires.
- */
 const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(

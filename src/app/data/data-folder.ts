@@ -33,7 +33,7 @@ export function prepareDataFolder(folder: string, uid = process.getuid?.()): voi
   requireComplete(folder);
 }
 
-/** Like `prepareDataFolder`, but accepts a folder with an incomplete copy. */
+/** Like `prepareDataFolder`, but also accepts a folder whose restore or migration is incomplete. */
 export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     makeFolder(resolve(folder));
@@ -82,7 +82,7 @@ function requireUsable(folder: string): void {
 export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
   const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || uid === undefined || owner === 0 || owner === uid) return;
-  // Files that root creates would be unreadable for the service that owns the folder.
+  // If root ran the command, the folder's owner could not read the new files.
   const advice =
     uid === 0
       ? `run this command as that user, with sudo -u '#${owner}'`

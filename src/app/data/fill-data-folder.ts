@@ -16,7 +16,6 @@ import { quote } from "../../text/show-hidden.ts";
 import { findIncomplete, listData, makeDataFolder } from "./data-folder.ts";
 import { flushFolder } from "./whole-file.ts";
 
-/** The files that a copy consists of. */
 const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 
 /** SQLite releases its lock on this file when the process ends. */
@@ -63,7 +62,8 @@ export async function fillDataFolder(
 }
 
 /**
- * Throws if rows are left in a database's write-ahead log, as on a full disk. The log is not moved.
+ * Throws if a database's write-ahead log still contains rows, for example because the disk is full.
+ * The log is not moved, so these rows would be lost.
  */
 function requireMerged(incomplete: string): void {
   const logs = copiedFiles.map((name) => join(incomplete, `${name}-wal`));

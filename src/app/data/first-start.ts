@@ -32,7 +32,7 @@ export async function prepareFirstStart(starting: FirstStartOptions): Promise<bo
     if (!(await isUntouched(db))) return false;
     const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
     await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
-    // Kysely knows only the store's tables, but the state's tables are in the same database.
+    // The cast is safe, because one database contains the tables of both the store and the state.
     const own = db as unknown as Kysely<StateTables>;
     if (stateTables !== undefined) await noteKeyPlace(own, namePlace(keyFile));
     return true;

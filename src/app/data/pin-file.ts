@@ -37,7 +37,6 @@ export function checkPinFile(path: string): void {
   readPin(path);
 }
 
-/** Reads a PIN or its hash from the file. */
 function readPin(path: string): string {
   const text = readText(path);
   if (isHash(text) || text.length >= minLength) return text;

@@ -26,7 +26,6 @@ export function requireKey(config: Config): string {
   throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
-/** Reads a secret from its environment variable, or from the file that a variable names. */
 export function readGivenSecret(
   { secrets }: Pick<Config, "secrets">,
   name: "api_key" | "http_token" | "metrics_token",
@@ -37,7 +36,7 @@ export function readGivenSecret(
   return file === undefined ? undefined : readSecretFile(file, `${variable}_FILE`);
 }
 
-/** Returns the database URL with the password, or undefined if the data folder has all data. */
+/** Returns the database URL, with its password. Returns undefined if none is configured. */
 export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   const { database_url, database_url_file } = secrets ?? {};
   if (database_url !== undefined || database_url_file === undefined) return database_url;

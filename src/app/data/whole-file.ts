@@ -35,7 +35,7 @@ async function placeNew(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file);
   } catch (error) {
-    // Without support for hard links, checks for the file first and then renames the draft.
+    // Some file systems lack hard links. Use `rename` there, but never replace an existing file.
     const isThere = await lstat(file).then(
       () => true,
       () => false,

@@ -8,7 +8,7 @@ export type Addresses = {
   readonly url: string;
   readonly mcp: string;
   readonly api: string;
-  /** The origin of links; null for a remote server unless the operator sets it. */
+  /** Null if a remote server serves the links and the operator has not set their origin. */
   readonly links: string | null;
 };
 
@@ -30,7 +30,7 @@ export function isOpenToOthers({ host, public_url }: Config): boolean {
   return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
 }
 
-/** Lists the origins of this data folder's links, even while no process serves them. */
+/** Lists the origins of the data folder's links, whether or not a process serves them. */
 export function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
   return [link_origin ?? writeLocalOrigin(), second_origin].filter(
     (origin) => origin !== undefined,

@@ -21,10 +21,6 @@ type FollowOptions = {
 
 /** Operators replace the file about once a week, and checking it is cheap. */
 const lookEvery_ms = 60_000;
-/**
- * The maximum number of networks to search for a country. A valid file has a country for one of its
- * first networks.
- */
 const mostNetworks = 2000;
 
 /** Looks up countries in a file, and reloads it within a minute after it is replaced. */
@@ -74,8 +70,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
     }
   };
   const find = (address: string) => lookUp(address).country;
-  // Vendors name their file types differently, so a file is accepted if it has a country for a
-  // network.
+  // A file is accepted if it contains a country, because vendors name their file types differently.
   let at = 0;
   for (let count = 0; count < mostNetworks && at < 2 ** 32; count += 1) {
     const { country, prefix } = lookUp(writeAddress(at));

@@ -69,7 +69,7 @@ export type HttpFetch = (
   incoming: Incoming,
 ) => Promise<Response>;
 
-/** Answers requests from other processes of the data folder; returns false for all others. */
+/** Answers requests from processes that share the data folder. Returns false for other requests. */
 export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type RequestHandlers = {
@@ -271,7 +271,7 @@ function wantsPage({ headers: { accept = "" } }: IncomingMessage, path: string):
   return accept.includes("text/html") || path.startsWith(assetPath);
 }
 
-/** Sets a valid request ID in the response, and in the request, where tool calls read it. */
+/** Replaces a missing or invalid request ID. Tool calls read the ID from the request's headers. */
 function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerResponse): void {
   const given = headers[requestIdHeader]?.toString();
   const requestId = readRequestId(given);

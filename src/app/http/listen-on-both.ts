@@ -5,8 +5,8 @@ import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 const loopbacks: readonly string[] = ["127.0.0.1", "::1"];
 
 /**
- * The loopback addresses that each listening address already covers. Browsers open `localhost` at
- * either one, so the server must listen on both.
+ * For each listening address, the loopback addresses that it covers. Browsers may open `localhost`
+ * at either loopback address, so the server must listen on both.
  */
 const covered: Readonly<Record<string, readonly string[]>> = {
   "127.0.0.1": ["127.0.0.1"],
@@ -21,7 +21,6 @@ const mostTries = 20;
 export type ListenPlace = {
   readonly host: string;
   readonly port: number;
-  /** Whether to listen on the loopback addresses too, because browsers open local links there. */
   readonly hasLocalLinks: boolean;
 };
 

@@ -23,7 +23,6 @@ import { clock, random } from "../process/embedded.ts";
  */
 
 const purposes = ["ask", "leave"] as const;
-/** `ask` finds the listener; `leave` also asks a stdio process to release the port to `serve`. */
 type Purpose = (typeof purposes)[number];
 
 export type Statement = Listening & ServedBy;
@@ -34,11 +33,11 @@ export type Listening = {
   readonly url: string;
   /** The origin of links, with `{subdomain}`; null if a remote server serves the links. */
   readonly links: string | null;
-  /** Whether another program had the configured port, so the port may change. */
+  /** True if another program uses the configured port. The port of the links may then change. */
   readonly isTemporary: boolean;
 };
 
-/** `changing`: a process of the folder is starting or stopping. `foreign`: another program. */
+/** `changing`: a process of the data folder is starting or stopping. `foreign`: another program. */
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
@@ -74,7 +73,7 @@ async function askListener(
     }
     const { said, proof } = JSON.parse(text);
     const isOurs = isSameSecret(String(proof), sign(secret, "answer", port, nonce, said));
-    // The signature proves that `createAnswerProcess` of another process wrote the text.
+    // Only a process that uses the same data folder can create this signature.
     return isOurs ? (JSON.parse(said) as Statement) : "foreign";
   } catch (error) {
     // A process that is shutting down may reset the connection.
@@ -91,7 +90,7 @@ export async function findStatement(config: Config): Promise<Statement | undefin
   return undefined;
 }
 
-/** Saves where `serve` listens, because later commands may run without its --port. */
+/** Saves the host and port of `serve`, because later commands may run without its `--port` flag. */
 export function noteServedPlace(data: string, place: Pick<Config, "host" | "port">): void {
   writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
 }
@@ -107,7 +106,7 @@ function readServedPlace(data: string): Pick<Config, "host" | "port"> | undefine
   }
 }
 
-/** `leave` releases the port when `serve` asks for it. `serve` itself passes no `leave`. */
+/** `leave` is called when `serve` requests the port. Only stdio processes pass it. */
 export function createAnswerProcess(
   { data, port }: Pick<Config, "data" | "port">,
   readStatement: () => Statement,
@@ -141,14 +140,16 @@ export function openSecret(folder: string): string {
 function findSecret(folder: string): string | undefined {
   const path = findListenerKeyFile(folder);
   const secret = readIfThere(path);
-  // The secret is checked, because with a guessable one any program on this machine could
-  // impersonate Waypost.
+  // A weak secret would let any program on this machine impersonate Waypost.
   return secret === undefined ? undefined : checkToken(path, secret);
 }
 
 const tryEvery_ms = 25;
 
-/** Listens on a port, or returns the description of the folder's process that keeps the port. */
+/**
+ * Listens on a port. If another process of the data folder keeps the port, returns that process's
+ * description.
+ */
 export async function takePort(
   server: HttpServer,
   place: ListenPlace,
@@ -161,7 +162,7 @@ export async function takePort(
     try {
       return await listenOnBoth(server, place);
     } catch (error) {
-      // A port that this user may not use cannot belong to a process of the folder.
+      // For other errors, such as a missing permission for the port, no process can release it.
       if (readCode(error) !== "EADDRINUSE") throw error;
       const asked = { host: findHost(error, place.host), port: place.port };
       const holder = await askListener(purpose, asked, data);
@@ -174,7 +175,7 @@ export async function takePort(
   }
 }
 
-/** Node's error contains the address that is in use: the host, or the other loopback address. */
+/** Returns the address that is in use. It may be the other loopback address instead of the host. */
 function findHost(error: unknown, host: string): string {
   return error instanceof Error && "address" in error ? String(error.address) : host;
 }
@@ -183,8 +184,8 @@ function findHost(error: unknown, host: string): string {
 export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { base_url, data, port } = config;
   const place = { ...config, hasLocalLinks: hasLocalLinks(config) };
-  // A gateway serves none of the folder's links, so it never asks a process that does to release
-  // its port.
+  // A gateway serves no links of the data folder, so it must not take the port from a process that
+  // serves them.
   const take = () =>
     base_url === undefined ? takePort(server, place, "leave", data) : listenOnBoth(server, place);
   const taken = await take().catch((error: unknown) => error);

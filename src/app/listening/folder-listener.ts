@@ -31,7 +31,6 @@ type ListenerState = {
   timer?: NodeJS.Timeout;
 };
 
-/** How long a process without the port waits before it tries again to get the port. */
 const tryEvery_ms = 2000;
 
 /**
@@ -56,7 +55,10 @@ export function createFolderListener(
       if (readCurrent() === undefined && !isRemote && !state.isClosed) await settle(state);
       return readCurrent();
     },
-    /** Returns the origin of links, with `{subdomain}`, as far as it is known. */
+    /**
+     * Returns the origin of links, with `{subdomain}`. Assumes the configured port until a process
+     * listens.
+     */
     readLinkOrigin: (): string =>
       config.link_origin ?? readCurrent()?.links ?? describeLinkOrigin(config, config.port),
     /** Returns a note to show with link URLs if they do not open or may change. */
@@ -111,7 +113,7 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
     state.other = await findStatement(config);
     return;
   }
-  // Throws if the folder's secret is invalid, and creates a missing one.
+  // Creates the data folder's secret if it is missing, and throws if it is invalid.
   openSecret(data);
   const server = createHttpServer();
   const place = { host: "127.0.0.1", port: config.port, hasLocalLinks: true };
@@ -120,7 +122,7 @@ async function listenOrAsk(state: ListenerState): Promise<void> {
   if (isStopped()) return closeHttpServer(server);
   const isHeld = typeof taken === "number";
   state.other = isHeld ? undefined : taken;
-  // A temporary port is kept until the configured port is free.
+  // Keep the current temporary port for as long as the configured port is in use.
   if (!isHeld && (taken ?? state.held) !== undefined) return;
   const port = isHeld ? taken : await listenOnBoth(server, { ...place, port: 0 });
   const listening: Listening = {

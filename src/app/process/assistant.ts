@@ -79,7 +79,9 @@ export type Assistant = {
     readonly jobs: ReturnType<Bulk["measure"]>;
     readonly decisions: Decisions;
   };
-  /** Stops running jobs and waiting for approvals, so that another process can take them over. */
+  /**
+   * Stops running jobs, and stops waiting for approvals. Another process can then resume the jobs.
+   */
   readonly stop: () => void;
   /** Waits, for a limited time, until jobs have finished writing their current rows. */
   readonly close: (most_ms?: number) => Promise<void>;
@@ -192,7 +194,7 @@ function prepareContexts(
       describeAddresses: options.describeAddresses,
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
-      // The embedded service knows its keys' permissions, so none need to be remembered.
+      // Remembers detected permissions only for remote servers. The embedded service looks them up.
       openMemory: hasMemory && key !== undefined ? openMemory : undefined,
       timeZone,
       clock,
@@ -222,7 +224,7 @@ function prepareAsking(
   return {
     ...countDecisions(asked, mode),
     approveOverwrite: createApproveOverwrite({ mode, openState }),
-    // A stopping process ends the wait like a timeout. A later process reads the decision.
+    // When this process stops, the wait ends like a timeout. A later call can read the decision.
     awaitDecision: endWhen(awaitDecision, stopping.signal),
     endWaiting: () => stopping.abort(),
     clients: createClientMemory({ clock, openState }),
@@ -307,7 +309,6 @@ export function chooseTools({ mode, tools: selection }: Config): Toolbox {
   }
 }
 
-/** A key that the embedded service rejects. */
 const invalidKey: KnownKey = {
   facts: undefined,
   refusal: messages.key_invalid,
@@ -323,9 +324,9 @@ function describeRefused(own: Deployment["own"] | undefined, key: string): Known
 }
 
 /**
- * Finds the owner of a job that an earlier process started. The owner includes the key with which
- * to resume the job. For a remote server, it is the configured key. For the embedded service, it is
- * a temporary token for the key's ID, and each call checks the key's current permissions.
+ * Finds the owner of a job that an earlier process started, including a key to resume the job with.
+ * For a remote server, this is the configured key. For the embedded service, it is a temporary
+ * token for the key's ID, and each call checks the key's current permissions.
  */
 function createFindOwner(
   { config, deployment, toolbox }: AssistantOptions,
@@ -336,7 +337,7 @@ function createFindOwner(
   return async (plan, job, key_id) => {
     if (plan.origin !== origin) return undefined;
     const key = own === undefined ? readApiKey(config) : own.lendToken(key_id);
-    // The operator may have changed the key since the job started.
+    // The operator may have configured another key since the job started.
     const isOther = own === undefined && printKey(key) !== job.key_print;
     if (key === undefined || isOther) return undefined;
     const known = await readKnownKey(config, deployment, key);
@@ -344,7 +345,7 @@ function createFindOwner(
     // The ID of the request that applied the plan was not saved, so a new one is generated.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, requestId };
-    // If the key no longer exists, the resumed job reports that.
+    // Without its key, the resumed job fails and reports the missing key.
     if (own !== undefined && known.facts === undefined) return owner;
     const summary = await summarizePlan(bulk, plan, owner, { job });
     return toolbox.mayApply(summary, access) ? owner : undefined;

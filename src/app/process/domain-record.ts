@@ -15,7 +15,10 @@ export function writeDomainRecord(projectId: string, domain: string): DomainReco
   return { name: `_waypost.${domain}`, value: `waypost-verification=${digest.slice(0, 40)}` };
 }
 
-/** Returns the fault of the record, worded to complete a sentence; undefined if it is valid. */
+/**
+ * Returns what is wrong with the DNS record, worded to complete a sentence. Returns undefined if
+ * the record is valid.
+ */
 export async function findRecordFault({ name, value }: DomainRecord): Promise<string | undefined> {
   try {
     const records = await createResolver().resolveTxt(name);

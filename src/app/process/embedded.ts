@@ -110,7 +110,7 @@ export function refuseOtherVersions({ data }: DataPlace): void {
   }
 }
 
-/** Rejects commands that change the embedded store if a remote server is configured. */
+/** For commands that work only with the embedded store. */
 export function requireOwn({ base_url }: Pick<Config, "base_url">): void {
   if (base_url === undefined) return;
   throw new UsageFault(

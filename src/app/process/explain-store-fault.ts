@@ -4,7 +4,7 @@ import { readOutage } from "../../sql/faults.ts";
 
 /** Returns the error to report for an unresponsive store; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
-  // The service has already turned the fault into this error.
+  // The embedded service reports an outage as a `Problem` already.
   if (error instanceof Problem && isOutage(error)) return error;
   const outage = readOutage(error);
   return outage && explainOutage(outage);

@@ -78,7 +78,7 @@ async function lockPostgres<Result>(
   return store.write(lockAndWork, { isLong: true });
 }
 
-/** Never cancels, because the copy itself notices when the user stops the command. */
+/** Never aborts, because the copy has its own signal for a user who stops the command. */
 const staying = { hasLeft: () => false, onAbort: () => undefined };
 
 type OpenProcess = { readonly host: string; readonly pid: number };

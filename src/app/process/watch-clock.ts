@@ -55,8 +55,8 @@ export async function findClockFault(db: Kysely<unknown>): Promise<string | unde
 }
 
 /**
- * Returns the least possible difference, because the query takes time; positive if this clock is
- * ahead.
+ * Returns the smallest difference that the measured times allow. It is positive if this machine's
+ * clock is ahead.
  */
 async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
