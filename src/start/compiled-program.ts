@@ -38,7 +38,6 @@ export function runProgram(filename: string, folder: string): void {
   const cachedData = readKept(folder, path);
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   let isKept = cachedData !== undefined && script.cachedDataRejected !== true;
-  // The build generates a function of this type.
   const run = script.runInThisContext() as Program;
   run(createRequire(filename), pathToFileURL(filename).href, () => {
     if (isKept) return;
