@@ -3,7 +3,6 @@ import { Counter, Gauge, type Registry } from "prom-client";
 /** Metrics that are collected on each Prometheus scrape. */
 
 export type MetricSources = {
-  /** The number of commits per database: the store's, and that of Waypost's own state. */
   readonly commits: Readonly<Record<string, number>>;
   /** Undefined for SQLite, which has no connection pool. */
   readonly pool?: PoolCounts | undefined;
@@ -13,7 +12,7 @@ export type MetricSources = {
   readonly connections: ConnectionCounts;
   /** The results of webhook deliveries by this process. */
   readonly deliveries?: Readonly<Record<"delivered" | "failed" | "given_up", number>> | undefined;
-  /** The events in the outbox; undefined if the database could not be read. */
+  /** The webhook events in the outbox; undefined if the database could not be read. */
   readonly events?: Readonly<Record<"waiting" | "given_up" | "dropped", number>> | undefined;
 };
 
