@@ -81,7 +81,7 @@ function encodePng(width: number, rows: readonly Uint8Array[]): Uint8Array {
   header.writeUInt32BE(rows.length, 4);
   // The bit depth. The following bytes stay zero: grayscale, deflate, no filter, no interlacing.
   header[8] = 1;
-  // Each row starts with a zero, which means that it is not filtered.
+  // Each row starts with a zero byte, the PNG filter type for unfiltered rows.
   const pixels = Buffer.concat(rows.flatMap((row) => [Buffer.alloc(1), row]));
   return Buffer.concat([
     signature,
