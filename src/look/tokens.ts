@@ -34,7 +34,6 @@ export const colours = {
   night: ["#0d0e13", "#0d0e13"],
 } as const;
 
-/** Additional colors of the preview page, for the glow in its background. */
 export const visitColours = {
   "glow-one": ["#8b7bff4d", "#6a5bff40"],
   "glow-two": ["#38c6f466", "#1b8fc938"],
@@ -44,7 +43,7 @@ export const visitColours = {
   "accent-end": ["#22a6e8", "#22a6e8"],
 } as const;
 
-/** The sizes on the preview page. They are larger, because visitors tap and read on phones. */
+/** Sizes for the preview page, larger than elsewhere because visitors tap and read on phones. */
 export const visitSizes = {
   radius: "2rem",
   "radius-inner": "1.25rem",
