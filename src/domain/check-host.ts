@@ -23,7 +23,7 @@ import {
   judgeFile,
 } from "./judge-answer.ts";
 
-/** Checks a host of the key's project: whether phones can open apps for its links. */
+/** Checks whether the links on a project's host can open apps on phones. */
 
 export type DomainCheck = Omit<ProjectAccess, "isOwn"> & {
   readonly known: KnownKey;
@@ -67,7 +67,7 @@ export async function chooseHost(
 }
 
 export async function checkOwnHost(origin: string, check: DomainCheck): Promise<DomainReport> {
-  // Only the embedded service reports a key's properties, so a key with known facts belongs to it.
+  // Facts about a key are known only if the embedded service serves its project.
   const isOwn = check.known.facts !== undefined;
   const expected = await readProjectFiles({ ...check, isOwn });
   return checkHost({ ...check, origin, expected, signal: toSignal(check.signal) });
@@ -121,7 +121,7 @@ async function listVerifiedDomains({
   const origins: string[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
     const query = { page, limit: paging.max_limit };
-    // The first answer of a remote server may show that the key is not a master key.
+    // On a remote server, this first request may show that the key is not a master key.
     const answer = await readIfAllowed(() => call(projects.index, query, signal));
     if (answer === undefined) break;
     for (const { custom_domain, custom_domain_verified } of answer.projects) {
@@ -139,7 +139,6 @@ function readOrigin(domain: string): string | undefined {
   return host === undefined || host.port !== "" ? undefined : host.origin;
 }
 
-/** Finds the origin with the requested host, which may be written in any form. */
 function findOwnOrigin(requested: string, origins: readonly string[]): string | undefined {
   const url = readHost(requested);
   if (url === undefined) return undefined;
@@ -255,7 +254,7 @@ async function readFile(
   const path = associationPaths[system];
   const fetched = await requestFile({ hostname, path, agent: systems[system].agent }, check);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
-  // Request the file again, to find out whether only the user agent of Apple or Google is rejected.
+  // Request the file again with another user agent, because the host may reject only this one.
   const isRefused = fetched.status >= 400;
   const again = isRefused
     ? await requestFile({ hostname, path, agent: ownAgent }, check)

@@ -32,7 +32,7 @@ import type { ExpectedFile } from "./judge-answer.ts";
 export type ExpectedFiles = {
   readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
   readonly findings: readonly DomainFinding[];
-  /** Returns false only if the project certainly has no app on this platform. */
+  /** Returns true unless the project is known to have no app on this platform. */
   readonly hasApps: (system: AssociationSystem) => boolean;
 };
 
@@ -65,7 +65,7 @@ export async function readProjectFiles(access: ProjectAccess): Promise<ExpectedF
   };
   const hasApps = (system: AssociationSystem) => named[system]?.fit.length !== 0;
   const withApps = bothSystems.filter(hasApps);
-  // If the apps cannot be read, the file is unknown, so all paths count as listed.
+  // If the key cannot read the apps, assume that the file lists all paths.
   const listed = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
   return {
     files,
@@ -122,9 +122,6 @@ async function readBrowserLinks(access: ProjectAccess): Promise<BrowserLinks | u
 
 type NamesByFit = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
 
-/**
- * Returns the identifiers of the apps that the file can list, and of the apps that it cannot list.
- */
 function nameAll<App extends IosAppFields & AndroidAppFields>(
   apps: readonly App[] | undefined,
   describeEntry: (app: App) => object | undefined,
@@ -187,7 +184,7 @@ function describeUnfit(
 type BrowserLinks = {
   /** The paths that the files exclude, so that their links stay in the browser. */
   readonly paths: readonly string[];
-  /** True if `paths` contains the path of every link without an app. */
+  /** False if `paths` omits some links without an app. */
   readonly areAll: boolean;
   readonly count: number;
 };

@@ -85,10 +85,7 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   return [`The TLS connection to ${quote(host)} failed.`, fix];
 }
 
-/**
- * `others` is the status of the same request with a different user agent. Undefined if no such
- * request was answered.
- */
+/** `others` is the response status for a different user agent; undefined without a response. */
 export function judgeAnswer(
   system: AssociationSystem,
   answer: FileAnswer,
@@ -144,7 +141,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const found = written === "" ? "missing" : quote(written);
   return [
     describe(
-      // Only a warning for Apple, because Apple usually reads the file anyway.
+      // For Apple, this is only a warning, because Apple usually reads the file anyway.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,
@@ -246,8 +243,8 @@ export function judgeGoogleCache({
 }
 
 /**
- * Returns the file that the cache should contain. On a remote server, this is the file that the
- * host itself serves.
+ * Returns the file that the cache should contain: the expected file if all of it is known,
+ * otherwise the file that the host serves.
  */
 function findCurrent(
   system: AssociationSystem,
