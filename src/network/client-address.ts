@@ -28,7 +28,7 @@ const forwarding = [
   "x-real-ip",
 ];
 
-/** Whether a proxy forwarded the request. It may be a proxy that is not trusted. */
+/** Whether a proxy, trusted or not, forwarded the request. */
 export function isForwarded(headers: Headers): boolean {
   return forwarding.some((name) => headers.has(name));
 }
@@ -148,7 +148,7 @@ const isKnownAsShared = matchNetworks(
     "104.28.0.0/16 140.248.0.0/16 146.75.0.0/16 172.224.0.0/15 172.226.0.0/16",
     "2606:54c0::/32 2606:54c3::/32 2a02:26f7::/32 2a04:4e41::/32 2a09:bac2::/31",
     // Registered at ARIN as ATT-MOBILITY-LLC, TMO9 and WIRELESSDATANETWORK. Only the mobile
-    // networks of T-Mobile (AS21928) and Verizon (AS6167, AS22394) route the last two.
+    // networks of T-Mobile (AS21928) and Verizon (AS6167, AS22394) route the last two ranges.
     "107.64.0.0/10 172.32.0.0/11 174.192.0.0/10",
     // Routed almost only by carriers, mainly AT&T Mobility (AS20057) and Verizon Wireless
     // (RouteViews and DB-IP, 17 June 2026).

@@ -1,7 +1,7 @@
 /**
  * Validates a database URL: `postgres://user:password@host:5432/database`. An unescaped `/`, `?` or
  * `#` would end the password early, and the rest of the password would be shown as the port or
- * database name. Such a URL has an @ after the host, so an @ is rejected there.
+ * database name. To detect such a URL, an @ after the host is rejected.
  */
 export function isDatabaseUrl(text: string): boolean {
   if (!/^postgres(ql)?:\/\/[^/?#]*\/[^/?#@]+(\?[^#@]*)?$/.test(text)) return false;

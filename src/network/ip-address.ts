@@ -13,7 +13,7 @@ export function normalizeAddress(text: string): string | undefined {
   const version = isIP(plain);
   if (version === 0) return undefined;
   if (version === 4) return plain;
-  // Without an IPv6 zone such as `%eth0`, because a zone has a meaning only on its own machine.
+  // Removes an IPv6 zone such as `%eth0`, which means something only on one machine.
   const [address = ""] = plain.split("%");
   const written = new SocketAddress({ address, family: "ipv6" }).address;
   return mapped.exec(written)?.[1] ?? written;
@@ -120,10 +120,7 @@ const isSpecialIpv4 = matchNetworks(
  */
 const isGlobalIpv6 = matchNetworks(listNetworks("2000::/3"));
 
-/**
- * Includes Teredo and 6to4, because such an address contains an IPv4 address, and that may be
- * private.
- */
+/** Includes Teredo and 6to4: their addresses contain an IPv4 address, which may be private. */
 const isSpecialIpv6 = matchNetworks(listNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));
 
 /**

@@ -14,10 +14,7 @@ export const mostHeld = 20_000;
 
 /** The requests of a connection that wait behind its first unanswered request. */
 type Pipeline = {
-  /**
-   * The number of responses that wait behind the current response, including those of held
-   * requests.
-   */
+  /** The number of unanswered requests after the first one, including held requests. */
   waiting: number;
   /** Requests above the limit. They are parsed, but not started. */
   readonly held: (() => void)[];
@@ -71,7 +68,7 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
     const { socket } = request;
     // Node parses the rest of a chunk even after the connection was closed.
     if (socket.destroyed) return;
-    // A response has the socket only if no earlier request is unanswered.
+    // Node assigns the socket to a response after all earlier responses have been sent.
     if (response.socket !== null) return answer(request, response);
     const pipeline = pipelines.get(socket) ?? openPipeline(socket);
     pipeline.waiting += 1;

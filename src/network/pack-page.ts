@@ -9,7 +9,7 @@ export function canUnpack({ headers }: Request): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(headers.get("accept-encoding") ?? "");
 }
 
-/** The values of `sec-fetch-site` if no other site caused the request. */
+/** The `sec-fetch-site` values of requests that no other site caused. */
 const own: ReadonlySet<string | null> = new Set(["same-origin", "none"]);
 /** Smaller pages fit into one packet without compression. */
 const leastBytes = 1000;

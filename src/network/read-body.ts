@@ -11,7 +11,8 @@ export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterato
 export type WithBody = Request | Incoming;
 
 /**
- * After this many bytes, reading waits for `until`. If `until` resolves to false, reading stops.
+ * Reading pauses after `after` bytes until `until` resolves. If it resolves to false, reading
+ * stops.
  */
 export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
 
@@ -112,10 +113,7 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
     });
 }
 
-/**
- * Finds the sender with the most unfinished bodies. If several have as many as the newcomer,
- * returns the newcomer.
- */
+/** Finds the sender with the most unfinished bodies. Prefers the newcomer in a tie. */
 function findLargestSender(unfinished: readonly Unfinished[], newcomer: string): string {
   const counts = new Map<string, number>([[newcomer, 0]]);
   for (const { sender } of unfinished) counts.set(sender, (counts.get(sender) ?? 0) + 1);

@@ -116,10 +116,7 @@ export function describeEnd(error: unknown, signal: AbortSignal): string {
   return "the response could not be read";
 }
 
-/**
- * If several IP addresses failed, prefers an error other than a missing route, because that error
- * says more.
- */
+/** If several IP addresses failed, prefers any error to a missing route, which says less. */
 export function readErrorCode(error: unknown): string {
   const errors = error instanceof AggregateError ? error.errors : [error];
   const codes = errors.map((each: { readonly code?: unknown } | null) => String(each?.code));
@@ -135,8 +132,7 @@ export function isCertificateFault(code: string): boolean {
 }
 
 /**
- * Codes of certificate errors that the pattern above does not match. `UNSPECIFIED` is Node's code
- * for an error without a name.
+ * Further codes of certificate errors. `UNSPECIFIED` is Node's code for an error without a name.
  */
 const otherFaults: ReadonlySet<string> = new Set([
   "INVALID_CA",
