@@ -82,7 +82,7 @@ describe("the console's path", () => {
     "/sign-in",
     "/api/console",
     "/mcp",
-  ])("is rejected unless it is a plain path that Waypost does not use itself: %s", (path) => {
+  ])("is rejected if it is not a plain path or if Waypost reserves it: %s", (path) => {
     expect(() => readConsolePath(path)).toThrow(
       "WAYPOST_CONSOLE_PATH must be / or a path such as /waypost, of letters, digits and ~ . _ -" +
         ", and must not begin with /api, /approve, /mcp, /preview, /sign-in",
@@ -234,11 +234,11 @@ describe("an API key for a remote server", () => {
     },
   );
 
-  test("is optional, and without a key plain HTTP is accepted", () => {
+  test("is optional, and plain HTTP is accepted without one", () => {
     expect(readConfig(home, { "base-url": "http://api.example" })).toBeDefined();
   });
 
-  test("cannot be allowed over plain HTTP with a value of WAYPOST_ALLOW_HTTP other than 1", () => {
+  test("is not allowed over plain HTTP by WAYPOST_ALLOW_HTTP=true", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
       "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );

@@ -40,12 +40,12 @@ test("compose.yaml gives Waypost a read-only file system, no capabilities and a 
   expect(postgres.profiles).toEqual(["postgres"]);
 });
 
-describe("a link on a server that runs with the settings in compose.yaml", () => {
-  test("redirects through a proxy that asks Waypost whether to accept the host name", async () => {
+describe("a server with the settings from compose.yaml", () => {
+  test("redirects links when it runs behind a proxy that asks which hosts to accept", async () => {
     await openLinkThrough(startProxy);
   });
 
-  test("redirects through Caddy", async (context) => {
+  test("redirects links when it runs behind Caddy", async (context) => {
     context.skip(!hasCaddy, "Caddy is not installed");
     await openLinkThrough(startCaddy);
   });

@@ -63,7 +63,7 @@ describe("server.json", () => {
     expect(server.packages[0].environmentVariables).toEqual([mode]);
   });
 
-  test("in a release contains the owner, the image name and the bundle's digest", async () => {
+  test("contains the owner, the image name and the bundle's digest in a release", async () => {
     await using folder = await createUsedFolder();
     const bundle = join(folder.path, "waypost.mcpb");
     await writeFile(bundle, "a bundle");
@@ -187,7 +187,7 @@ describe("the CI workflows", () => {
     ['{"valid":true,"issues":[]}', 0],
     ['{"valid":false,"issues":[{"message":"no name"}]}', 1],
     ['{"title":"Bad Request"}', 1],
-  ])("handle the MCP registry's response %s with exit code %i", async (answer, code) => {
+  ])("turn the MCP registry's response %s into exit code %i", async (answer, code) => {
     const [, { jobs } = { jobs: {} }] = workflows;
     const { run } = jobs.release.steps.find((step: Step) => step.run?.includes("/v0.1/validate"));
     await using folder = await createUsedFolder();

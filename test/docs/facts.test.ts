@@ -87,7 +87,7 @@ describe("the client configurations in README.md", () => {
     }
   });
 
-  test("for HTTP work with the URL and key of a newly started server", async () => {
+  test("connect over HTTP to a newly started server with its key", async () => {
     const server = servers.find(({ url }) => url !== undefined);
     expect(server.url).toBe("http://127.0.0.1:8787/mcp");
     await using folder = await createFolder();

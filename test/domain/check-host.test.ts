@@ -53,7 +53,7 @@ test.each([
   ["timed_out", "host_too_slow"],
   ["unreadable", "host_unreadable"],
 ] as const)(
-  "check_domain reports exactly one problem if the request to a host ends as %s",
+  "check_domain reports exactly one problem for the request outcome %s",
   async (kind, code) => {
     expect(await check("https://go.example", { kind })).toEqual([
       [`error ${code}`, expect.stringContaining('"go.example"')],

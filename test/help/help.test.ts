@@ -16,7 +16,7 @@ test("waypost help TOPIC prints the page with that name", async () => {
   expect(stdout.trim()).toBe(readFileSync("docs/glossary.md", "utf8").trim());
 });
 
-test("waypost help TOPIC finds a reference page by the last part of its name", async () => {
+test("waypost help TOPIC prints a reference page whose name ends with the topic", async () => {
   const { stdout } = await run(["help", "settings"]);
   expect(stdout.trim()).toBe(readFileSync("docs/reference/settings.md", "utf8").trim());
 });
@@ -26,7 +26,7 @@ test.each([
   ["Bulk", "bulk-and-import"],
   ["rest", "reference/rest"],
 ])(
-  "waypost help %s finds the only page with this word in its name or title",
+  "waypost help %s prints the only page with this word in its name or title",
   async (word, name) => {
     const { stdout } = await run(["help", word]);
     expect(stdout.trim()).toBe(readFileSync(`docs/${name}.md`, "utf8").trim());
@@ -37,7 +37,7 @@ test("waypost help rejects a word that matches several pages", async () => {
   expect((await run(["help", "and"])).code).toBe(2);
 });
 
-test("waypost help with the name of a command prints the same as waypost --help", async () => {
+test("waypost help followed by a command's name prints the same as waypost --help", async () => {
   expect(await run(["help", "backup"])).toEqual(await run(["--help"]));
 });
 
@@ -63,7 +63,7 @@ test.each(["glosary", "../package", "/etc/passwd"])(
   },
 );
 
-test("the console's help shows every page, and all links between the pages work", async () => {
+test("the console's help lists every page, and all links between the pages work", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   const { text: list } = await tab.open("/help");

@@ -20,7 +20,7 @@ test("the metrics include connection counts if the database has a connection poo
   ]);
 });
 
-test("the metrics show a counter's latest value", async () => {
+test("every read of the metrics returns the current value of a counter", async () => {
   const { write } = createMetrics();
   const readCommits = async (commits: number) => {
     const text = await write({ ...sources, commits: { links: commits } });

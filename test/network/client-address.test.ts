@@ -35,18 +35,18 @@ describe("X-Forwarded-For", () => {
 
 describe("findClientAddress with trusted networks", () => {
   test.each([
-    ["only the client", "203.0.113.9", "203.0.113.9"],
+    ["only the client's IP address", "203.0.113.9", "203.0.113.9"],
     ["an entry written by the client", "1.1.1.1, 203.0.113.9", "203.0.113.9"],
-    ["a client behind two proxies", "1.1.1.1, 203.0.113.9, 10.2.3.4", "203.0.113.9"],
-    ["a client within the network", "10.0.0.7, 10.0.0.8", "10.0.0.7"],
+    ["an entry from a second proxy", "1.1.1.1, 203.0.113.9, 10.2.3.4", "203.0.113.9"],
+    ["a client in a trusted network", "10.0.0.7, 10.0.0.8", "10.0.0.7"],
     ["a port", "203.0.113.9:4711", "203.0.113.9"],
-    ["IPv6", "2001:DB8:0:0::1", "2001:db8::1"],
-    ["IPv6 in brackets", "[2001:db8::1]", "2001:db8::1"],
-    ["IPv6 in brackets with a port", "[2001:db8::1]:4711", "2001:db8::1"],
-    ["IPv4 in IPv6", "::ffff:203.0.113.9", "203.0.113.9"],
-    ["IPv4 in IPv6, in hexadecimal", "::ffff:cb00:7109", "203.0.113.9"],
-    ["a trusted proxy as IPv4 in IPv6", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
-    ["a zone", "fe80::1%eth0", "fe80::1"],
+    ["an IPv6 address", "2001:DB8:0:0::1", "2001:db8::1"],
+    ["an IPv6 address in brackets", "[2001:db8::1]", "2001:db8::1"],
+    ["an IPv6 address in brackets with a port", "[2001:db8::1]:4711", "2001:db8::1"],
+    ["an IPv4-mapped IPv6 address", "::ffff:203.0.113.9", "203.0.113.9"],
+    ["an IPv4-mapped IPv6 address in hexadecimal", "::ffff:cb00:7109", "203.0.113.9"],
+    ["a trusted proxy's IPv4-mapped IPv6 address", "203.0.113.9, ::ffff:10.0.0.2", "203.0.113.9"],
+    ["an IPv6 zone", "fe80::1%eth0", "fe80::1"],
     ["nothing", "", "10.0.0.1"],
     ["a word", "unknown", "10.0.0.1"],
     ["an invalid address", "203.0.113.999", "10.0.0.1"],
@@ -54,7 +54,7 @@ describe("findClientAddress with trusted networks", () => {
     ["an invalid entry before a proxy", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"],
     ["an invalid entry before the client", "<script>, 203.0.113.9", "203.0.113.9"],
     ["an empty entry at the end", "203.0.113.9,", "10.0.0.1"],
-  ])("finds the client's IP address if X-Forwarded-For contains %s", (_, forwardedFor, address) => {
+  ])("returns the right IP address if X-Forwarded-For contains %s", (_, forwardedFor, address) => {
     expect(find("10.0.0.0/8", { forwardedFor })).toBe(address);
   });
 
@@ -66,7 +66,7 @@ describe("findClientAddress with trusted networks", () => {
     expect(find("loopback", { peer: "10.0.0.1", forwardedFor })).toBe("10.0.0.1");
   });
 
-  test("can trust IPv6 networks and single IP addresses", () => {
+  test("accepts IPv6 networks and single IP addresses", () => {
     const forwardedFor = "203.0.113.9";
     expect(find("fd00::/8, 192.0.2.1", { peer: "fd12::1", forwardedFor })).toBe(forwardedFor);
     expect(find("fd00::/8,192.0.2.1", { peer: "192.0.2.1", forwardedFor })).toBe(forwardedFor);
@@ -85,14 +85,14 @@ describe("findClientAddress with a number of trusted proxies", () => {
     ["3", "203.0.113.9, nonsense, 198.51.100.2", "198.51.100.2"],
     ["1", "", "10.0.0.1"],
   ])(
-    "reads the correct entry of X-Forwarded-For for %s proxies: %j",
+    "returns the right IP address for the number %s and X-Forwarded-For %j",
     (hops, forwardedFor, address) => {
       expect(find(hops, { forwardedFor })).toBe(address);
     },
   );
 });
 
-describe("the IP address of a client behind an untrusted proxy", () => {
+describe("a client's IP address without trusted proxies", () => {
   test.each(["forwarded", "via", "x-real-ip", "x-forwarded-for"])(
     "is unknown if the request has the header %s",
     (name) => {

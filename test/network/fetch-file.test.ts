@@ -133,9 +133,9 @@ describe("fetchFile", () => {
 
 describe("fetchFile with checked hosts", () => {
   test.each([
-    ["that is not public", [privatePlace]],
-    ["with one address that is not public", [publicPlace, privatePlace]],
-    ["without an address", []],
+    ["without a public IP address", [privatePlace]],
+    ["with a non-public IP address among others", [publicPlace, privatePlace]],
+    ["without any IP address", []],
   ])("sends nothing to a host %s", async (_, found) => {
     addresses = [found];
     expect(await fetchFile()).toEqual({ kind: "not_public" });

@@ -112,6 +112,7 @@ async function planFile(
 type ReadFile =
   | { readonly rows: readonly unknown[] }
   | { readonly csv: string }
+  /** The reason why the file cannot be read. */
   | { readonly fault: string };
 
 function readLinksFile(name: string, bytes: Uint8Array): ReadFile {

@@ -13,7 +13,7 @@ describe("the PIN file", () => {
 
   openForEach(createEmptyFolder, (folder) => (path = join(folder.path, "pin")));
 
-  test("has its PIN replaced with a hash at the first start and then stays unchanged", async () => {
+  test("contains only a hash of the PIN after the first start and then never changes", async () => {
     await writeFile(path, "correct horse\n");
     await chmod(path, 0o644);
     const first = await openPin(path);
@@ -61,7 +61,7 @@ describe("the PIN file", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("is reported with its environment variable if it cannot be read", async () => {
+  test("causes an error that names WAYPOST_APPROVAL_PIN_FILE if it cannot be read", async () => {
     await expect(openPin(path)).rejects.toThrow(/WAYPOST_APPROVAL_PIN_FILE: .*cannot be read/);
   });
 });

@@ -128,7 +128,7 @@ describe.concurrent("when another program uses the port", () => {
     // Local links open at the loopback addresses for any host setting.
     ["127.0.0.1", "127.0.0.2"],
     ["::1", "127.0.0.2"],
-  ])("a port that is in use on %s is refused by waypost serve --host %s", async (taken, host) => {
+  ])("a port in use on %s makes waypost serve --host %s fail", async (taken, host) => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(undefined, taken);
     const { port } = stranger;

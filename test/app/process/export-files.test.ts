@@ -29,7 +29,7 @@ test("an export file is complete and readable only by its owner", async () => {
   expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
 });
 
-test("saving an export in a relative data folder returns an absolute path", async () => {
+test("an export file's path is absolute even if the data folder's path is relative", async () => {
   const path = await saveExportFile(relative(process.cwd(), data), "csv", texts());
   expect(dirname(path)).toBe(join(data, "exports"));
 });
@@ -61,7 +61,7 @@ test("other files in the export folder are not deleted", async () => {
   expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("kept");
 });
 
-test("two processes can delete old export files concurrently", async () => {
+test("two processes that delete the same export files at once cause no error", async () => {
   const paths = await Promise.all(
     Array.from({ length: 20 }, () => saveExportFile(data, "csv", texts())),
   );
