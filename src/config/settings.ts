@@ -41,7 +41,7 @@ export type Setting = {
   readonly help: string;
   /** More sentences for the reference page, in Markdown. */
   readonly docs?: string;
-  /** Error messages follow the setting's name, as in "must be on or off". */
+  /** Its error messages complete a sentence that starts with the setting's name. */
   readonly schema: z.ZodType;
 };
 
