@@ -10,7 +10,7 @@ import type { ServedBy } from "../http/watch-proxies.ts";
 import type { Assistant, Caller } from "../process/assistant.ts";
 import type { Deployment } from "../process/deployment.ts";
 
-/** What a process provides to its console. */
+/** The parts of a process that its console uses. */
 
 export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly config: Config;

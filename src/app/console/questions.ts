@@ -16,10 +16,7 @@ import type { AccountContext } from "./parts.ts";
 import { clock } from "../process/embedded.ts";
 import { checkPin } from "../data/pin-file.ts";
 
-/**
- * Approval questions in the console: those for the user's own changes, and a list of those from
- * assistants.
- */
+/** Shows approval questions in the console, both the user's own and those from assistants. */
 
 type QuestionContext = Pick<
   AccountContext,

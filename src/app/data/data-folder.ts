@@ -178,13 +178,13 @@ export function keepText(path: string, text: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/** Throws unless the file contains a token from Waypost. */
+/** Throws unless the file contains a token that Waypost generated. */
 export function checkToken(path: string, kept: string): string {
   if (/^waypost_\w{40}$/.test(kept)) return kept;
   throw new UsageFault(`${path} contains no key; move the file away and start Waypost again`);
 }
 
-/** For file systems without hard links. Another process may briefly read an incomplete file. */
+/** For file systems without hard links, where other processes may read an incomplete file. */
 function copyWhole(text: string, path: string): void {
   if (existsSync(path)) return;
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx", flush: true });

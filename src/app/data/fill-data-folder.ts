@@ -18,7 +18,7 @@ import { flushFolder } from "./whole-file.ts";
 
 const copiedFiles = [...knownDatabases.map(({ file }) => file), ...keyFiles];
 
-/** SQLite releases its lock on this file when the process ends. */
+/** A database that serves as a lock. SQLite unlocks it even if the process is killed. */
 const lockFile = "lock.db";
 
 /**

@@ -37,8 +37,8 @@ async function answerReady(response: ServerResponse, readUnready: ReadUnready): 
 }
 
 /**
- * Load balancers probe each process by its IP address, which is never a link host. These requests
- * skip the host lookup, because the store may be down.
+ * Load balancers send probes to a process's IP address. No link host is an IP address, so these
+ * requests skip the host lookup, which would fail while the store is down.
  */
 export function isProbeOfAddress(url: string | undefined, host: string): boolean {
   return isProbePath(url) && isIP(host.replace(/^\[|\]$/g, "")) !== 0;

@@ -19,7 +19,7 @@ type FollowOptions = {
   readonly warn: (facts: object, message: string) => unknown;
 };
 
-/** Operators replace the file about once a week, and checking it is cheap. */
+/** How often to check whether the operator has replaced the file. */
 const lookEvery_ms = 60_000;
 const mostNetworks = 2000;
 
@@ -59,7 +59,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   const reader = await openReader(path);
   const { databaseType: kind, buildEpoch: madeAt, ipVersion } = reader.metadata;
   const lookUp = (address: string) => {
-    // The library would look up the first 32 bits of an IPv6 address as an IPv4 address.
+    // Otherwise the library would read the first 32 bits of an IPv6 address as an IPv4 address.
     if (ipVersion === 4 && readFamily(address) === "ipv6") return { prefix: 0 };
     try {
       const [record, prefix] = reader.getWithPrefixLength(address);

@@ -172,7 +172,7 @@ export async function closeHttpServer(
   });
   // `server.close()` would close idle connections at once, although a request may be on its way.
   const closed = Promise.all([server, ...server.twins].map(closeListener));
-  // Repeated, because Node closes only those connections that are idle at the time.
+  // Repeat, because Node closes only the connections that are idle at that moment.
   const closing = setInterval(() => {
     if (performance.now() - askedAt < quiet_ms) return;
     server.closeIdleConnections();

@@ -34,7 +34,7 @@ export function createProxyWatch(
     look: ({ headers, socket }) => {
       if (headers["x-forwarded-for"] === undefined) return;
       const peer = normalizeAddress(socket.remoteAddress ?? "");
-      // Anyone on the public internet can send this header without being a proxy.
+      // Any client on the public internet can send this header, so it does not prove a proxy.
       if (peer === undefined || isPublicAddress(peer) || trusts(peer, 0)) return;
       metAt = monotonic();
     },

@@ -145,7 +145,7 @@ const hiddenAddresses =
   "can be matched to the link that was tapped. Set WAYPOST_TRUSTED_PROXIES to the proxy's " +
   "network (loopback if the proxy runs on this machine), then restart waypost serve";
 
-/** Notes whether the open database is writable, and problems with its clock and webhooks. */
+/** Notes whether the database is writable, and problems with its clock and webhooks. */
 export async function noteStore(
   { db }: Pick<Store, "db">,
   config: Config,

@@ -14,8 +14,8 @@ export type Log = {
 };
 
 /**
- * Writes JSON lines to stderr synchronously, so that a crash loses none. Opened on the first line,
- * because most sessions log nothing.
+ * Writes JSON lines to stderr synchronously, so that a crash loses none. The first line creates the
+ * logger, because most sessions log nothing.
  */
 export function createLog({ log }: Pick<Config, "log">): Log {
   const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));

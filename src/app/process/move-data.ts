@@ -143,7 +143,7 @@ async function findCopies(
   return counts.length === 0 ? undefined : counts;
 }
 
-/** Returns an empty list if the file is missing or not Waypost's. */
+/** Returns an empty list if the file is missing or does not belong to Waypost. */
 function readFileMarks(path: string, table: string): readonly string[] {
   try {
     return readUnchanged(path, "name", table);

@@ -103,7 +103,7 @@ test("requests that were read but not started are dropped if their connection cl
   expect(waiting).toEqual([]);
 });
 
-test("a connection is closed if it would raise the total queue above 20,000 requests", async () => {
+test("a connection is closed if more than 20,000 requests would wait in all queues", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;
