@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { findAddressGroup } from "./ip-address.ts";
 
-/** The parts of Node's request that are needed for reading its body. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 
 /**

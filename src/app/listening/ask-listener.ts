@@ -58,7 +58,7 @@ async function askListener(
   const nonce = `${clock.now()} ${randomBytes(16).toString("base64url")}`;
   const headers = { [nonceHeader]: nonce, [proofHeader]: sign(secret, purpose, port, nonce) };
   const signal = AbortSignal.timeout(within_ms);
-  // A server that listens at all addresses also listens at the loopback address.
+  // A server that listens on all addresses can be reached on the loopback address.
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   const place = { host: reachable, port, path: `/listener/${purpose}` };
   try {
@@ -162,7 +162,8 @@ export async function takePort(
     try {
       return await listenOnBoth(server, place);
     } catch (error) {
-      // For other errors, such as a missing permission for the port, no process can release it.
+      // For other errors, such as a missing permission for the port, no process can release the
+      // port.
       if (readCode(error) !== "EADDRINUSE") throw error;
       const asked = { host: findHost(error, place.host), port: place.port };
       const holder = await askListener(purpose, asked, data);

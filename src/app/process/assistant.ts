@@ -134,7 +134,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
       await bulk.loadUnfinished().catch((error: unknown) => {
         // An unusable state must fail the start, because later changes would go unrecorded.
         if (isUnusable(error)) throw error;
-        // Other errors are only logged, because the server works without old jobs.
+        // Log other errors and continue, because the server works without old jobs.
         report(error);
       });
     },
@@ -252,7 +252,7 @@ function createLookUp(
     try {
       return (await look()) ?? describeRefused(own, key);
     } catch (error) {
-      // An unresponsive store is reported by the call itself.
+      // Outages are not reported here, because the call itself fails and reports them.
       if (explainStoreFault(error) === undefined) report(error);
       return undefined;
     }
@@ -345,7 +345,8 @@ function createFindOwner(
     // The ID of the request that applied the plan was not saved, so a new one is generated.
     const requestId = readRequestId(undefined);
     const owner = { key_print: job.key_print, key_id, origin, call, requestId };
-    // Without its key, the resumed job fails and reports the missing key.
+    // If the key no longer exists, resume the job anyway. It then fails and reports the missing
+    // key.
     if (own !== undefined && known.facts === undefined) return owner;
     const summary = await summarizePlan(bulk, plan, owner, { job });
     return toolbox.mayApply(summary, access) ? owner : undefined;

@@ -58,7 +58,7 @@ export async function openEmbedded(
   else prepareDataFolder(data);
   const sql = await openTables(place, options);
   const store = await openStore(sql, setAlarm, mustExist);
-  // The state's tables can be in the store's database, so they share the store's connections.
+  // In PostgreSQL, the state's tables are in the store's database and share its connections.
   const own = sql as unknown as Sql<StateTables>;
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
