@@ -49,7 +49,7 @@ export const settingFlags: Readonly<Record<string, { readonly type: "string" }>>
 
 export function readConfig(environment: TextValues, flags: TextValues): Config {
   const given = { data: findDataFolder(environment), ...readSettings(environment, flags) };
-  // `jitless`, because compiling a schema takes longer than using it once.
+  // Use `jitless`, because compiling a schema takes longer than using it once.
   const parsed = settingsSchema.safeParse(given, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -26,7 +26,7 @@ export type BrowserParts = ConsoleParts &
     readonly log: Log;
     readonly assistant: Pick<Assistant, "openPreviewPages">;
     readonly approvals: ApprovalPages;
-    /** Null if a remote server serves the links. */
+    /** The origin of links is null if a remote server serves them. */
     readonly addresses: { readonly links: string | null };
     readonly findCountry: HostOptions["findCountry"];
     readonly trustedProxies: TrustedProxies | undefined;
