@@ -254,7 +254,7 @@ async function readFile(
   const path = associationPaths[system];
   const fetched = await requestFile({ hostname, path, agent: systems[system].agent }, check);
   if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
-  // Request the file again with another user agent, because the host may reject only this one.
+  // A host may reject only this user agent, so repeat a rejected request with another one.
   const isRefused = fetched.status >= 400;
   const again = isRefused
     ? await requestFile({ hostname, path, agent: ownAgent }, check)

@@ -16,7 +16,7 @@ import { keepToken } from "./data-folder.ts";
 
 type FirstStartOptions = {
   readonly store: Store;
-  /** Set if the state is in PostgreSQL. Several machines may then start at once. */
+  /** Set if the data is in PostgreSQL. Several machines may then start at once. */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly given: ClockAndRandom;

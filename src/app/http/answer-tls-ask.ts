@@ -15,7 +15,7 @@ export const tlsAskPath = "/tls/ask";
 export type AnswerTlsAsk = (request: IncomingMessage, response: ServerResponse) => void;
 
 type TlsAskOptions = {
-  /** The URL of the console, the API and MCP. */
+  /** The base URL of the console, the API and MCP. */
   readonly publicUrl: string | undefined;
   /** Undefined if a remote server serves the links. */
   readonly host: Pick<LinkHost, "isServed"> | undefined;

@@ -140,7 +140,7 @@ const otherFaults: ReadonlySet<string> = new Set([
   "PATH_LENGTH_EXCEEDED",
   "HOSTNAME_MISMATCH",
   "UNSPECIFIED",
-  // The code if the server does not use TLS on this port.
+  // Node's error code if the server does not use TLS on this port.
   "EPROTO",
 ]);
 
