@@ -56,7 +56,6 @@ export type Account = {
   };
   /** Finds a page that `preview_template` rendered, by the token in its URL. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
-  /** Approves a question. If the approval is rejected, returns the reason. */
   readonly approve: (
     questionId: string,
     typed: TypedApproval,
@@ -150,7 +149,9 @@ export type ShownSetting = {
 
 /** How to connect an MCP client to the links that the console shows. */
 export type Connection = {
-  /** Arguments for `node` that start a stdio server; undefined if it would use another key. */
+  /**
+   * Arguments for `node` that start a stdio server. Undefined if that server would use another key.
+   */
   readonly command: readonly string[] | undefined;
   /** The URL for MCP clients; undefined if this process does not serve MCP over HTTP. */
   readonly mcp: string | undefined;
@@ -189,7 +190,7 @@ export type ConsoleQuestion = {
   readonly blocked: string | undefined;
 };
 
-/** Why an approval was rejected: the question has expired, or the input is wrong. */
+/** Why the user's approval failed: the request has expired, or the PIN or count is wrong. */
 export type ApprovalRejection =
   { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
@@ -199,9 +200,9 @@ export type TypedApproval = { readonly pin: string; readonly count: string };
 export type ListedQuestion = {
   readonly address: string;
   readonly title: string;
-  /** A sentence with the name that the assistant reports, in quotes. */
+  /** A sentence that quotes the name that the assistant reports. */
   readonly lead: string;
-  /** What the approval is for, with which key it was requested, and how long ago. */
+  /** The request's project, API key and age. */
   readonly origin: string;
   readonly term: string;
 };

@@ -7,9 +7,9 @@ import { renderFault, renderForm, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read-address.ts";
 
 /**
- * Runs a form's action. If the change needs approval, a page shows the change, with a form to
- * confirm it. Submitting this form approves only the change that was shown. If the change is
- * different when the form is submitted, the page shows the new change.
+ * Runs a form's action. A change that needs approval is first shown on a page with a confirmation
+ * form. This form approves only the change on that page. If the change differs on submission, the
+ * page shows the new change instead.
  */
 
 type ConsoleAct<Result, Done> = {
@@ -30,7 +30,7 @@ export async function act<Result, Done = Reply>(
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
   let answer = await run();
-  // If the form contains this question's hash, the user approved it by submitting the form.
+  // The confirmation form contains the hash of the change that the user saw.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);
@@ -39,7 +39,6 @@ export async function act<Result, Done = Reply>(
   if (answer.kind === "done") return done(answer.result);
   if (answer.kind === "failed") return failed(answer.failure);
   const { question } = answer;
-  // A different question means that the change differs from the one on the page.
   const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
   const why = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
   const no = back === undefined ? leave : { to: back };
@@ -63,7 +62,7 @@ type ActPage<Result> = Pick<Page, "path" | "needs"> & {
   readonly failed: (failure: CallError, visit: Visit) => Reply | Promise<Reply>;
 };
 
-/** Creates the page that carries out a button. It asks for approval only if the change needs it. */
+/** Creates a page that runs an action when a form is submitted to it, after approval if needed. */
 export function createActPage<Result>(page: ActPage<Result>): Page {
   const { back, run, done, failed, ...place } = page;
   return {

@@ -131,7 +131,7 @@ async function listChoices(account: Account, kind: AppKind, chosen: string) {
   return { kind, choices, more: Math.max(0, (result.meta?.count ?? 0) - listed.length) };
 }
 
-/** Names the text field for the ID of an unlisted app. Its value overrides the selected app. */
+/** Returns the name of the text field for the ID of an unlisted app. */
 export function nameOther(name: string): string {
   return `${name}.other`;
 }

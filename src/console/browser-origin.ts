@@ -22,9 +22,9 @@ type BrowserRequest = {
 };
 
 /**
- * Returns undefined if the page would be sent over a network unencrypted: plain HTTP is allowed
- * only on this machine. HTTPS is recognized by the public URL, which the operator sets if a proxy
- * terminates TLS.
+ * Returns undefined if the page would be sent unencrypted over a network. Plain HTTP is allowed
+ * only on this machine. If a proxy terminates TLS, only the public URL shows that the browser uses
+ * HTTPS.
  */
 export function readBrowserOrigin(
   received: BrowserRequest,
@@ -80,7 +80,7 @@ type CookiePlace = {
 /** Cookie names contain the port, because servers on all ports of a machine share cookies. */
 function readCookies(request: Request, { host, isSecure, base }: CookiePlace): CookieAccess {
   const port = /:(\d+)$/.exec(host)?.[1] ?? "80";
-  // The sign-in page is outside the base path.
+  // The visit cookie is for the sign-in page, which is outside the base path.
   const readPath = (cookie: CookieName) => (cookie === "session" ? base || "/" : "/");
   const name = (cookie: CookieName) => {
     if (!isSecure) return `waypost_${cookie}_${port}`;

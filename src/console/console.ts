@@ -173,7 +173,7 @@ async function answer(arrival: Arrival, readSignedOut: ReadKeyless): Promise<Res
   return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
 }
 
-/** Returns the URL without the base path, or undefined outside the console. */
+/** Returns the URL without the base path; undefined if the URL is outside the console. */
 function findOwn(url: URL, { base }: BrowserOrigin): URL | undefined {
   const path = isSignIn(url.pathname) ? undefined : removeBase(url.pathname, base);
   if (path === undefined) return undefined;
@@ -199,7 +199,7 @@ async function readSent(
   return page?.takesFile === true ? readUpload(arrival) : "foreign";
 }
 
-/** Anyone can send such forms, so their size and the number read at a time are limited. */
+/** Limits the size of forms and how many are read at a time, because anyone can send them. */
 async function answerSignedOut(arrival: Arrival, read: ReadKeyless): Promise<Response> {
   const { request, url, address, place } = arrival;
   let form: Form | undefined;

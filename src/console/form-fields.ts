@@ -56,7 +56,7 @@ export function renderShown(fields: readonly Field[], shown: Values): readonly H
   return fields.map(({ name }) => renderHidden(writeShownName(name), printValue(shown[name])));
 }
 
-/** Returns the hash of a long value, because the form already contains the value itself. */
+/** Replaces a long value with its hash, so that hidden fields stay short. */
 export function printValue(value = ""): string {
   return value.length > longestPrint ? digestOf([value]) : value;
 }

@@ -103,7 +103,7 @@ function renderHead({ title, heading = title, above, actions }: Omit<PageReply, 
   </div>`;
 }
 
-/** Success messages, by the code in the URL of the page that follows a form. */
+/** Success messages. The URL of the page that follows a form contains the message's code. */
 const notes: Readonly<Record<string, Html | string>> = {
   created: "Link created.",
   saved: "Saved.",
@@ -129,7 +129,7 @@ function renderNote({ searchParams }: URL): Part {
 
 const notSent = "again";
 
-/** Adds a mark to the next page's URL: a form from an earlier session had no effect. */
+/** Makes the next page say that the submitted form has changed nothing yet. */
 export function markNotSent(to: string): string {
   return addToAddress(to, notSent, "1");
 }

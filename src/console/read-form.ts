@@ -8,7 +8,7 @@ import { createForm, type Form } from "./page.ts";
 
 /** Reads the fields of a submitted form, and its file if it has one. */
 
-/** Enough for a page template, even while the sign-in form carries it after a session ended. */
+/** Large enough for the longest page template. */
 const bodyBytes = 1024 * 1024;
 /** The same limit as for files from assistants. */
 export const mostFileBytes = 4_000_000;

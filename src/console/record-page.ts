@@ -87,7 +87,7 @@ export type ShownFields = {
 
 type RecordView = { readonly above?: Part; readonly side: Part; readonly hasFrames?: boolean };
 
-/** Why the record cannot be shown; `failure` is undefined if it no longer exists. */
+/** Why a record cannot be shown. `failure` is undefined if the record no longer exists. */
 type Unreadable = { readonly failure: CallError | undefined };
 
 type PagesWithForms<Kind extends RecordKind> = RecordPages<Kind> & {
@@ -118,7 +118,7 @@ export function createRecordPages<Kind extends RecordKind>(
         account.act(creation.tool, writeChanges(main, typed, changed)),
       done: (result) => {
         const id = result[name]?.id;
-        // If the response of a remote server could not be read, there is no id.
+        // The ID is missing if the response of a remote server could not be read.
         const address = id === undefined ? base : `${base}/${encodeURIComponent(id)}`;
         return { kind: "go", to: addNote(address, creation.note) };
       },
@@ -143,7 +143,6 @@ export function createRecordPages<Kind extends RecordKind>(
   ];
 }
 
-/** Keeps the query of the list that opened the page, for the link back to that list. */
 function writeAddress(
   { base }: RecordNaming,
   { params, url }: Pick<Visit, "params" | "url">,

@@ -53,7 +53,6 @@ function renderChange(change: ListedChange, visit: Visit): Html {
   const { target, at, client, by, note, end } = change;
   const name = nameTarget(change);
   const address = findAddress(change, visit);
-  // A job's name is a phrase, so it gets a capital letter here.
   const isJob = target.kind === "job";
   const text = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
   const shown = html`<bdi>${shorten(text, mostOfName)}</bdi>`;

@@ -31,7 +31,7 @@ export function respondPage(
     `style-src 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",
-    // Only responses of `respondFrame` may be framed.
+    // Console pages may frame only previews, which `respondFrame` sends.
     ...(page.hasFrames === true ? ["frame-src 'self'"] : []),
     "form-action 'self'",
     "frame-ancestors 'none'",

@@ -35,7 +35,7 @@ async function restore(fields: Readonly<Record<string, string>>, at = "/deleted"
   return tab.post(at, { form_token: await readFormToken(tab), ...fields });
 }
 
-test("links deleted by REST or a job are listed; a restored app regains its links", async () => {
+test("the bin lists links deleted by REST or a job; a restored app regains its links", async () => {
   const app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const id = await make("/ios_apps", { ios_app: app });
   const link = await make("/links", { path: "with-app", ios_app: { id } });
@@ -71,7 +71,7 @@ test("links deleted by REST or a job are listed; a restored app regains its link
   expect(history.replace(/\s+/g, " ")).toContain("Undo: Restored Shop");
 });
 
-test("if one link cannot be restored, its error is shown and the others are restored", async () => {
+test("restoring several links shows the error of a failed link and restores the others", async () => {
   const [taken, free] = [
     await make("/links", { path: "taken", name: "Taken" }),
     await make("/links", { path: "free" }),
@@ -116,7 +116,7 @@ test("a user whose key lacks links.create sees deleted links but no restore butt
   expect((await stranger.open("/deleted")).text).toContain("The bin is empty.");
 });
 
-test("a gateway has no page of deleted links, but its history can undo a deletion", async () => {
+test("a gateway has no bin, but its history page can undo a deletion", async () => {
   const { places, key } = served.serving;
   const env = { WAYPOST_API_KEY: key };
   const folder = `${served.folder.path}-gateway`;

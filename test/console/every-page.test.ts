@@ -122,7 +122,7 @@ const shown: Readonly<Record<string, Write>> = {
   help: () => "/help",
   "a help page": () => "/help/glossary",
   "help about the API": () => "/help/api",
-  "help about a part of the API": () => "/help/api/links",
+  "help about one API topic": () => "/help/api/links",
   "the page template": () => "/template",
   "an import": () => "/links/import",
   "a plan": ({ plan }) => `/plans/${plan}`,
@@ -132,16 +132,16 @@ const shown: Readonly<Record<string, Write>> = {
   statistics: () => "/statistics?days=7",
 };
 const forMaster: Readonly<Record<string, Write>> = {
-  "a master's start": () => "/",
+  "start with a master key": () => "/",
   projects: () => "/projects",
   "a new project": () => "/projects/new",
   "a project": ({ project }) => `/projects/${project}`,
-  "a master's settings": () => "/settings",
+  "settings with a master key": () => "/settings",
 };
 /** Addresses that return something other than a page of their own. */
 const beside: Readonly<Record<string, Write>> = {
-  "a picture of a code": ({ link }) => `/links/${link}/qr.png`,
-  "several links, chosen on the list": () => "/links/several",
+  "a QR code image": ({ link }) => `/links/${link}/qr.png`,
+  "several selected links": () => "/links/several",
   "a job's cancellation": ({ job }) => `/jobs/${job}/cancel`,
   "the undo of a job": ({ job }) => `/jobs/${job}/undo`,
   "the undo of a change": () => "/history/undo",
@@ -238,7 +238,7 @@ test("the list of pages in this test contains every page of the console", () => 
   expect(pages.filter((each) => !found.has(each)).map(({ path }) => path)).toEqual([]);
 });
 
-describe.each(Object.entries(all))("the console page of %s", (name, write) => {
+describe.each(Object.entries(all))('the console page "%s"', (name, write) => {
   const who = readWho(name);
   beforeEach(() => {
     tab = tabs[who];
@@ -312,7 +312,7 @@ describe.each(Object.entries(all))("the console page of %s", (name, write) => {
 const ofServer = /^\/(?:sign-in$|sign-in\/files\/|approve\/)/;
 
 test.each(Object.entries({ ...all, ...beside }))(
-  "every URL on the page of %s is below the base path",
+  'every URL on the page "%s" is below the base path',
   async (name, write) => {
     const who = readWho(name);
     const { path, text } = await plain[who].open(writeAddress(write));
@@ -371,7 +371,7 @@ describe("the console's menu on a phone", () => {
 
 /** Input in the first form of a page is kept across a new sign-in. */
 test.each(Object.entries(shown))(
-  "the form on the page of %s keeps the user's input when the session ends",
+  'the form on the page "%s" keeps its input when the session ends',
   async (_, write) => {
     await page.setViewportSize(sizes.desktop);
     await go(write);

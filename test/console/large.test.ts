@@ -34,7 +34,7 @@ function findUnlisted(text: string): number {
   return turns.find((turn) => !text.includes(`>com.example.a${turn}<`)) ?? -1;
 }
 
-test("an app missing from the link form's list can be typed in and is then selected", async () => {
+test("the link form accepts the package name of an unlisted app and selects that app", async () => {
   const { text } = await tab.open("/links/new");
   expect(text.replace(/\s+/g, " ")).toContain("5 more are not listed.");
   const turn = findUnlisted(text);
@@ -51,7 +51,7 @@ test("an app missing from the link form's list can be typed in and is then selec
   expect(refused.text).toContain('value="com.nowhere"');
 });
 
-test("in the form for several links, an app missing from the list can be typed in", async () => {
+test("the form for several links accepts the package name of an unlisted app", async () => {
   for (const path of ["one", "two"]) await served.serving.make("/links", { path });
   const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "choose" });
   for (const path of ["one", "two"]) form.append("path", path);

@@ -128,7 +128,7 @@ test("a link's preview shows the live template, or where visitors are redirected
   expect(tab.complaints).toEqual([]);
 });
 
-test("a link's QR code can be saved as SVG or PNG and encodes a URL with a scan mark", async () => {
+test("a link's QR code can be saved as SVG or PNG and contains the URL with ?wp=qr", async () => {
   const { id } = await serving.make("/links", { path: "größe/1", url });
   await go(id);
   const address = `${await page.locator("#address").innerText()}?wp=qr`;
@@ -142,7 +142,7 @@ test("a link's QR code can be saved as SVG or PNG and encodes a URL with a scan 
   expect(await save("PNG")).toEqual(["gr-e-1.png", Buffer.from((await drawPng(address)) ?? [])]);
 });
 
-test("requesting a QR code for a missing link or too long URL returns 404", async () => {
+test("a QR code request returns 404 if the link is missing or its URL is too long", async () => {
   const tabOf = await signInAt(serving);
   const gone = await tabOf.open("/links/00000000-0000-7000-8000-000000000000/qr.svg");
   expect([gone.status, gone.text.includes("This link does not exist")]).toEqual([404, true]);

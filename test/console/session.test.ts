@@ -68,7 +68,7 @@ test("a one-time URL's token is not accepted as a session token, and vice versa"
   expect(await sessions.find(session)).toBe(secret);
 });
 
-test("a session does not become a one-time URL when its database row is changed", async () => {
+test("a session cannot be turned into a one-time URL by changing its database row", async () => {
   const session = await sessions.begin(secret);
   expect(await sessions.isAddress(session)).toBe(false);
   const sql = await at.openSql();

@@ -140,7 +140,7 @@ test("a session ends when its key is revoked", async () => {
   await expect.poll(async () => (await tab.open("/")).path).toBe("/sign-in");
 });
 
-test("waypost console prints a single-use sign-in URL that works with any process", async () => {
+test("waypost console prints a single-use sign-in URL that any process accepts", async () => {
   const address = new URL(await readAddress());
   const [tab, late] = [browse(serving.places.url), browse(other.places.url)];
   expect((await tab.open(address.pathname)).text).toContain("one-time address");

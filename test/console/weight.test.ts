@@ -74,13 +74,13 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   "keys and client keys": () => "/keys",
   "the second page of client keys": () => "/keys?client=2",
   webhooks: () => "/webhooks",
-  "a webhook with the longest address": ({ webhook }) => `/webhooks/${webhook}`,
+  "a webhook with the longest URL": ({ webhook }) => `/webhooks/${webhook}`,
   "a new key": () => "/keys/new",
   "a plan with a thousand rows": ({ plan }) => `/plans/${plan}`,
   "a plan with the longest rows": ({ long }) => `/plans/${long}`,
-  "one row with the longest values": ({ long }) => `/plans/${long}?row=0`,
-  "a plan that deletes": ({ deletion }) => `/plans/${deletion}`,
-  "a plan with a thousand faults": ({ faulty }) => `/plans/${faulty}`,
+  "a plan's row with the longest values": ({ long }) => `/plans/${long}?row=0`,
+  "a plan that deletes links": ({ deletion }) => `/plans/${deletion}`,
+  "a plan with a thousand invalid rows": ({ faulty }) => `/plans/${faulty}`,
   "a job": ({ job }) => `/jobs/${job}?rows=all`,
   jobs: () => "/jobs",
   history: () => "/history",
@@ -90,12 +90,12 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   "an import": () => "/links/import",
   "a new webhook": () => "/webhooks/new",
   "the domain": () => "/domain",
-  "help about a part of the API": () => "/help/api/links",
+  "help about one API topic": () => "/help/api/links",
 };
 
 describe("the console of a project with much data", () => {
   test.each(Object.entries(full))(
-    "sends at most 60 KB, with at most 12 KB of JavaScript, for the page of %s",
+    'sends at most 60 KB, with at most 12 KB of JavaScript, for the page "%s"',
     async (_, write) => {
       await expectLight(await tab.open(write(filled), packed));
     },
@@ -106,7 +106,7 @@ describe("the console of a project with much data", () => {
     ["a project", ({ project }: Filled) => `/projects/${project}`],
     ["start", () => "/"],
   ])(
-    "sends at most 60 KB, with at most 12 KB of JavaScript, to a master key for the page of %s",
+    'sends at most 60 KB, with at most 12 KB of JavaScript, to a master key for the page "%s"',
     async (_, write) => {
       await expectLight(await master.open(write(filled), packed));
     },

@@ -46,7 +46,7 @@ function findTokens(place: Element): NodeListOf<HTMLInputElement> {
 function replace(page: Document | null | undefined, id: string): void {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
   if (!now || !next) return;
-  // Each response masks the CSRF token differently, so the old token is copied for the comparison.
+  // Both elements get the same CSRF token, because each response masks the token differently.
   const [token] = findTokens(now);
   if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
   if (now.isEqualNode(next)) return;
@@ -143,7 +143,7 @@ addEventListener("beforeunload", (event) => {
   const isChanged = ([form, before]: readonly [HTMLFormElement, string]) =>
     form !== sent && (form.dataset["guard"] === "typed" || readFields(form) !== before);
   if ([...guarded].some(isChanged)) event.preventDefault();
-  // If the page stays open, the user may change the form again.
+  // If the user stays on the page, later changes must cause a warning again.
   sent = null;
 });
 

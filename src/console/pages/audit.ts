@@ -262,7 +262,7 @@ const ofApps = new Set([
   "no_open_button",
 ]);
 
-/** Removes sentences for assistants, and replaces field names with plain words. */
+/** Removes sentences meant for assistants, and replaces field names with plain words. */
 function writePlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
   return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));

@@ -15,7 +15,7 @@ import { renderForm, type RowColumn } from "../parts.ts";
 import { readPage } from "../read-address.ts";
 import { renderTime } from "../render-changes.ts";
 
-/** The bin lists deleted links and apps, and restores them. */
+/** The page that lists and restores deleted links and apps. */
 export const deletedPage: Page = {
   path: /^\/deleted$/,
   needs: "list_bin",

@@ -156,11 +156,11 @@ function refuse(problems: readonly ShownProblem[]): ChangeResult<never> {
 }
 
 const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-/** The error for a form without scopes, because an empty list would mean full access. */
+/** Shown if no scope is selected, because an empty list of scopes grants full access. */
 const noScopes =
   "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
-/** Shown after the user revokes the key of the session. This ends the session. */
+/** Shown after users revoke the key that they signed in with, which ends their session. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",

@@ -78,7 +78,7 @@ export function writeFilter({ field, condition, value }: FilterInput): string {
   return `${field} ${condition} ${String(value)}`;
 }
 
-/** Formats the query string without defaults. Page 0 becomes `page=`, to append a page number. */
+/** Formats the query string without defaults. Page 0 becomes `page=`, ready for a page number. */
 export function writeLinkQuery({ search, sort, filters, page }: LinkQuery): string {
   const params = new URLSearchParams();
   if (search !== "") params.set("search", search);
@@ -103,7 +103,7 @@ export function isNarrowed({ search, filters }: LinkQuery): boolean {
   return search !== "" || filters.length > 0;
 }
 
-/** Returns the number up to which links are counted. No user opens that many pages. */
+/** Returns the maximum number of matches to count. No user opens that many pages. */
 export function chooseMostCounted({ search, filters }: LinkQuery): number {
   const texts = [
     ...search.split(/\s+/u),
@@ -114,7 +114,7 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
   return shortest < paging.shortest_indexed ? mostOfShort : paging.most_counted;
 }
 
-/** The index does not support short texts, so the database scans links until enough match. */
+/** The limit for short search strings. The index cannot find them, so the database scans links. */
 const mostOfShort = 1000;
 
 /** Whether more links match than were counted. Counting stops one above the limit. */

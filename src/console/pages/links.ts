@@ -82,7 +82,7 @@ async function show(visit: Visit): Promise<Reply> {
   };
 }
 
-/** Whether a filter was rejected. The tool's message names arguments that users never see. */
+/** A rejected filter gets its own message, because the tool's message names arguments. */
 function isFilterRefused(answer: ChangeResult<unknown>): boolean {
   if (answer.kind !== "failed" || answer.failure.code !== "invalid_arguments") return false;
   return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;

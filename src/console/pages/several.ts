@@ -252,7 +252,6 @@ async function listEdits(account: Account, form: Form): Promise<readonly Rendere
   ];
 }
 
-/** Returns the plan's arguments, except those that select links. */
 function planEdit(name: string, form: Form): JsonObject | undefined {
   if (name === "delete") return { operation: "delete" };
   const edit = Object.hasOwn(edits, name) ? edits[name] : undefined;

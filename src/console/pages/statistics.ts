@@ -73,7 +73,7 @@ function chooseStep(days: number): StatsBy {
   return days >= mostDays ? "week" : "day";
 }
 
-/** Returns invalid text unchanged, because the tool rejects it with a message. */
+/** Returns an invalid date unchanged, because the tool rejects it with a message. */
 function findFirst(last: string, days: number): string {
   const end = Date.parse(last);
   if (Number.isNaN(end)) return last;
@@ -166,9 +166,8 @@ function renderGroup(
 
 const width = 640;
 const height = 140;
-/** A column's width, as a share of the space for one row. */
+/** The part of its slot that a column fills. */
 const columnShare = 0.8;
-/** The minimum height at which a column is visible. */
 const minHeight = 2;
 
 /** Renders a column chart. For screen readers, the table below contains the same numbers. */
