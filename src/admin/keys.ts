@@ -100,7 +100,7 @@ export function keyNotFound(): Problem {
   return notFound("This project has no such key. It may have been revoked.");
 }
 
-/** The history records a key by its access. Client keys have no role or scopes. */
+/** The history shows a key's role. Client keys have none, so they are recorded with this one. */
 const clientRecord = { role: "client" };
 
 function describeAct(tool: "keys create" | "keys revoke", realm: string): AdminAct {

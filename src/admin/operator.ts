@@ -14,7 +14,7 @@ import type { Db } from "../store/tables.ts";
 export type Operator = IdSources &
   Pick<ChangeAuthor, "key_print" | "client"> & {
     readonly store: Store;
-    /** The history realm for changes that belong to no project. */
+    /** Identifies the history of changes that belong to no project. */
     readonly origin: string;
     readonly openHistory: () => Promise<History>;
     readonly report: (error: unknown) => unknown;
