@@ -95,7 +95,7 @@ function findTokenFault(type: number, text: string): string | undefined {
 
 type CssReports = {
   readonly report: ReportFault;
-  /** Reports text that the parser cannot read, unless a fault at this position is known. */
+  /** Reports text that the parser cannot read, unless a fault was already reported there. */
   readonly reportUnread: ReportFault;
 };
 
@@ -125,8 +125,8 @@ function checkNode(node: CssNode, base: number, to: CssReports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
   const fault = findNodeFault(node);
   if (fault !== undefined) to.report(offset, fault);
-  // For an unknown selector in brackets, the parser returns raw text. That text is checked like a
-  // value. A raw semicolon is harmless: it is the second of two in a row.
+  // The parser returns raw text for an unknown selector in brackets, and `;` for a repeated
+  // semicolon. Only the selector needs a check, as a value.
   if (node.type === "Raw" && node.value !== ";") checkRaw(node.value, offset, to);
 }
 

@@ -10,7 +10,7 @@ import { listWords } from "./split-words.ts";
  * so that offsets stay the same. `check-template.ts` checks the rendered HTML.
  */
 
-/** The filler for Liquid output. In the HTML itself, this character is replaced with a space. */
+/** Replaces each Liquid output. The template's own U+E000 characters are replaced with spaces. */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";

@@ -97,7 +97,7 @@ export function createTemplateQueue(runQueued: RunQueued): WaitInQueue {
   };
 }
 
-/** Throws if the client has left or has already got a 503. */
+/** Throws if the client has disconnected or has already received a 503. */
 function requireActive(signal: QueuedCall["signal"]): void {
   if (signal.hasLeft()) throw overloaded();
 }

@@ -32,9 +32,9 @@ export type CheckTiming = { readonly runQueued: RunQueued; readonly monotonic: (
 const mostProblems = 50;
 
 /**
- * Returns all problems of a template with their positions. If Liquid can parse the body, also
- * renders it for several sample links. Even if each piece of Liquid is valid, the rendered page may
- * be invalid. The steps are queued, so that other requests are answered in between.
+ * Returns all problems of a template with their positions. Also renders the body for several sample
+ * links, because valid Liquid can render an invalid page. The steps are queued, so that other
+ * requests are answered in between.
  */
 export async function checkTemplate(
   { body, css }: TemplateSource,
@@ -128,7 +128,7 @@ function findFaults(
       renderButtons(sampleButtons, templateForm),
       true,
     );
-    // If something was removed, the buttons may have been lost with it. That is already reported.
+    // If other markup was removed, which is already reported, the buttons may have been part of it.
     const at = hasInserted || faults.length > 0 ? -1 : made.indexOf(mark);
     const found = at < 0 ? faults : [...faults, { offset: at, message: unseenButtons }];
     return found.map(({ offset, message }) => ({ offset: trace.locate(offset), message }));

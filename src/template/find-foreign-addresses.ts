@@ -94,10 +94,7 @@ const needsHost =
   "This server limits destinations. Write the host of an address without Liquid, or use only " +
   "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
-/**
- * Checks a tag. Liquid must stay inside quoted values. An `if` around a quote could let a value's
- * content out of the tag.
- */
+/** Checks a tag. Liquid must stay in quoted values: an `if` around a quote could end the value. */
 function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): void {
   const { masked, report } = search;
   const start = location?.startOffset ?? 0;
@@ -140,7 +137,7 @@ function checkAddress(
     const isOwn =
       isAlone && others.length === 0 && ownAddress.test(body.slice(piece?.begin, piece?.end));
     if (isOwn && hasOwnAddresses) return;
-    // White space may stand for a masked `if`, after which another URL could follow.
+    // White space may be a masked `if`, and another URL could follow it.
     const [fixed] = /\s/.test(value) ? [] : (beginning.exec(value) ?? []);
     if (fixed === undefined || fixed.includes(unknown)) return void report(begin, needsHost);
     address = fixed;

@@ -1,9 +1,6 @@
 import { listWords } from "./split-words.ts";
 
-/**
- * The HTML that a template may contain, as an allowlist. An entry that is missing here does no
- * harm.
- */
+/** An allowlist of the HTML in templates. Anything that is not listed is rejected. */
 
 const elements = listWords(
   "a abbr address article aside b bdi bdo blockquote br caption cite code col colgroup dd del",
@@ -108,12 +105,10 @@ export function isWebAddress(value: string): boolean {
   return webAddress.test(value) && !hasControls(value) && isUrl(value);
 }
 
-/** Limits the length of host name labels, because the matching time grows with its square. */
+/** Limits the length of host labels, because matching takes quadratic time in a label's length. */
 const webAddress = /^https?:\/\/[^\s\\/?#.]{0,63}(?:\.[^\s\\/?#.]{0,63})*(?:[/?#][^\s\\]*)?$/i;
 
-/**
- * Does not use `URL.canParse`, because V8's optimized code for it rejects some valid host names.
- */
+/** Avoids `URL.canParse`, because V8's optimized code for it rejects some valid host names. */
 function isUrl(value: string): boolean {
   try {
     return new URL(value).host !== "";

@@ -32,9 +32,7 @@ export type { TemplateSource } from "./page-input.ts";
 export type CompiledTemplate = {
   readonly templates: Template[];
   readonly css: string;
-  /**
-   * True if the body is the starter template's. Then the page also gets our own styles and texts.
-   */
+  /** Whether the body is the starter template's. If so, our own styles and texts are added. */
   readonly isStarter: boolean;
 };
 
@@ -283,8 +281,8 @@ function describeBanner(
 }
 
 /**
- * Returns the link's path with the app's custom scheme, or else the link's URL. A remote server may
- * allow schemes that we reject.
+ * Returns the link's path with the app's custom scheme. Returns the link's URL if the app has no
+ * scheme or we reject it. Remote servers may allow schemes that we reject.
  */
 function addressIn(address: string, scheme: string | null): string {
   if (scheme === null || !isAppScheme(scheme)) return address;

@@ -66,7 +66,7 @@ const sourceParts: ReadonlySet<string> = new Set(["token", "tokenizer", "liquid"
 
 type Range = { readonly lhs: object; readonly rhs: object; readonly begin: number };
 
-/** Returns the range of a `for` loop. `visitParts` visits the loop before its range. */
+/** Returns the range of a `for` loop, which `visitParts` visits after the loop itself. */
 function readLoopedRange(part: object): Range | undefined {
   const collection = "collection" in part ? part.collection : undefined;
   return TypeGuards.isRangeToken(collection) ? collection : undefined;

@@ -124,7 +124,7 @@ function createCostLimit(most: number, message: string, time?: TimeLimit): AddCo
 
 /**
  * The properties of `forloop` that templates may read. Without this list, liquidjs would call any
- * of its methods.
+ * method of `forloop`.
  */
 const loopNames = new Set(["first", "index", "index0", "last", "length", "rindex", "rindex0"]);
 

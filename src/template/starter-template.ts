@@ -6,8 +6,8 @@ const { "accent-start": start, "accent-end": end } = visitColours;
 const glows = ["glow-one", "glow-two", "glow-three", "shade"] as const;
 
 /**
- * The CSS of the starter template. It begins with variables for colors and sizes. Other templates
- * can change the variables, and our other pages can use them.
+ * The starter template's CSS. It begins with variables for colors and sizes, which other templates
+ * can change and our other pages can use.
  */
 const starterStyle = `.page {
   --ink: ${ink[0]};
@@ -300,10 +300,7 @@ function writeSizes(indent: string): string {
   return named.map(([name, size]) => `${indent}--${name}: ${size};`).join("\n");
 }
 
-/**
- * The starter template. A project without its own template uses it. It contains only what all
- * templates may contain.
- */
+/** The starter template, for projects without their own. It obeys the rules for all templates. */
 export const starter: TemplateSource = {
   body: `{% if platform == "ios" %}
   {% assign app = apps.ios.name %}

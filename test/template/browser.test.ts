@@ -156,7 +156,7 @@ describe("the browser in this test", () => {
     await showAll(shown);
   });
 
-  test("sends no request for unchecked hostile CSS because of the page's headers", async () => {
+  test("obeys the page's headers and sends no request for unchecked hostile CSS", async () => {
     const shown = hostileCss.map((css) => {
       const template = compileAnyway("<p class=a>x</p>{% store_buttons %}", plain(css));
       return [css, letIntoFrame(renderLinkPage({ ...sample, template }))] as const;
@@ -184,8 +184,8 @@ describe("the browser in this test", () => {
 describe.each([
   { size: "phone", width: 390, height: 844 },
   { size: "desktop", width: 1280, height: 800 },
-])("on a $size", ({ width, height }) => {
-  test("the default page shows all buttons without scrolling and sends no requests", async () => {
+])("a $size browser", ({ width, height }) => {
+  test("shows the default page's buttons without scrolling and sends no requests", async () => {
     const page = await browser.newPage({ viewport: { width, height } });
     const said: string[] = [];
     page.on("console", (message) => said.push(message.text()));

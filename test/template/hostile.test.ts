@@ -104,7 +104,7 @@ const sample: PageInput = {
   time: undefined,
 };
 
-test("the hostile samples contain at least 300 different texts", () => {
+test("this test contains at least 300 different hostile samples", () => {
   const lists = [hostileBodies, hostileLiquid, hostileCss, hostileFields];
   for (const list of lists) expect(new Set(list).size).toBe(list.length);
   expect(lists.flat().length).toBeGreaterThanOrEqual(300);

@@ -103,7 +103,7 @@ describe("the template check", () => {
     ]);
   });
 
-  test("reports every problem of a body whose loops make it too long", async () => {
+  test("reports every problem even if loops make the page too long", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
       expect.stringContaining("1:25 The template is too long. Counting each round of a loop"),
@@ -164,7 +164,7 @@ describe("a problem in rendered HTML", () => {
     expect(problems.map((problem) => problem.split(" ", 1)[0])).toContain(place);
   });
 
-  test("is reported at its source if the page is nested too deeply or too slow", async () => {
+  test("is reported at the source of too deep nesting or too many steps", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
       `2:166 ${made}The page nests elements more than 64 levels deep.`,
@@ -177,7 +177,7 @@ describe("a problem in rendered HTML", () => {
   });
 });
 
-describe("a template with long texts", () => {
+describe("a template with long strings", () => {
   const long = `{% assign a = "aaa " %}${"{% assign a = a | append: a %}".repeat(11)}\n`;
   const tooMuch = expect.stringMatching(
     /^2:\d+ .* The template takes too many steps\. Use fewer loops\.$/,
@@ -185,12 +185,12 @@ describe("a template with long texts", () => {
 
   test.each([
     [
-      "when the texts are compared many times",
+      "when the strings are compared many times",
       "{% if a == 1 or a == 2 %}{% endif %}".repeat(9),
       "a == 1 or ".repeat(90),
     ],
     [
-      "when the texts are searched many times",
+      "when the strings are searched many times",
       "{% if a contains 'b' %}{% endif %}",
       "a contains a or ",
     ],
