@@ -6,7 +6,7 @@ import { canAndroidOpen, canIosOpen } from "./decide-visit.ts";
 /**
  * Writes the association files. With these, iOS and Android verify that a project's apps may open
  * its links. A file lists every app that can be verified, for all paths except those that stay in
- * the browser. Which of its apps a link uses is decided at each visit.
+ * the browser. Which app a link uses is decided at each visit.
  */
 
 export type AssociationSystem = "ios" | "android";
@@ -21,14 +21,12 @@ export const mostFile_bytes = 128 * 1024;
 
 export type AssociationFile = {
   readonly text: string;
-  /** How many apps and excluded paths the file contains. It may not have room for all. */
+  /** How many apps and excluded paths the file contains. Not all of them may fit. */
   readonly apps: number;
   readonly paths: number;
 };
 
-/**
- * A path pattern, in the form that both Apple and Google use. The first matching pattern decides.
- */
+/** A path pattern that both Apple and Google support. The first matching pattern decides. */
 type Component = { readonly "/": string; readonly exclude?: true };
 
 /** Excludes the link host's own paths and `browserPaths`. The app opens all other paths. */
@@ -59,7 +57,7 @@ export function writeIosFile(
   });
 }
 
-/** Android compares decoded paths. */
+/** Paths are not encoded, because Android compares decoded paths. */
 export function writeAndroidFile(
   apps: readonly AndroidAppFields[],
   browserPaths: readonly string[],
@@ -93,8 +91,8 @@ function writeStatement(
 }
 
 /**
- * Omits what does not fit. Excluded paths are omitted first, because a missing app cannot open any
- * link. If apps do not fit either, the latest ones are omitted.
+ * Omits what does not fit: first excluded paths, because a missing app cannot open any link, and
+ * then the latest apps.
  */
 function writeWithinLimit<App>(
   apps: readonly App[],

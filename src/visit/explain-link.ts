@@ -60,7 +60,7 @@ const destinationNames: Readonly<Record<Destination["reason"], string>> = {
   url: "the link's url",
 };
 
-/** Counts as a desktop, because it sends a Mac's headers (see `read-platform.ts`). */
+/** Safari on an iPad counts as a desktop, because it sends a Mac's headers. */
 const safariOnIpad = "and Safari on an iPad";
 
 function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<typeof outcomes> {
@@ -79,10 +79,7 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   return { with_app: { action: "open_app", why }, without_app };
 }
 
-/**
- * The association files list every app of the project. They exclude only paths of links without any
- * app.
- */
+/** The association files let any app of a project open its links, except links without an app. */
 function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
   if (ios !== "none" || android !== "none") return ", but another app in the project may open it.";
   return ". Links without any app stay in the browser.";

@@ -223,9 +223,7 @@ function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   return [describe("no_desktop_destination", "url", message, "set url")];
 }
 
-/**
- * Reports a preview page without an Open button. `OpenButton` describes when a button cannot work.
- */
+/** Reports a preview page without an Open button. `OpenButton` explains the cause. */
 function findMissingButton({ link, apps, options }: ExplainedLink): readonly LinkProblem[] {
   const visit = decideVisit(link, apps, { platform: "ios" }, options);
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
@@ -247,7 +245,6 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
-  // Only the preview page contains the script that reports the phone's properties.
   const message =
     "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";

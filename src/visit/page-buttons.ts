@@ -48,8 +48,8 @@ export function listPageButtons(
 }
 
 /**
- * Returns store buttons for desktop visitors, for links without a URL for desktops. Returns
- * undefined if phones have no destination either.
+ * Returns the store buttons for a desktop page if the link has no desktop URL. Returns undefined if
+ * phones have no destination either.
  */
 export function listPhoneStores(
   link: VisitedLink,
@@ -69,7 +69,7 @@ export function listPhoneStores(
 
 const phones = ["ios", "android"] as const;
 
-/** Returns the kind of button for a destination. A fallback URL may also be that of a store. */
+/** Returns the kind of button for a destination. A fallback URL may be a store's URL. */
 export function findButtonKind({ to, reason }: Destination): Exclude<VisitButton["kind"], "open"> {
   const isStore = reason === "app_store" || reason === "play_store";
   return isStore ? reason : (readStore(to)?.kind ?? "continue");

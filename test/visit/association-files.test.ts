@@ -12,7 +12,7 @@ const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.one", fingerprints: [sha256] };
 
 describe("excluded paths in an association file", () => {
-  test("are left out before any app is left out if the file would be too long", () => {
+  test("are omitted before any app if the file would be too long", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
     const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];
     for (const [file, times] of [
@@ -58,7 +58,7 @@ test("an association file with too many apps lists the first apps that fit", () 
   }
 });
 
-test("an app that cannot be verified is left out of association files", () => {
+test("an app that cannot be verified is omitted from association files", () => {
   expect(writeAndroidFile([{ ...android_app, fingerprints: ["AA:BB"] }], ["web"]).text).toBe("[]");
   expect(JSON.parse(writeIosFile([{ ...ios_app, team_id: "short" }], ["web"]).text)).toEqual({
     applinks: { details: [] },

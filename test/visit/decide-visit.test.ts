@@ -148,7 +148,7 @@ describe("decideVisit", () => {
   });
 
   test.each(rows.filter(([, , fields]) => fields.enable_forced_redirect !== true))(
-    "with enable_forced_redirect still chooses %s",
+    "still chooses %s with enable_forced_redirect",
     (_, platform, fields, apps, visit) => {
       const changed = { ...fields, enable_forced_redirect };
       expect(decideVisit(changed, apps, { platform })).toEqual(visit);
@@ -256,7 +256,7 @@ describe("the destination", () => {
     expect(long.referrer).toMatch(/^_url=[\w-]+$/);
   });
 
-  test("is the fallback URL without any change", () => {
+  test("is exactly the link's fallback URL", () => {
     const ios_fallback_url = "HTTPS://Shop.example/a/../%7e?x=<y>#z";
     expect(toStore({ ios_fallback_url, provider_token: "1", campaign_token: "2" })).toBe(
       ios_fallback_url,
@@ -264,7 +264,7 @@ describe("the destination", () => {
     expect(toStore({ ios_fallback_url: "https://shop.example" })).toBe("https://shop.example");
   });
 
-  test("is the encoded fallback URL if it contains non-ASCII characters", () => {
+  test("is the encoded form of a fallback URL with non-ASCII characters", () => {
     expect(toStore({ ios_fallback_url: "https://bücher.example/ä?ö#ü" })).toBe(
       "https://xn--bcher-kva.example/%C3%A4?%C3%B6#%C3%BC",
     );

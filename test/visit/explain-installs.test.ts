@@ -14,7 +14,7 @@ const apps = {
 const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
 const options = { link_in_referrer: true, address: "https://a.example/spring" };
 
-test("explainInstalls says how installs match on each platform for a link with both apps", () => {
+test("explainInstalls says how installs of both of a link's apps are matched", () => {
   const { installs } = explainInstalls(link, apps, options);
   expect(installs.ios).toMatchObject({ matched: "by_likeness" });
   expect(installs.android).toMatchObject({ matched: "exactly" });
@@ -79,7 +79,7 @@ function explain(fields: VisitedLink, more: InstallOptions = {}) {
 }
 
 describe("explainInstalls for an uncertain match", () => {
-  test("reports an Android app that could not be read unless a match is impossible anyway", () => {
+  test("reports an unreadable Android app, unless a match is impossible anyway", () => {
     expect(explain({})).toEqual({
       matched: "not_known",
       why: "The link's Android app could not be read.",
@@ -110,7 +110,7 @@ describe("explainInstalls for an impossible match", () => {
     expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
   });
 
-  test("reports a missing iOS app, and on both platforms that the plan is free", () => {
+  test("reports a missing iOS app, or the free plan on both platforms", () => {
     const none = explainInstalls(link, {}, options).installs;
     expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;

@@ -20,7 +20,7 @@ const exceptions = "in-app browsers, and taps on a page of the link's own domain
 const forced = "enable_forced_redirect skips the preview page";
 
 describe("explainVisits", () => {
-  test("describes what visitors with the app, without the app and on a desktop get", () => {
+  test("describes visits on a phone with the app, on a phone without it, and on a desktop", () => {
     expect(explainVisits(link, both)).toEqual({
       visits: {
         ios: {
