@@ -91,8 +91,8 @@ const meta = /<meta name="color-scheme" content="[^"]*">/i;
 const declared = /(?<![-\w])color-scheme\s*:\s*[a-z][a-z ]*/gi;
 
 /**
- * Prepares a page for a frame. A frame cannot choose its color scheme, so media queries for it are
- * replaced. Links do nothing: they open a new window, which the frame's policy blocks.
+ * Prepares a page for a frame. A frame cannot choose its color scheme, so color-scheme media
+ * queries are replaced. Links do nothing: they open a new window, which the frame's policy blocks.
  */
 export function writeFramed(page: string, look: Look): string {
   const [start = ""] = doctype.exec(page) ?? [];

@@ -70,7 +70,7 @@ export type PageReply = {
   readonly heading?: string;
   readonly above?: ParentPage;
   readonly actions?: Part;
-  /** Why a form had no effect, in one or more sentences. */
+  /** Why a form had no effect. */
   readonly fault?: Part;
   readonly body: Part;
   /** Defaults to 422 if `fault` is set, otherwise to 200. */

@@ -37,7 +37,7 @@ export function readOwnAddress(text: string, origin: string): URL | undefined {
   const home = new URL("/", origin);
   try {
     const url = new URL(text, home);
-    // Browsers read a path that starts with two slashes as another host.
+    // Browsers treat a path that starts with two slashes as a URL on another host.
     return url.origin === home.origin && !url.pathname.startsWith("//") ? url : undefined;
   } catch {
     return undefined;

@@ -34,7 +34,7 @@ type SessionOptions = {
   readonly clock: Pick<Clock, "now">;
 };
 
-/** The minimum time between renewals. A session can end this much too early. */
+/** The minimum time between renewals. A session can therefore end this much too early. */
 const renewEvery_ms = 5 * 60_000;
 const tokenBytes = 32;
 

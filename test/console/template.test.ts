@@ -259,7 +259,7 @@ test("the template editor shows problems and a preview without JavaScript", asyn
   expect(await readDraft()).toBe(first);
 });
 
-test("the template editor shows that the draft is empty even if a live version exists", async () => {
+test("the template editor says that the draft is empty even if a version is live", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: second } });
   await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
   await open("/template");

@@ -62,7 +62,6 @@ async function show(visit: Visit): Promise<Reply> {
     params.append("filter", added);
     return { kind: "go", to: `/links?${String(params)}` };
   }
-  // Limits the count, because counting is slow if very many links match.
   const more = account.isOwn ? { count_to: chooseMostCounted(query) } : {};
   const answer = await account.call("list_links", writeArguments(query), more);
   const past = goToLast(url, answer);

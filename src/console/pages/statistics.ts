@@ -166,7 +166,6 @@ function renderGroup(
 
 const width = 640;
 const height = 140;
-/** The part of its slot that a column fills. */
 const columnShare = 0.8;
 const minHeight = 2;
 
