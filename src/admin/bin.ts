@@ -149,7 +149,7 @@ type RestoredEntry = {
   readonly task?: TaskTable | undefined;
 };
 
-/** Restores the item with this id, of any kind. Throws if the bin contains no such item. */
+/** Throws if the bin contains no item with this ID. */
 export async function restoreFromBin(
   operator: Operator,
   project: StoredProject,
