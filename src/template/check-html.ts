@@ -10,7 +10,7 @@ import { listWords } from "./split-words.ts";
  * so that offsets stay the same. `check-template.ts` checks the rendered HTML.
  */
 
-/** Replaces each Liquid output. The template's own U+E000 characters are replaced with spaces. */
+/** The filler for Liquid output. A template's own U+E000 characters become spaces. */
 export const unknown = "\ue000";
 
 export const unseenButtons = "{% store_buttons %} would not be visible here.";

@@ -67,7 +67,6 @@ async function reportRendered(
   const ofSource = new Set([...faults.values()].map(({ message }) => message));
   for (const subject of samples) {
     for (const { offset, message } of await runQueued(() => check(subject))) {
-      // The check of the source has already reported this fault.
       if (ofSource.has(message)) continue;
       report(offset, `The rendered body cannot be shown: ${message}`);
     }

@@ -52,9 +52,6 @@ const elementReasons = new Map(
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
-/**
- * Returns a sentence about an element that is not allowed, or undefined if the element is allowed.
- */
 export function findElementFault(name: string): string | undefined {
   if (elements.has(name)) return undefined;
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `<${name}>` : "This element";
@@ -62,9 +59,6 @@ export function findElementFault(name: string): string | undefined {
   return `${shown} is not allowed${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/**
- * Returns a sentence about an attribute that is not allowed on an element, or undefined if it is.
- */
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
@@ -76,7 +70,6 @@ export function findAttributeFault(element: string, name: string): string | unde
 
 export const pictureData = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
-/** Returns a sentence about a value that is not allowed, or undefined if the value is allowed. */
 export function findValueFault(name: string, value: string): string | undefined {
   switch (name) {
     case "href":
