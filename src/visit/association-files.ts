@@ -21,7 +21,7 @@ export const mostFile_bytes = 128 * 1024;
 
 export type AssociationFile = {
   readonly text: string;
-  /** How many apps and excluded paths the file contains. Not all of them may fit. */
+  /** How many apps and excluded paths the file contains. Some may not fit. */
   readonly apps: number;
   readonly paths: number;
 };
