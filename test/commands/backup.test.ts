@@ -135,7 +135,7 @@ describe("waypost backup", () => {
     if (what === "a dangling symbolic link") expect(existsSync(beside("nowhere"))).toBe(false);
   });
 
-  test("refuses to write to a missing or unwritable folder", async () => {
+  test("fails with an error if the backup's folder is missing or unwritable", async () => {
     expectRefused(await backUp(beside("none/b.waypost")), ": its folder does not exist");
     expectRefused(
       await backUp("/proc/b.waypost"),

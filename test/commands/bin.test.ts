@@ -28,7 +28,7 @@ async function remove(path: string): Promise<void> {
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 describe("a deleted link or app", () => {
-  test("is listed by waypost bin with its times, and its name is escaped", async () => {
+  test("is listed with its escaped name, deletion time and restore deadline", async () => {
     const link = await serving.make("/links", { path: "spring", name: "Spring\u001b[2J\u202e" });
     const app = await serving.make("/ios_apps", iosApp);
     await remove(`/links/${link.id}`);

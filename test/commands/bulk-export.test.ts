@@ -80,7 +80,7 @@ describe.each(["csv", "json"])("an export as %s", (format) => {
     });
   });
 
-  test("can be piped into an import for another data folder with its text unchanged", async () => {
+  test("preserves every link name when it is imported into another data folder", async () => {
     const { stdout } = await exportLinks("--format", format, "--filter", "path_start=hostile");
     await using elsewhere = await createFolder();
     const data = ["--data", elsewhere.path];
@@ -119,7 +119,7 @@ describe("export filters", () => {
     expect(await findPaths("ios_app_name_empty=false")).toHaveLength(hostile.length);
   });
 
-  test("include --search, whose words may match different fields of a link", async () => {
+  test("include --search, which finds a link by words in several of its fields", async () => {
     const { stdout } = await exportLinks(
       "--format",
       "json",
@@ -212,7 +212,7 @@ describe("an export file", () => {
   });
 });
 
-describe.runIf(existsSync("/dev/full"))("an export to the full device /dev/full", () => {
+describe.runIf(existsSync("/dev/full"))("an export to /dev/full", () => {
   const under = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
   const told = {
     code: 2,

@@ -69,7 +69,7 @@ describe("waypost import", () => {
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 
-  test("exits with 0 and reports that there is nothing to change", async () => {
+  test("exits with 0 and prints a message if the file changes nothing", async () => {
     await importText(rows, "--yes");
     const finished = await importText(rows);
     expect(finished).toMatchObject({ code: 0, stdout: "There is nothing to change.\n" });
@@ -171,7 +171,7 @@ describe("an import file", () => {
     ]);
   });
 
-  test("from Firebase gets a plan that warns of archived rows and missing targets", async () => {
+  test("from Firebase causes warnings about archived rows and missing destinations", async () => {
     const text = [
       "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
       "https://x.page.link/whole,https://x.example/,,false",
@@ -191,7 +191,7 @@ describe("an import file", () => {
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
   });
 
-  test("from Bitly gets a plan that warns of an archived link and its row", async () => {
+  test("from Bitly causes a warning with the row number of its archived link", async () => {
     const text = JSON.stringify([
       { link: "https://bit.ly/a", long_url: "https://x.example/" },
       { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },

@@ -186,7 +186,7 @@ describe("a settings file", () => {
     },
   );
 
-  test("in a project loses the existing environment variables of Waypost's entry", async () => {
+  test("in a project keeps no environment variables of Waypost's old entry", async () => {
     const project = join(home(), "project");
     const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
     fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
@@ -288,7 +288,7 @@ describe("a settings file", () => {
     ['{"a": 1, "mcpServers": {"waypost": {},},}\n', '{"a": 1, }\n'],
     ['{\n  "mcpServers": {\n    "waypost": {}\n  },\n  "b": 2\n}', '{\n  "b": 2\n}'],
   ])(
-    "loses an object that contained only Waypost's entry when that entry is removed: %j",
+    "loses an object that is left empty when Waypost's entry is removed: %j",
     async (text, kept) => {
       fill(file, text);
       expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });

@@ -247,7 +247,7 @@ describe("the entry that waypost connect writes", () => {
     ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
     ["with a password after =", startsWith("--database-url=postgres://me:the-secret@db/links")],
     ["with a token", startsWith("--some-token", "the-secret")],
-  ])("replaces an entry %s, whose secrets neither --write nor --remove prints", async (_, old) => {
+  ])("replaces an entry %s; neither --write nor --remove prints its secrets", async (_, old) => {
     const file = ".cursor/mcp.json";
     const text = JSON.stringify({ mcpServers: { waypost: old } });
     for (const word of ["--write", "--remove"]) {
@@ -283,7 +283,7 @@ describe("the entry that waypost connect writes", () => {
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
-  test("for a project's settings file contains no password, and a warning is shown", async () => {
+  test("for a project's settings file contains no password and comes with a warning", async () => {
     const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
     const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
     expect(stdout + stderr).not.toContain("the-secret");

@@ -72,7 +72,7 @@ test("three servers and a command can write to the same data folder concurrently
   expectSound(folder.path);
 });
 
-test("after a failed fsync, serve returns 500 and never an unsynced write", async ({ skip }) => {
+test("after a failed fsync, serve returns 500 to API reads and writes", async ({ skip }) => {
   skip(!canTrace(), "strace is missing or not permitted, so no disk failure was simulated");
 
   await using folder = await createOnDisk();

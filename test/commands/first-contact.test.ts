@@ -48,14 +48,11 @@ test.each([
   [["serve", "--json=yes"], "--json takes no value (see waypost --help)"],
   [["connect"], `use connect with one of ${clientList} (see waypost --help)`],
   [["connect", "emacs"], `use connect with one of ${clientList} (see waypost --help)`],
-])(
-  "the mistyped command %j produces a suggestion, a list or a hint about --help",
-  async (words, message) => {
-    expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
-  },
-);
+])("the mistyped command %j is refused with a hint", async (words, message) => {
+  expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
+});
 
-test("commands report that the data folder is a file", async () => {
+test("commands report an error if the data folder is a file", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await serving.stop();

@@ -43,7 +43,7 @@ const readKey = (data: string) => readFile(join(data, "owner.key"), "utf8");
 const move = (to: string, ...words: readonly string[]) =>
   run(["migrate", "--to", to, "--data", source, ...words]);
 
-test("migrate copies all rows and keys, and the source folder is refused afterwards", async () => {
+test("migrate copies all rows and keys, and commands then refuse the source folder", async () => {
   await using other = await createFolder();
   const before = await readFolder(folder.path);
   const to = `sqlite:${other.path}`;

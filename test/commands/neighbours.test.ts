@@ -52,7 +52,7 @@ describe("a folder without data", () => {
   });
 
   test.each(["", ",", " , "])(
-    "gets no full-access key from waypost keys create --scopes %j",
+    "gets no key if waypost keys create is run with the empty list --scopes %j",
     async (scopes) => {
       await using folder = await createFolder();
       const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];

@@ -150,7 +150,7 @@ describe("within a second of a project change", () => {
     expect(await answers()).toEqual([404, 404]);
   });
 
-  test("links must point to the allowed hosts unless that list is removed", async () => {
+  test("links must point to the allowed hosts until the limit is removed", async () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(

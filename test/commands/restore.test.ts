@@ -186,7 +186,7 @@ describe("a restore of a large backup", () => {
     return going;
   };
 
-  test("can be run again after it was killed; until then no process opens the folder", async () => {
+  test("if killed, can be run again and blocks other commands until then", async () => {
     await using other = await createFolder();
     const going = await start(other.path);
     going.send("SIGKILL");

@@ -171,7 +171,7 @@ type Prepared = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-describe("with a one-line error and exit code 2", () => {
+describe("waypost", () => {
   const cases: readonly Case[] = [
     [
       "a folder below a file",
@@ -207,15 +207,18 @@ describe("with a one-line error and exit code 2", () => {
     ],
   ];
 
-  test.each(cases)("waypost serve rejects %s", async (_, message, prepare) => {
-    const prepared = prepare(folder);
-    const { words = [], env = {} } = prepared;
-    const data = ["--data", folder.path, "--port", "0"];
-    const finished = await runHere(["serve", ...data, ...words], env);
-    expectRefusal(finished, message);
-  });
+  test.each(cases)(
+    "exits with code 2 and a one-line error if serve is given %s",
+    async (_, message, prepare) => {
+      const prepared = prepare(folder);
+      const { words = [], env = {} } = prepared;
+      const data = ["--data", folder.path, "--port", "0"];
+      const finished = await runHere(["serve", ...data, ...words], env);
+      expectRefusal(finished, message);
+    },
+  );
 
-  test("waypost serve rejects a port that is in use", async () => {
+  test("exits with code 2 and a one-line error if the port of serve is in use", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const address = taken.address();
@@ -231,7 +234,7 @@ describe("with a one-line error and exit code 2", () => {
   test.each([
     [["keys"], "use keys create"],
     [["projects", "delete"], "use projects create"],
-  ])("waypost rejects the command %j", async (words, message) => {
+  ])("exits with code 2 and a one-line error if the command is %j", async (words, message) => {
     expectRefusal(await run(words), message);
   });
 });

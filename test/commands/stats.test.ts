@@ -63,7 +63,7 @@ test.each([
 test.each([
   ["a server with another API", "Not Found"],
   ["a server that lacks the endpoint", messages.route_unknown],
-])("waypost stats reports that there are no statistics on %s", async (_, error) => {
+])("waypost stats reports that %s has no statistics", async (_, error) => {
   await using deployment = await startDeployment((_, response) => {
     response.writeHead(404, { "content-type": "application/json" });
     response.end(JSON.stringify({ error }));

@@ -48,7 +48,7 @@ test("without trusted proxies, the client's IP address is that of the connection
   expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
 });
 
-test("answers to approvals are logged with the user's IP address but no secrets", async () => {
+test("approvals and rejections are logged with the user's IP address but no secrets", async () => {
   await using serving = await startServe(folder.path, ["--trusted-proxies", "1"]);
   const headers = { "x-forwarded-for": "203.0.113.9" };
   const never = `${serving.places.url}/approve/canary-3f9a`;

@@ -27,7 +27,7 @@ describe("two servers with the same data", () => {
     });
   });
 
-  test("accept an approval from the other server's page for only one call", async () => {
+  test("use an approval for only one call, even if it was given on the other server", async () => {
     await using two = await startTwo();
     await using here = await connectTo(two.one);
     await using there = await connectTo(two.other);
@@ -79,7 +79,7 @@ describe("a session that uses an earlier MCP revision", () => {
     }
   });
 
-  test("gets a 404 from other processes, where the client must start a new session", async () => {
+  test("gets a 404 from every process except the one that started the session", async () => {
     await using two = await startTwo();
     const { one, other } = two;
     const opened = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));

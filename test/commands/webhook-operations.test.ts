@@ -167,7 +167,7 @@ test("the console of a stdio session shows that webhooks are not delivered", asy
 });
 
 // Last, as this server cannot deliver.
-test("a webhook whose network is no longer allowed is reported with a fix", async () => {
+test("doctor and the console explain how to allow a webhook's network again", async () => {
   serving = await startAgain();
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");
