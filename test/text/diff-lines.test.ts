@@ -46,7 +46,7 @@ describe("diffLines", () => {
     expect(kinds).toEqual([...Array(5).fill("removed"), ...Array(5).fill("added")]);
   });
 
-  test("returns every line of two texts with thousands of lines", () => {
+  test("returns complete hunks for texts with thousands of lines", () => {
     const before = Array.from({ length: 5000 }, (_, index) => `old ${index}`);
     const after = Array.from({ length: 5000 }, (_, index) => `new ${index}`);
     expect(apply(before, diffLines(write(before), write(after)))).toEqual(after);

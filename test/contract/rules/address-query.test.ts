@@ -11,7 +11,7 @@ test.each([
   ["https://a.example/?", ""],
   ["https://a.example/?größe=ü&a='", "gr%C3%B6%C3%9Fe=%C3%BC&a=%27"],
   ["größe?ü", ""],
-])("readQuery of %s returns %j", (address, query) => {
+])("readQuery(%j) returns %j", (address, query) => {
   expect(readQuery(address)).toBe(query);
 });
 

@@ -8,6 +8,6 @@ test.each([
   ["half\ud800", "half\ufffd"],
   ["a*", undefined],
   ["", undefined],
-])("the path %j is written as %j when an association file excludes it", (path, pattern) => {
+])("readBrowserPath(%j) returns %j", (path, pattern) => {
   expect(readBrowserPath(path)).toBe(pattern);
 });

@@ -29,7 +29,7 @@ describe("matchLinkHost", () => {
     [part, "xgo-shop-links.example", undefined],
     [part, "go-shop-links.examplex", undefined],
     [part, "go-shop-links.example-links.example", undefined],
-  ])("with the link origin %s finds in host %s the subdomain %j", (origin, hostname, subdomain) => {
+  ])("for link origin %s and host %s returns the subdomain %j", (origin, hostname, subdomain) => {
     expect(matchLinkHost(origin, hostname)).toBe(subdomain);
   });
 });
