@@ -20,7 +20,7 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined for a key of a remote server. */
   readonly facts: KeyFacts | undefined;
-  /** The reason why the embedded service rejects every call with this key, if it does. */
+  /** Why the embedded service rejects every call with this key. Undefined if it does not. */
   readonly refusal?: string;
   /** The id that `waypost keys list` shows; undefined for a key of a remote server. */
   readonly keyId?: string;
@@ -34,11 +34,11 @@ export type KnownKey = {
    * domain.
    */
   readonly otherLinkHosts?: readonly string[];
-  /** Whether a second link origin is configured, for the Open button on the preview page. */
+  /** Whether the operator configured a second link origin. */
   readonly hasSecondHost: boolean;
   /** How many days a deletion can be undone; undefined if it cannot be undone. */
   readonly binDays?: number;
-  /** Whether Google Play passes the link to apps it installs. Undefined for a remote server. */
+  /** Whether Google Play's referrer contains the link's URL. Undefined for a remote server. */
   readonly linkInReferrer?: boolean;
   /** Whether the App Store button copies the link's URL. Undefined for a remote server. */
   readonly clipboard?: boolean;
@@ -105,10 +105,7 @@ export type Cause =
   | "plan_required"
   | "unauthorized";
 
-/**
- * Finds the cause of a 401 in its message, with patterns, because the API does not specify the
- * wording.
- */
+/** Matches the message of a 401 against patterns, because the API does not specify its wording. */
 export function readCause(message: string): Cause {
   const words = readAnswer(message);
   const [cause] = causes.find(([, pattern]) => pattern.test(words)) ?? ["unauthorized"];
@@ -132,8 +129,8 @@ const invalidWords =
 const permissionWords = "permissions?|permitted|allowed|authorized|privileges?|access to";
 
 /**
- * The first matching pattern wins. A message about a key's permission means a missing scope, and
- * one about a person's permission means a missing role.
+ * The first matching pattern wins. Messages about a key's permission mean a missing scope. Messages
+ * about a person's permission mean a missing role.
  */
 const causes: readonly (readonly [Cause, RegExp])[] = [
   [

@@ -18,7 +18,7 @@ export type ApiRequest<Body = string> = {
   readonly via?: Via | undefined;
   /** Exempts the request from the key's rate limits. Never set for requests over a network. */
   readonly isFree?: boolean | undefined;
-  /** Lets more urgent writes run before this one. Never set for requests over a network. */
+  /** Lets more urgent writes run before this request. Never set for requests over a network. */
   readonly isPatient?: boolean | undefined;
   /**
    * The service only checks the key, its permissions and its rate limit. It neither runs nor counts
@@ -29,7 +29,7 @@ export type ApiRequest<Body = string> = {
 
 export type Via = "console";
 
-/** A request whose body may still be arriving. The body is read only after the key was checked. */
+/** A request whose body may still be arriving. The body is read only after the key is checked. */
 export type CarriedRequest = ApiRequest<string | ReadSent> & {
   /** Registers a callback that runs when the caller stops waiting for the reply. */
   readonly onLeave?: ((leave: () => void) => void) | undefined;
@@ -49,5 +49,4 @@ export type ApiReply = {
   readonly body: unknown;
 };
 
-/** Answers an API request, as the embedded service does. */
 export type AnswerApi = (request: CarriedRequest) => Awaitable<ApiReply>;

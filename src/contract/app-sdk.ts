@@ -16,11 +16,11 @@ const attributedLink = z.object({
   id: z.string(),
   path: z.string().nullable(),
   shortened_path: z.string().nullable(),
-  /** The link's `url`, with the query parameters of the visit added. */
+  /** The link's destination, with the visit's query parameters added. */
   url: z.string().nullable(),
-  /** The link's own URL, with the query parameters of the visit added. */
+  /** The URL of the link itself, with the visit's query parameters added. */
   full_url: z.string(),
-  /** The path with its leading slash. */
+  /** The link's path with a leading slash. */
   deep_link_value: z.string(),
   ios_deferred_deep_linking_enabled: z.boolean(),
   android_fallback_url: z.string().nullable(),

@@ -68,7 +68,7 @@ export const androidApps = describeApps({
   approval_fields: ["package_name", "fingerprints", "custom_scheme"],
 });
 
-/** A mapped type keeps the literal types, which `AppDescription` itself would widen. */
+/** `AppDescription` would widen literal types. This mapped type keeps them. */
 type Exact<Kind> = { readonly [Name in keyof Kind]: Kind[Name] };
 
 type AppDescription = {
@@ -148,7 +148,7 @@ function describeApps<const Kind extends AppDescription>(kind: Kind) {
   } as const satisfies Record<string, Endpoint>;
 }
 
-/** The endpoint that registers an app without a link. */
+/** The endpoint that registers an app without creating a link. */
 export function findRegistration(name: string): Endpoint {
   return name === "ios_app" ? iosApps.create : androidApps.create;
 }

@@ -27,8 +27,8 @@ export type Waiter = {
    */
   readonly left_ms?: () => number;
   /**
-   * Registers a callback that stops the current work if the caller leaves. It replaces any earlier
-   * callback.
+   * Registers a callback that stops the current work if the caller leaves. Only the last registered
+   * callback is called.
    */
   readonly onAbort: (end: () => void) => void;
   /**

@@ -10,7 +10,7 @@ import type { Feature, PricingPlan, Role, Scope } from "./rights.ts";
  */
 export type Endpoint = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** The path after the API's version prefix. Its `idParameter` is always a UUID. */
+  /** The path after the API's version prefix. Its `:id` is always a UUID. */
   readonly path: `/${string}`;
   /** False if the API's specification lacks the path, so a remote server may not have it. */
   readonly documented?: false;
@@ -37,7 +37,7 @@ export type Endpoint = {
   readonly link_scope?: Scope;
   /** The minimum role of the key's owner. */
   readonly role?: Role;
-  /** The required plan. `rights.ts` lists single fields that require Pro. */
+  /** The required plan. `rights.ts` lists individual fields that require Pro. */
   readonly plan?: PricingPlan;
   /** The feature that must be enabled for the project. */
   readonly feature?: Feature;
@@ -50,7 +50,7 @@ export type Endpoint = {
   readonly list?: {
     readonly name: string;
     readonly filters: FilterFields;
-    /** Fields that only Waypost can filter by. A list without such fields has no search. */
+    /** Fields that only Waypost can filter by. Only lists with such fields support search. */
     readonly own?: FilterFields;
   };
   /** Query parameters of an endpoint that is not a list, as strings. */
@@ -58,7 +58,7 @@ export type Endpoint = {
   /** The filters that select the links to which the call applies. */
   readonly selects?: { readonly filters: FilterFields; readonly own: FilterFields };
   readonly body?: z.ZodObject;
-  /** A request may omit the body, and then also the content type. */
+  /** Requests may omit both the body and the content type. */
   readonly body_optional?: true;
   /** The object around the body's fields, such as `ios_app`. Without it, the API returns 400. */
   readonly wrapper?: string;
@@ -101,7 +101,7 @@ export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
   return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
 
-/** PUT is accepted in place of PATCH, and HEAD in place of GET. */
+/** A PATCH endpoint also accepts PUT, and a GET endpoint also accepts HEAD. */
 export function listMethods({ method }: Pick<Endpoint, "method">): readonly string[] {
   if (method === "PATCH") return ["PATCH", "PUT"];
   return method === "GET" ? ["GET", "HEAD"] : [method];
@@ -193,7 +193,6 @@ export const asUpdate = {
   overwrites: true,
 } as const;
 
-/** Only Waypost is known to have endpoints for restoring. */
 export const asRestore = {
   method: "POST",
   documented: false,

@@ -5,10 +5,10 @@ import { limits } from "./limits.ts";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The format of ids on remote servers. Any other input must be a name. */
+/** The format of remote servers' ids. Input in any other format is treated as a name. */
 export const anyIdPattern = /^[\w:.-]+$/;
 
-/** Normalizes an id for a lookup. Anything but a UUID becomes empty, which matches no row. */
+/** Lowercases a UUID. Returns an empty string for any other text, so that no row matches. */
 export function readId(text: string): string {
   return uuidPattern.test(text) ? text.toLowerCase() : "";
 }

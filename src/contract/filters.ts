@@ -18,16 +18,16 @@ export const conditions = [
 ] as const;
 export type FilterCondition = (typeof conditions)[number];
 
-/** Whether a condition compares numbers and times as text, so that it works for every field. */
+/** Whether a condition compares text. Numbers and times are then compared as text too. */
 export function isTextual(condition: string): boolean {
   return condition === "cont" || condition === "start";
 }
 
-/** Callers may also use `empty`. It becomes `present` with the opposite value. */
+/** `empty` is converted to `present` with the opposite value. */
 export type OfferedCondition = FilterCondition | "empty";
 export const offeredConditions: readonly OfferedCondition[] = [...conditions, "empty"];
 
-/** The parsed value of a filter; null means that it could not be parsed for its field. */
+/** The parsed value of a filter; null if it is invalid for the field. */
 export type TestValue = string | number | boolean | null | readonly (string | number | null)[];
 
 export type Test = {
@@ -51,9 +51,9 @@ export type ListQuery = {
   readonly count_to?: number | undefined;
 };
 
-/** A list query that may also use the filters and the search that only Waypost supports. */
+/** A list query with the filters and the search that only Waypost supports. */
 export type RequestedList = ListQuery & {
-  /** The names in the request's `f[…]` parameters, which only Waypost supports. */
+  /** The names in the request's `f[…]` parameters. */
   readonly applied: readonly string[];
   /** The text to search for in the fields that name or describe a link. */
   readonly search: string | undefined;
@@ -79,7 +79,7 @@ export type ListInput = {
   readonly limit?: number | undefined;
   readonly filters?: readonly FilterInput[] | undefined;
   readonly sort?: Sort | undefined;
-  /** Supported only by lists with filters in `f[…]`. */
+  /** Only lists that accept `f[…]` parameters support search. */
   readonly search?: string | undefined;
   /**
    * Stops counting after this many rows. The service ignores this limit unless the console sends
@@ -102,8 +102,9 @@ export const linkFilters = {
 } as const satisfies FilterFields;
 
 /**
- * Fields that only Waypost can filter by, with `f[…]` parameters. Not `q[…]`, because servers
- * ignore unknown fields in `q`. The name filters match an unnamed app's bundle ID or package name.
+ * Only Waypost can filter by these fields. They need `f[…]` parameters, because servers ignore
+ * unknown fields in `q[…]`. If an app has no name, the name filters match its bundle ID or package
+ * name.
  */
 export const ownLinkFilters = {
   url: "text",

@@ -73,7 +73,7 @@ export const addressBudgets = {
 } as const satisfies Record<string, AddressBudget>;
 export type AddressBudgetName = keyof typeof addressBudgets;
 
-/** Added because a remote server's clock may run slightly slower than ours. */
+/** A margin, because a remote server's clock may run slightly slower than ours. */
 const margin_ms = 1000;
 
 /** How long the client counts a call against a rate limit. */

@@ -23,7 +23,7 @@ const counts = { clicks: count, opens: count, installs: count };
 const row = z.looseObject({
   /** The group's key: a month; the start of an hour, day or week; a name; or a link's `/path`. */
   key: z.string(),
-  /** The id of the link, if the rows are links. Omitted if the link was deleted. */
+  /** The link's id, if each row is a link. Omitted if the link was deleted. */
   id: z.string().optional(),
   ...counts,
   /** The clicks in the preceding period of the same length. */

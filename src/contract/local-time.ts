@@ -11,8 +11,8 @@ const day_ms = 24 * 60 * 60_000;
 export const utc: TimeZone = { name: "UTC", readOffset: () => 0 };
 
 /**
- * Opens a zone that `isTimeZone` accepts. Creates the `Intl` formatter on first use, because that
- * is slow.
+ * Opens a zone that `isTimeZone` accepts. The `Intl` formatter is created on first use, because
+ * creating one is slow.
  */
 export function openTimeZone(name: string): TimeZone {
   let format: Intl.DateTimeFormat | undefined;

@@ -20,13 +20,13 @@ export const apiDescription = {
 
 const paths = z.looseObject({
   paths: z.array(z.string()),
-  /** False if the project has more paths than fit into the association files. */
+  /** False if some of the project's paths did not fit into the association files. */
   are_all: z.boolean(),
 });
 
 /**
- * The endpoint that lists the paths excluded by the association files, so that those links open in
- * the browser. Only Waypost has it.
+ * Lists the paths that the association files exclude, so that those links open in the browser. Only
+ * Waypost has this endpoint.
  */
 export const browserPaths = {
   index: {

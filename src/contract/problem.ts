@@ -93,7 +93,7 @@ export function alreadyExists(): Problem {
 /** Why the database does not respond (see `sql/faults.ts`). */
 export type Outage = "busy" | "locked" | "away" | "unknown";
 
-/** Returns the error that every part of Waypost reports for an outage. */
+/** Returns the error that API callers receive during an outage. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
   if (outage === "locked") return makeUnavailable(messages.store_locked);
@@ -101,8 +101,8 @@ export function explainOutage(outage: Outage): Problem {
 }
 
 /**
- * Whether a 5xx message guarantees that nothing was written. Other 5xx responses may follow a
- * write.
+ * Whether a 5xx message guarantees that nothing was written. After any other 5xx message, a write
+ * may have been saved.
  */
 export function saysNothingWritten(message: string): boolean {
   return nothingWritten.has(message);
@@ -110,7 +110,6 @@ export function saysNothingWritten(message: string): boolean {
 
 const nothingWritten: ReadonlySet<string> = new Set([messages.store_locked, messages.not_begun]);
 
-/** The error code that assistants and people see. */
 export function readOutageCode({ message }: Problem): "overloaded" | "outcome_unknown" {
   return message === messages.outcome_unknown ? "outcome_unknown" : "overloaded";
 }
@@ -134,7 +133,7 @@ export function outcomeUnknown(): Problem {
   return new Problem(500, messages.outcome_unknown);
 }
 
-/** Rejects a request with one message for all validation errors. */
+/** Builds a 422 with one message for all validation errors. */
 export function validationFailed(
   problems: readonly FieldProblem[],
   key: "error" | "errors" = "error",

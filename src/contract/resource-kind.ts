@@ -84,7 +84,7 @@ const kinds: Readonly<Record<string, ResourceKind>> = {
     index: projects.index,
     by: "name or subdomain",
   },
-  // A project has one template, and no endpoint returns it by id. Ids belong to its versions.
+  // A project has one template. No endpoint returns it by id; ids identify its versions.
   page_template: {
     name: "page_template",
     label: "page template",

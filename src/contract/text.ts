@@ -1,13 +1,12 @@
 /**
- * Normalizes text for case-insensitive comparison, beyond ASCII. Greek has two lowercase sigmas, so
- * the final one is replaced. Some letters are precomposed in only one case, so text is decomposed
- * first.
+ * Normalizes text for case-insensitive comparison in any alphabet. The final Greek sigma becomes a
+ * normal sigma. Some letters are precomposed in only one case, so text is decomposed first.
  */
 export function fold(text: string): string {
   return text.normalize("NFD").toLowerCase().replaceAll("ς", "σ").normalize("NFC");
 }
 
-/** No database stores NUL, and an unpaired surrogate would come back as another character. */
+/** Databases cannot reliably store NUL, and would change an unpaired surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }

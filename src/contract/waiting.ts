@@ -1,8 +1,8 @@
 /** Values that may arrive later, and callers that may stop waiting for them. */
 
 /**
- * A value that may be available synchronously. Results from memory are returned without a promise,
- * because a promise would take a large share of the time.
+ * A value that may be available synchronously. Lookups in memory return no promise, because
+ * creating one would take a large share of their time.
  */
 export type Awaitable<Value> = Value | Promise<Value>;
 
@@ -21,8 +21,8 @@ export function once<Made>(make: () => Made): () => Made {
 }
 
 /**
- * A lightweight AbortSignal for callers that may stop waiting. Creating a real one costs as much as
- * a whole read, and few calls need it.
+ * A lightweight AbortSignal for callers that may stop waiting. Creating a real AbortSignal costs as
+ * much as a whole read, and few calls need one.
  */
 export type Leaving = {
   readonly aborted: boolean;
@@ -54,7 +54,7 @@ export function createLeaving(): { readonly leaving: Leaving; readonly leave: ()
   };
 }
 
-/** Cached, because a call may need the signal on each page of a long list. */
+/** Cached, because a call may request the signal again for each page of a long list. */
 const signals = new WeakMap<Leaving, AbortSignal>();
 
 /** Converts to an AbortSignal for functions that need one. Returns the same signal each time. */

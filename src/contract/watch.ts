@@ -2,8 +2,7 @@ import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
- * Hooks through which metrics and the log observe work. Undefined if metrics and the log are both
- * off.
+ * Hooks with which metrics and the log observe requests and tool calls. Undefined if both are off.
  */
 
 /** Called once when the work ends. */
@@ -32,5 +31,5 @@ export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }) => EndWatch<number>;
 
-/** Logs an unexpected error, and returns a reference to the log line for the response. */
+/** Logs an unexpected error. Returns the log line's reference ID, which the response includes. */
 export type Report = (error: unknown, requestId?: string, traceparent?: unknown) => string;

@@ -47,15 +47,15 @@ export function keepShared(query: string, other: string): string {
     .join("&");
 }
 
-/** Cuts the query to the given length, at the end of a parameter. */
+/** Shortens the query to the given length without splitting a parameter. */
 export function cutQuery(query: string, mostCharacters: number): string {
   if (query.length <= mostCharacters) return query;
   return query.slice(0, Math.max(0, query.lastIndexOf("&", mostCharacters)));
 }
 
 /**
- * Adds the parameters that a URL does not have yet. If the result is too long, the URL stays
- * unchanged, so that the visitor still arrives.
+ * Adds the parameters that a URL does not contain yet. Returns the URL unchanged if the result
+ * would be too long for a redirect.
  */
 export function addQuery(address: string, query: string): string {
   if (query === "") return address;

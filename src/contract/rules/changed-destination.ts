@@ -19,8 +19,8 @@ const systems = [
 
 /**
  * Whether a change redirects visitors to another host or app, or removes their destination. Setting
- * a first destination does not count. Removing one counts, because otherwise two calls could
- * replace it. An unknown old value counts as changed.
+ * a first destination does not count. Removing a destination counts, because a second call could
+ * then set another one. An unknown old value counts as changed.
  */
 export function movesDestination(before: JsonObject | undefined, fields: LinkFields): boolean {
   const { url } = fields;
@@ -61,7 +61,7 @@ function movesApp(
   return hasDestination && Object.values(choice ?? {}).some((value) => !isBlank(value));
 }
 
-/** Setting a first destination is not a move. An invalid old value counts as another host. */
+/** Setting a first destination is not a move. An invalid old URL counts as another host. */
 function isMoved(from: unknown, to: string | null): boolean {
   if (isBlank(from) || from === to) return false;
   // All apps of a store share the store's host, so equal hosts do not mean the same app.

@@ -27,7 +27,7 @@ export function hasSubdomains(linkOrigin: string): boolean {
   return linkOrigin.includes(placeholder);
 }
 
-/** Whether the link origin has no subdomains and this host name is its host. */
+/** Whether the link origin has no `{subdomain}` and its host is this host name. */
 export function isSharedLinkHost(linkOrigin: string, hostname: string): boolean {
   return !hasSubdomains(linkOrigin) && readOriginHost(linkOrigin) === hostname.toLowerCase();
 }
@@ -61,8 +61,7 @@ function isOwnAddress(address: string, linkHost: string | undefined): boolean {
 }
 
 /**
- * Whether a URL may be one of the project's links. A redirect to it would then stay on the link
- * host.
+ * Whether a URL may be one of the project's links. A redirect to such a URL stays on the link host.
  */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;

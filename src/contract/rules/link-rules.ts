@@ -7,8 +7,8 @@ import { findPathFault, normalizePath } from "./link-path.ts";
 import { findAddressFault } from "./store-address.ts";
 
 /**
- * The validation rules for link fields. The service checks each write, and plans are checked in
- * advance.
+ * The validation rules for link fields. The service applies them to each write, and the planning of
+ * a bulk change applies them in advance.
  */
 
 export const addressFields = [

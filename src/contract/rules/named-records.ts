@@ -7,7 +7,7 @@ import { readUrl } from "./web-address.ts";
 
 export type NamedLink = {
   /**
-   * The input itself, then its path if the input is a URL. The first that is a link's path wins.
+   * The input itself, then its path if the input is a URL. The first one that matches a link wins.
    */
   readonly exact: readonly string[];
   /**
@@ -28,8 +28,8 @@ export type NamedAddress = {
 };
 
 /**
- * Describes where the URL's path would be on the project's link host, and the link there. Returns
- * undefined if the link host is unknown.
+ * Returns the URL of the same path on the project's link host, and the name of the link at that
+ * URL. Returns undefined if the link host is unknown.
  */
 export function placeHere(
   { path, isOurs }: NamedAddress,
@@ -43,7 +43,7 @@ export function placeHere(
   return { host: new URL(linkHost).host, place, ...(link && { there }) };
 }
 
-/** Lists every path that the input can mean. */
+/** Lists every link path to which the input may refer. */
 export function listNamedPaths({ exact, loose, address }: NamedLink): readonly string[] {
   const elsewhere = address !== undefined && address.isOurs !== true ? [address.path] : [];
   return [...new Set([...exact, ...loose, ...elsewhere])].filter((path) => path !== "");
@@ -87,7 +87,7 @@ export function readNamedLink(given: string, hosts: readonly string[]): NamedLin
   const written = decodeForSearch(given);
   const address = readNamedAddress(given, hosts);
   if (address !== undefined) {
-    // The URL is on another host, so only the whole input is compared with paths of links.
+    // The URL may be on another host, so only the whole input is compared with link paths.
     if (address.isOurs !== true) return { exact: [written], loose: [], address };
     const { path } = address;
     return { exact: dropBlanks([written, path]), loose: dropBlanks([toggleSlash(path)]), address };
@@ -138,8 +138,8 @@ type NamingFields<Row> = {
 };
 
 /**
- * Finds apps or projects by their exact unique value, else by their exact name, else by either of
- * them in any case.
+ * Finds apps or projects by their exact unique value, else by their exact name, else by either one,
+ * ignoring case.
  */
 export function pickNamed<Row>(
   rows: readonly Row[],

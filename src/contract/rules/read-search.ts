@@ -51,7 +51,7 @@ function findWord(word: string): readonly Test[] {
   );
 }
 
-/** Finds the link that has this URL, and links that redirect to it. */
+/** Finds the link at this URL, and the links that redirect to this URL. */
 function findAddress(word: string, paths: readonly string[]): readonly Test[] {
   return [makeTest(addressField, "path", "in", paths), makeTest("url", "text", "cont", word)];
 }

@@ -31,8 +31,8 @@ const plainAddress =
   /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
- * Returns the host of an obviously valid URL, otherwise undefined. This way, most URLs need no
- * parsing. Parsing takes as long as looking up the link.
+ * Returns the host of an obviously valid URL without parsing the URL, otherwise undefined. Parsing
+ * would take as long as looking up the link.
  */
 export function readPlainHost(address: string): string | undefined {
   if (address.length > limits.web_address_characters) return undefined;
