@@ -10,8 +10,8 @@ type ComparedWords = {
 };
 
 /**
- * The maximum number of edits to search for, because the time grows with its square. Strings with
- * more edits are shown without marks.
+ * The search stops at this many edits, because its time grows with their square. Strings with more
+ * edits are shown without marks.
  */
 const mostEdits = { words: 200, lines: 1000 } as const;
 /**

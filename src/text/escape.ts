@@ -49,7 +49,9 @@ export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Whether a path cannot be a database URL. It then contains no password, so it may be shown. */
+/**
+ * Whether the text is plainly a path. A database URL must not be shown, because of its password.
+ */
 export function isPlainPath(path: string): boolean {
   return /^[\w./-]+$/.test(path);
 }

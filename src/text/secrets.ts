@@ -11,12 +11,12 @@ export function readBearer(authorization: string | null | undefined): string | u
 /** The formats that REST clients use: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
-/** Reads the API key of a header in these formats. Returns undefined for other headers. */
+/** Reads the API key of an `Authorization` header. Returns undefined for any other format. */
 export function readHeaderKey(header: string): string | undefined {
   return authorization.exec(header)?.[2];
 }
 
-/** The prefix of every client key, by which people can recognize one. */
+/** Every client key starts with this prefix, so that people can recognize client keys. */
 export const clientPrefix = "waypost_client_";
 
 export function isClientToken(token: string): boolean {

@@ -58,7 +58,7 @@ const scripts = [
   ["Georgian", /\p{Script=Georgian}/u],
   ["Thai", /\p{Script=Thai}/u],
   ["Devanagari", /\p{Script=Devanagari}/u],
-  // Japanese, Korean and Chinese names use several of these scripts together, and Latin letters.
+  // Japanese, Korean and Chinese names mix these scripts with each other and with Latin letters.
   ["Han", /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u],
 ] as const;
 
@@ -84,8 +84,8 @@ function findDeception(label: string): readonly string[] {
 }
 
 /**
- * Explains that a URL is not on the project's link host. Describes the link at the same path on the
- * link host, because only the user knows which of the two was meant.
+ * Explains that a URL is not on the project's link host. Also describes the link with the same path
+ * on the link host, because the user may have meant that link.
  */
 export function describeForeignHost(
   host: string,

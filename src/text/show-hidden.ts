@@ -1,6 +1,6 @@
 /**
- * Makes untrusted text safe to read. Replaces invisible characters with their codes, and also
- * characters that change the reading direction.
+ * Makes untrusted text safe to read. Replaces invisible characters, and characters that change the
+ * reading direction, with their codes.
  */
 
 /**
@@ -64,7 +64,7 @@ function isShown(text: string): boolean {
   return plain.test(text) || text.search(hidden) < 0;
 }
 
-/** A limit for data from remote servers. The API's own responses have fewer levels. */
+/** The maximum nesting of values from remote servers. The API's own responses have fewer levels. */
 const mostLevels = 32;
 
 /** Applies `showHidden` to every string and property name inside a value. */

@@ -3,8 +3,8 @@ import { findNearest } from "./nearest-name.ts";
 /** Validates the names of time zones in user input. */
 
 /**
- * Whether a name is that of a time zone. Ignores case. Rejects plain offsets, because they have no
- * daylight saving time.
+ * Whether the text is the name of a time zone, ignoring case. Rejects plain offsets, because they
+ * have no daylight saving time.
  */
 export function isTimeZone(text: string): boolean {
   try {
