@@ -22,20 +22,16 @@ export type AccessState =
       readonly isDeclared?: true;
       readonly since?: string;
     }
-  /**
-   * `reason` is the error message of the last call to the endpoint. Other calls may still succeed.
-   */
+  /** `reason` is the last call's error message. Calls with other arguments may succeed. */
   | { readonly state: "unknown"; readonly reason?: string; readonly since?: string };
 
 export type Access = {
-  /** The key's kind. Returns `project` until a server response shows that it is a master key. */
+  /** Returns `project` until a server response shows that the key is a master key. */
   readonly readKind: () => KeyFacts["kind"] | "none";
   readonly read: (endpoint: Endpoint) => AccessState;
   /** Whether a probe request could reveal more about the key's access to the endpoint. */
   readonly isWorthAsking: (endpoint: Endpoint) => boolean;
-  /**
-   * Whether the key belongs to a remote server, so its access can be learned only from responses.
-   */
+  /** Whether the key's access must be learned from a remote server's responses. */
   readonly canLearn: () => boolean;
   /** Records the key's properties as read from the embedded service. */
   readonly setFacts: (facts: KeyFacts) => void;
@@ -49,7 +45,7 @@ export type AccessOptions = {
    * The scopes set by the operator (WAYPOST_SCOPES). Access that needs any other scope is denied.
    */
   readonly scopes: readonly Scope[] | undefined;
-  /** Whether probe requests cover this list endpoint. If so, a later probe rechecks a denial. */
+  /** Whether Waypost sends probe requests to this list endpoint. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   readonly refusal?: string | undefined;
@@ -78,8 +74,7 @@ export function createAccess({ hasKey, scopes, learned, ...options }: AccessOpti
     if (known?.state === "granted") return describe(known);
     const implied = learned.findImplied(endpoint);
     if (implied !== undefined) return describe(implied);
-    // Other servers usually lack the endpoints that Waypost added to the API. Access to these
-    // endpoints counts as denied until a call succeeds.
+    // Other servers usually lack Waypost's own endpoints, so these are denied until a call works.
     if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
     if (scopes !== undefined && endpoint.scope) return { state: "granted" };
     return known === undefined ? { state: "unknown" } : describe(known);
@@ -193,10 +188,7 @@ export function requireRight(
 
 type DeniedState = AccessState & { readonly state: "denied" };
 
-/**
- * Builds the error for a call that Waypost rejects without a request to the server. The error
- * matches the server's own, unless the operator's settings deny the call.
- */
+/** Returns the API's own error, or names the operator's setting that denies the call. */
 export function refuseDenied(asked: FailedCall, { reason, isDeclared }: DeniedState): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
   const next =

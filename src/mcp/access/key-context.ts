@@ -36,19 +36,11 @@ type SharedContext = {
   /** Fetches public files from the project's own hosts, as visitors would. */
   readonly publicFiles: PublicFiles;
   readonly openHistory: () => Promise<History>;
-  /**
-   * Opens the store of previews. A browser opens each preview under the URL from `readListening`.
-   */
   readonly openPreviews: () => Promise<Previews>;
-  /**
-   * Writes a file for a client on the same machine and returns its path, or undefined on failure.
-   */
+  /** Writes a file for a client on this machine. Returns its path, or undefined on failure. */
   readonly saveFile?: SaveFile | undefined;
-  /** Whether the operator allows the endpoint's action. */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
-  /**
-   * Returns the base URL of the process that serves links and pages, or undefined if none listens.
-   */
+  /** Returns the base URL of the process that serves links and pages, if one is running. */
   readonly readListening: () => Promise<{ readonly url: string } | undefined>;
 };
 
@@ -74,24 +66,18 @@ export type KeyContext = SharedContext &
     readonly takesAnyId: boolean;
     /** A hash that identifies the key without revealing it. */
     readonly key_print: string;
-    /** The key's id in the embedded service; empty for a remote server's key. */
+    /** The key's ID in the embedded service; empty for a remote server's key. */
     readonly key_id: string;
     /** The key's properties as of the last `renew`. */
     readonly known: KnownKey;
-    /**
-     * Whether the operator offers the endpoint's tool, and the key is not known to lack access to
-     * it.
-     */
+    /** Whether the operator offers the tool and the key is not known to lack access. */
     readonly mayAsk: (endpoint: Endpoint) => boolean;
     /**
      * Records that a client has read the list of tools. From then on, clients are notified when the
      * list changes.
      */
     readonly noteListed: () => void;
-    /**
-     * Returns a note about link URLs if the result shows any. Returns undefined if the last note
-     * was the same.
-     */
+    /** Returns a note for a result that shows link URLs, unless the last note was the same. */
     readonly takeAddressNote: (areShown: () => boolean) => string | undefined;
     /** Updates the key's properties from the embedded service. */
     readonly renew: () => Promise<void>;
@@ -113,9 +99,9 @@ export type KeyContextOptions = SharedContext &
     readonly describeAddresses?: (() => string | undefined) | undefined;
     /** Reads the key's properties again. Returns undefined if they are unavailable. */
     readonly lookUp: () => Promise<KnownKey | undefined>;
-    /** Whether to send probe requests to a remote server, only to learn what the key may do. */
+    /** Whether probe requests are sent to a remote server to find out what the key may do. */
     readonly probe: "on" | "off";
-    /** Opens the store of access that was learned from responses; undefined if it is not stored. */
+    /** Opens the storage for learned access. Undefined if learned access is not stored. */
     readonly openMemory?: (() => Promise<AccessStorage>) | undefined;
     readonly report: (error: unknown) => unknown;
   } & VisibleListeners;
@@ -124,9 +110,7 @@ export type KeyContextOptions = SharedContext &
 export type VisibleListeners = {
   /** Called after Waypost has learned that the key's access has changed. */
   readonly onChange: () => void;
-  /**
-   * Called when a client reads the list of tools, and when access changes before the first read.
-   */
+  /** Called when a client reads the tool list, or access changes before the first read. */
   readonly onListed: () => void;
 };
 
@@ -152,7 +136,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     onChange,
   });
   let isListed = false;
-  // Before a client has read the list of tools for the first time, changes need no notification.
+  // Until a client has read the list of tools, changes to it need no notification.
   const notify = () => (isListed ? onChange() : onListed());
   const probes = probe === "off" ? [] : listProbes(isOffered);
   const readRealm = () => known.projectId ?? origin;
@@ -233,7 +217,7 @@ function createCall({
   };
 }
 
-/** Returns undefined instead of the text if it is not needed or equals the previous text. */
+/** Wraps `describe` so that it never returns the same text twice in a row. */
 function describeOnce(describe: () => string | undefined = () => undefined) {
   let said: string | undefined;
   return (isNeeded: () => boolean): string | undefined => {

@@ -78,10 +78,7 @@ export function refuseForeign(problems: readonly TextProblem[]): void {
   throw new Problem(422, toSentence(messages), { problems });
 }
 
-/**
- * Keeps only the first problem of each field, because the operator and the project may both forbid
- * a URL.
- */
+/** Keeps one problem per field, because the operator and the project may both forbid its URL. */
 function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const fields = problems.map(({ field }) => field);
   return problems.filter(({ field }, at) => fields.indexOf(field) === at);

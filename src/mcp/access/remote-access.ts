@@ -23,13 +23,11 @@ export type LearnedAccess = {
   /** Records that a response revealed nothing about access, and another probe would not help. */
   readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
   /**
-   * Records what the message of a 401 response reveals about the key. `isPlain` means that the
-   * request had only basic fields. The rejection then applies to every call of the endpoint.
+   * Records what the message of a 401 response reveals about the key. If `isPlain`, the server
+   * rejects every call of the endpoint, whatever its fields.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /**
-   * Resets all denials to unknown, except those of `others`. Called after the key's rights changed.
-   */
+  /** Forgets the denials of endpoints not in `others`, because the key's rights have changed. */
   readonly doubtDenials: (others: readonly Endpoint[]) => void;
   /** Loads what other processes have learned. Runs only once. */
   readonly recall: () => Promise<void>;
@@ -40,8 +38,8 @@ export type LearnedAccess = {
 export type KnownTool = {
   readonly tool: string;
   /**
-   * `settled`: the response revealed nothing about access, and the endpoint is not probed again for
-   * a day. `open`: the server rejected the key as invalid, or rejected only a single call.
+   * `settled` and `open` both mean that access is unknown. A `settled` endpoint is not probed
+   * again for a day, an `open` endpoint for a minute.
    */
   readonly state: "granted" | "denied" | "settled" | "open";
   readonly reason: string | null;
@@ -102,8 +100,8 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
-      // Uses only list endpoints as proof of the key's kind. Other endpoints also count as granted
-      // after a 404 for an unknown ID, but a 404 may have other reasons.
+      // Only list endpoints prove the key's kind. Other endpoints count as granted even after a 404
+      // for an unknown ID, but that 404 may have another cause.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
       return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
@@ -171,9 +169,8 @@ function openMemory(
 }
 
 /**
- * Finds a denial for a permission that the endpoint also needs. The denial does not count if
- * another endpoint with this permission works, because the server then deviates from the
- * specification.
+ * Finds a denial for a permission that the endpoint also needs. Ignores the denial if any endpoint
+ * that needs this permission works, because the server does not follow the specification then.
  */
 function findImpliedIn(
   denials: readonly LearnedEndpoint[],
@@ -229,9 +226,9 @@ function writesLinks({ role, path }: Endpoint): boolean {
 /** Learns what a key may do on a remote server, with requests that change nothing. */
 export type Exploration = {
   /**
-   * Loads what any process learned within the last day, and probes all other endpoints in parallel.
-   * With `age_ms`, repeats probes of at least this age. Errors are reported, not thrown, because
-   * most callers do not wait for the result.
+   * Loads what all processes have learned, and probes the endpoints whose access is unknown.
+   * Repeats probes that are at least `age_ms` old. Reports errors instead of throwing them, because
+   * most callers do not wait.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
   /** Runs `explore` before the tools are listed, but waits for at most 1.5 seconds. */
@@ -321,8 +318,8 @@ export function createExploration(options: ExplorationOptions): Exploration {
 }
 
 /**
- * Lists requests that change nothing: reads of one row or of an unknown ID, and a `PATCH` without
- * fields of an unknown ID.
+ * Lists requests that change nothing: `GET` requests, and `PATCH` requests without fields for an ID
+ * that does not exist.
  */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
   // The ID starts with a letter, because a server with numeric IDs may parse 3f… as 3.
@@ -363,8 +360,8 @@ function noteRefusal(
 ): void {
   const isVague = readCause(message) === "unauthorized";
   if (status === 401 && !isVague) return learned.noteRefused(endpoint, message, true);
-  // The server accepted the key and rejected only the ID or the fields. List requests contain
-  // neither, and a 404 for Waypost's own endpoints may mean that the server lacks them.
+  // A 404 or 422 for the random ID shows that the server accepted the key. List requests contain no
+  // ID, and a 404 for Waypost's own endpoints may mean that the server lacks them.
   const isAccepted = endpoint.list === undefined && endpoint.ours !== true;
   if (isAccepted && (status === 404 || status === 422)) return learned.noteGranted(endpoint);
   const reason = describeProbe(`The server answered with status ${status}: ${message}`);
