@@ -64,7 +64,6 @@ type PageRequest = {
   readonly options: PageOptions;
 };
 
-/** Reports a rejected form submission. Merely opening the page reports nothing. */
 function noteRefused({ request, address, options }: PageRequest, reason: string): void {
   if (request.method === "POST") options.onRefused(reason, address);
 }
@@ -95,9 +94,7 @@ async function serve(visit: PageRequest): Promise<Response> {
 type OpenPageRequest = PageRequest & {
   readonly state: State;
   readonly approval: Approval;
-  /**
-   * The secret that proves that a form came from this page. The form contains it in masked form.
-   */
+  /** Proves that a form came from this page. The page contains only a masked copy. */
   readonly secret: Buffer;
   readonly part: PlanPart;
 };

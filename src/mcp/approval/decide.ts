@@ -89,7 +89,6 @@ const askAgain = "You can only decline this, and then ask your assistant again."
 
 export type PinOptions = {
   readonly openState: () => Promise<State>;
-  /** Checks a PIN against the hash saved with the approval. */
   readonly checkPin: (pin: string, hash: string) => Promise<boolean>;
 };
 
@@ -129,7 +128,6 @@ async function readTries(
   return { left: Math.min(ofOne.left, ofKey.left), blocked_until: ofKey.free_at };
 }
 
-/** Explains why PIN entry is blocked, and until when. */
 function describeBlock(
   tries: TriesLeft | undefined,
   now: number,

@@ -56,7 +56,7 @@ export function createPageListener(fetch: (request: Request) => Promise<Response
         const { port } = (await listening).address() as AddressInfo;
         return `http://${host}:${port}${path}${id}`;
       } catch (error) {
-        // Resets the listener, so that the next approval tries to listen again.
+        // Close the failed listener, so that the next approval opens a new one.
         close();
         throw error;
       }

@@ -138,7 +138,6 @@ const acts: Readonly<Record<PlanRow["action"], string>> = {
   invalid: "Leave out",
 };
 
-/** Renders a row: the link's path and name, what depends on the link, and the changes. */
 function renderRow(
   row: PlanRow,
   names: AppNames,

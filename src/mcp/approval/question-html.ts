@@ -118,7 +118,7 @@ export function renderWarnings(warnings: readonly string[]): string {
     .join("");
 }
 
-/** Marks word changes within lines if equally many lines are added and removed. */
+/** Marks the changed words if as many lines were added as removed. */
 function renderLines(lines: readonly Line[]): string {
   const removed = lines.filter(({ kind }) => kind === "removed");
   const added = lines.filter(({ kind }) => kind === "added");

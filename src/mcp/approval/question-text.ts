@@ -7,9 +7,7 @@ import type { Fact, Line, Question } from "./question.ts";
 
 /** Renders a question as text, for clients' forms and for results that assistants read. */
 
-/**
- * The maximum length of a question's text. About a page fits in a form and in a model's context.
- */
+/** Keeps a question short enough for a form and for a model's context. */
 const mostCharacters = 12_000;
 const mostNamed = 20;
 

@@ -23,7 +23,7 @@ export type Question = {
   /** Whether data will be lost. */
   readonly destroys?: boolean | undefined;
   readonly facts: readonly Fact[];
-  /** The number of rows, if the user must type it as proof of having seen it. */
+  /** The number of changed links, if the user must type it to approve. */
   readonly count?: number | undefined;
   /**
    * Set if the target changed within the last hour, because the user may remember its old state.
@@ -31,7 +31,7 @@ export type Question = {
   readonly recent?: RecentChange | undefined;
   /** The plan to apply. The approval page shows all its pending rows. */
   readonly rows?: PlanRows | undefined;
-  /** Whether only the approval page shows the whole question, even if the question is short. */
+  /** Set if `facts` omits parts of a plan, so that the user is asked on the approval page. */
   readonly isPartial?: boolean | undefined;
   readonly frames?: Frames | undefined;
 };
@@ -62,8 +62,8 @@ export type Frames = { readonly pages: readonly FramePage[] } | { readonly left_
 type FramePage = { readonly name: string; readonly phone: string; readonly desktop: string };
 
 /**
- * One fact in a question. Untrusted text is already quoted. Only lines are quoted later, when they
- * are rendered.
+ * A fact in a question. Untrusted text is already quoted, except in `lines` and `hunks`, which are
+ * quoted when they are rendered.
  */
 export type Fact = {
   readonly name: string;
@@ -89,10 +89,7 @@ export type Asker = {
   readonly client?: string | undefined;
   /** The host of the project's links or, if unknown, of the server. */
   readonly place?: string | undefined;
-  /**
-   * The end of the key's ID or, if unknown, the start of the key's hash. It helps users to
-   * distinguish keys.
-   */
+  /** The end of the key's ID or, if unknown, the start of the key's hash. */
   readonly key?: string | undefined;
 };
 
