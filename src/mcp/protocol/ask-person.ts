@@ -35,10 +35,7 @@ type DialogueOptions = Pick<ServerOptions, "keyContext" | "awaitDecision" | "cli
 
 type WaitingApproval = PendingQuestion["waiting"];
 
-/**
- * After this many questions in one call, an answer counts as a rejection, because the target keeps
- * changing.
- */
+/** If the target keeps changing, the call is declined after this many questions. */
 const mostQuestions = 3;
 /** How long a call waits for a decision. Most clients and proxies time out after a minute. */
 const patience_ms = 50_000;
@@ -89,14 +86,13 @@ export async function openDialogue(
   };
 
   async function readPersonAnswer(reply: QuestionReply): Promise<PersonAnswer> {
-    // A client that ends a call also closes the call's question. The user may have seen the
-    // question before that.
+    // A cancelled call closes its question, but the user may already have seen it.
     const isShown = await client.noteReply(reply, signal.aborted);
     return isShown ? readAnswer(reply) : { token: reply.token, said: "nothing" };
   }
 
   async function wait(id: string): Promise<InputRequiredResult | undefined> {
-    // The first wait ends `patience_ms` after the call began. Each later wait lasts the full time.
+    // Wait until `patience_ms` after the call began or, if that is past, another `patience_ms`.
     const now = clock.monotonic();
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
     const ended = await awaitDecision(id, { key_print, until, signal, tellWaiting });
@@ -113,7 +109,7 @@ export async function openDialogue(
 
 function canShowForm({ elicitation }: ClientCapabilities): boolean {
   if (elicitation === undefined) return false;
-  // Before the protocol supported URLs, an empty object meant support for forms.
+  // In early protocol versions, an empty object declares support for forms.
   return elicitation.form !== undefined || elicitation.url === undefined;
 }
 
@@ -131,7 +127,7 @@ function readReply({ mcpReq }: ServerContext): QuestionReply | undefined {
   const to = pageName in inputResponses ? "page" : "form";
   const said = inputResponses[to === "page" ? pageName : formName];
   if (said !== undefined) return { to, token, said, action: readAction(said) };
-  // A call with a state but without an answer is waiting for the decision on the page.
+  // A repeated call without an answer waits for the decision on the approval page.
   return token === "" ? undefined : { to: "page", token, said: {}, action: "accept" };
 }
 
@@ -159,8 +155,7 @@ async function askLegacy(
   const { id: token, page } = waiting;
   const to = page === undefined ? "form" : "page";
   const { id: relatedRequestId, signal } = mcpReq;
-  // The question expires with its approval. Over HTTP, it is sent in the response to the call, so
-  // the client needs no other stream.
+  // `relatedRequestId` sends the question in the call's own HTTP response, without another stream.
   const options = { timeout: limits.approval_ms, signal, relatedRequestId };
   try {
     const said = await mcpReq.elicitInput(buildParams(waiting), options);
@@ -212,14 +207,14 @@ function buildParams({
   };
 }
 
-/** Counts as approval only a form that the user accepted with the box ticked. */
+/** Only a form that the user accepted with the box ticked counts as approval. */
 function readAnswer({ to, token, said, action }: QuestionReply): PersonAnswer {
   if (to === "form") {
     const count = typedCount.safeParse(said).data?.content.count;
     if (tickedForm.safeParse(said).success) return { token, said: "yes", count };
     return { token, said: action === "accept" ? "unticked" : "no" };
   }
-  // A user who closed the question has not answered. Neither has a user whose browser did not open.
+  // `cancel` is no answer: the user closed the question, or the browser did not open.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };
 }
 

@@ -21,9 +21,9 @@ type KnownClient = {
    */
   readonly noteReply: (reply: QuestionReply, isEnded: boolean) => Promise<boolean>;
   /**
-   * Whether the client answers questions without showing them. `repeated` is a form about to be
-   * sent (MCP version 2026-07-28). If the same form was sent before and remained unanswered, the
-   * client did not show it.
+   * Whether the client answers questions without showing them. `repeated` is the next form for a
+   * client with MCP version 2026-07-28. If the client left the same form unanswered before, it
+   * does not show forms.
    */
   readonly hidesQuestions: (repeated: unknown) => Promise<boolean>;
   /** Records that the client has opened an approval's page, so that it is not opened again. */
@@ -61,10 +61,7 @@ type MemoryOptions = {
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
-  /**
-   * The time of each event. The key names the event, such as `answered` and an approval's ID. The
-   * newest event is last.
-   */
+  /** The time of each event by its name, such as `answered` with an approval's ID. Newest last. */
   const notes = new Map<string, { readonly at: number; readonly token: string }>();
 
   function note(name: string, token = ""): void {
@@ -88,10 +85,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     const client = digestOf([key_print, info?.name, info?.version]);
     const nameQuestion = (question: unknown) => `question ${digestOf([client, question])}`;
 
-    /**
-     * Records in the database that the client shows no forms, because each stdio session is a new
-     * process.
-     */
+    /** Saves to the database, because each stdio session is a new process. */
     async function noteHidden(): Promise<void> {
       const { kept } = await openState();
       await kept.save("hidden_form", `${key_print} ${client}`, true, { owner: key_print });
