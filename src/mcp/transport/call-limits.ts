@@ -57,10 +57,7 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
     count: (key_print) => (key_print === undefined ? all.open : (keys.get(key_print)?.open ?? 0)),
   };
 
-  /**
-   * Starts waiting messages. Each key moves to the end of the map after its turn, so the loop
-   * visits it again.
-   */
+  /** Starts waiting messages in turns: moving a key to the end makes the loop visit it again. */
   function startWaiting(): void {
     for (const [key_print, key] of keys) {
       // A short message may overtake a long one that is still waiting.

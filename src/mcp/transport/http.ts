@@ -76,7 +76,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     fetch: async (request, _address, incoming) => {
       try {
         const response = await admit(request, incoming);
-        // The HTTP server sets this header itself, because it closes connections when it stops.
+        // The HTTP server sets this header itself, to close connections when it stops.
         response.headers.delete("connection");
         return response;
       } catch (error) {
@@ -145,8 +145,7 @@ async function answer(
   { request, key, call }: IdentifiedRequest,
   { sessions, connections }: HttpParts,
 ): Promise<Response> {
-  // The SDK keeps a message that opens a session or a stream in memory for as long as the session
-  // or stream is open.
+  // A message that opens a session or a stream stays in memory until the session or stream ends.
   if (bytes > slot_bytes && (isListen(body) || isHandshake(body))) {
     return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
   }
@@ -169,7 +168,7 @@ const decoder = new TextDecoder();
 
 /**
  * Reads and parses the body. A long message is read to the end only after slots are free for it.
- * Until then, the rest stays in the socket.
+ * Until then, the rest stays unread in the socket.
  */
 async function readMessage(
   message: WithBody,

@@ -46,10 +46,7 @@ export type Connections = {
 const mostKeys = 1000;
 const mostListeners = 2500;
 const mostListenersOfKey = 1250;
-/**
- * The interval for checking the access of keys with open notification streams, because another
- * process can change it.
- */
+/** How often keys with open streams are checked for access changes by other processes. */
 const followEvery_ms = 1000;
 
 export function createConnections(options: ConnectionOptions & SharedLimits): Connections {

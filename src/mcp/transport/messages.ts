@@ -15,7 +15,7 @@ export const idIsOpen =
   "Nothing was done.";
 
 /**
- * Lists the ids of the requests in a message or batch. A message without a method is a response.
+ * Lists the IDs of the requests in a message or batch. A message without a method is a response.
  */
 export function listRequestIds(body: unknown): readonly RpcId[] {
   return [body].flat().flatMap((message: unknown) => {

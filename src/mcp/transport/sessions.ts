@@ -54,7 +54,7 @@ type McpSession = {
 };
 
 type RunningMessage = {
-  /** The ids of the message's requests that the client has not cancelled. */
+  /** The IDs of the message's requests that the client has not cancelled. */
   readonly waiting: Set<RpcId>;
   readonly leave: () => void;
   readonly call: OpenCall | undefined;
@@ -87,7 +87,7 @@ export function createSessions({ monotonic }: Pick<Clock, "monotonic">): McpSess
     },
     notifyToolsChanged: (key_print) => {
       for (const { server } of listOf(key_print)) {
-        // If the client has disconnected, its session is closed after the idle time.
+        // A disconnected client cannot be notified. Its session is closed after the idle time.
         server.sendToolListChanged().catch(() => undefined);
       }
     },
@@ -190,7 +190,7 @@ function releaseSlotsWhileAsking({ transport, streams }: McpSession): void {
   };
 }
 
-/** Ends a response once all its requests are cancelled. Otherwise their ids would stay in use. */
+/** Ends a response once all its requests are cancelled. Otherwise their IDs would stay in use. */
 function endIfCancelled({ streams }: McpSession, id: RpcId | undefined): void {
   const stream = id === undefined ? undefined : streams.get(id);
   if (id === undefined || stream === undefined) return;

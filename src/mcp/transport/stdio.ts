@@ -66,7 +66,7 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
         onTooLong: (ends) => refuse(tooLong, findIdAtEnds(ends)),
         onEnd,
       });
-      // An output error means that the client no longer reads, so it cannot be reported.
+      // An output error cannot be reported, because the client no longer reads.
       output.on("error", onEnd);
       return Promise.resolve();
     },
@@ -103,7 +103,7 @@ export function createStdioTransport(options: StdioTransportOptions): StdioTrans
     const { leaving, leave } = createLeaving();
     requests.begin(id, leave);
     const result = await run(leaving).catch(() => undefined);
-    // The call has already ended, so its ID may belong to another request.
+    // After a call is cancelled, the client may reuse its ID for another request.
     if (leaving.aborted) return;
     if (result !== undefined) return transport.send({ jsonrpc: "2.0", id, result });
     requests.end(id);
@@ -130,12 +130,9 @@ function awaitEnd() {
   return { ended, onEnd: () => finish?.() };
 }
 
-/** Tracks the ids of requests without a response. */
+/** Tracks the requests that have no response yet. */
 function trackRequests() {
-  /**
-   * Maps each id to a function that cancels the call. The function is a no-op if the SDK handles
-   * the call.
-   */
+  /** Maps each ID to a function that cancels the call; a no-op if the SDK handles the call. */
   const open = new Map<RpcId, () => void>();
   let onIdle: (() => void) | undefined;
   const end = (id: RpcId) => {
@@ -179,7 +176,6 @@ function createWriting({ output, onRefused }: StdioTransportOptions) {
       onRefused(message);
       void write({ jsonrpc: "2.0", id, error: { code, message } });
     },
-    /** Stops the output. Returns whether it was open. */
     close: () => {
       const wasOpen = isOpen;
       isOpen = false;
@@ -219,23 +215,17 @@ function findId(given: unknown): RpcId | null {
   return isId(given.id) ? given.id : null;
 }
 
-/**
- * Matches an id without escapes, non-ASCII characters or leading zeros, so that the text is valid
- * JSON.
- */
+/** Matches a JSON integer, or a short JSON string of printable ASCII without escapes. */
 const idText = String.raw`("[ !#-\[\]-~]{0,100}"|0|-?[1-9]\d{0,14})`;
 const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
 const idThenMethod = new RegExp(
   String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
 );
 const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
-/** A single brace at the end closes the message, so the id belongs to the message itself. */
+/** A single brace at the end closes the message, so the ID belongs to the message itself. */
 const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
 
-/**
- * Finds the id of a request that is too long to parse, at the positions where the official SDKs
- * write it.
- */
+/** Finds the ID of an overlong request, at the positions where the official SDKs write it. */
 function findIdAtEnds({ head, tail }: LineEnds): RpcId | null {
   const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
   return found?.[1] === undefined ? null : (JSON.parse(found[1]) as RpcId);
@@ -251,7 +241,7 @@ type LineHandlers = {
 type LineEnds = { readonly head: string; readonly tail: string };
 
 const newline = 10;
-/** How many bytes of each end of an overlong line are kept to find its id. */
+/** How many bytes of each end of an overlong line are kept to find the ID. */
 const endBytes = 512;
 
 /**
@@ -299,6 +289,6 @@ function readLines(
   }
 
   input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
-  // If the terminal disconnects, its stream emits an error. The error also ends the input.
+  // A terminal that disconnects emits an error, which counts as the end of the input.
   input.on("error", onEnd);
 }

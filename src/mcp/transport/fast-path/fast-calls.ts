@@ -50,8 +50,8 @@ export function createFastCalls(options: ServerOptions): FastCalls {
   return {
     admit: (server, { mcpReq: { envelope }, http }) => {
       const meta: JsonObject = { ...envelope };
-      // Within a session, the SDK ignores the protocol version that a call declares. A call that
-      // declares another version is not remembered.
+      // The SDK ignores a call's protocol version and uses the version of the session. Do not
+      // remember a call whose version differs from its session's.
       const claimed = meta[PROTOCOL_VERSION_META_KEY];
       if (claimed !== undefined && claimed !== server.getNegotiatedProtocolVersion()) return;
       // The capabilities are read for each call, because a client may initialize again.
