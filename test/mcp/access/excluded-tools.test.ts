@@ -38,7 +38,7 @@ describe("if WAYPOST_TOOLS excludes delete_link,", () => {
     },
   );
 
-  test("deletions in another process's plan or in a job's undo are rejected", async () => {
+  test("neither another process's plan nor an undo of a job can delete links", async () => {
     await using other = await open();
     const made = await call(other, "plan_links", { operation: "upsert", rows: [{ path: "a" }] });
     const { job } = await call(other, "apply_plan", { plan_id: made.plan.id });

@@ -72,7 +72,7 @@ test("a tool hidden after a rejection is listed again if the clock is set back",
   expect(await stage.listNames()).toContain("delete_link");
 });
 
-test("a missing scope found by export_links hides every tool that lists links", async () => {
+test("if export_links lacks a scope, every tool that lists links is hidden", async () => {
   const error = messages.scope_missing("links.index");
   let isRevoked = false;
   const send: Deployment = (request) => {
@@ -140,7 +140,7 @@ describe("an error that applies to a single call", () => {
     expect((await stage.callTool("create_link", { path: "summer" })).isError).toBe(false);
   });
 
-  test("about a denied update does not stop upsert_link from creating links", async () => {
+  test("does not hide upsert_link from a key that may create but not update links", async () => {
     await world.call("POST", "/links", { body: { path: "spring" } });
     const key = await world.addKey({ scopes: ["links.create"] });
     await using stage = await openStage({ probe: "off", send: world.fetch, key });

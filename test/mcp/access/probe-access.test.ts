@@ -218,7 +218,7 @@ describe("a tool call", () => {
     for (const release of stalled) release();
   });
 
-  test("causes a retry of the probes that failed at least a minute ago", async () => {
+  test("retries the probes that failed at least a minute ago", async () => {
     let isDown = true;
     let now = Date.now();
     const clock = { now: () => now, monotonic: () => now };

@@ -116,7 +116,7 @@ describe("a probe response", () => {
     }
   });
 
-  test("of HTML from the projects endpoint does not make the key a master key", async () => {
+  test("with HTML from the projects endpoint is no proof of a master key", async () => {
     await using stage = await openStage({ send: signIn, key: world.key });
     expect((await explainAccess(stage)).kind).toBe("project");
     expect(await stage.listNames()).toHaveLength(42);
