@@ -202,7 +202,7 @@ describe("an unanswered approval page", () => {
   });
 
   test.each(legacyEras)(
-    "is used again by the next call if the call of a %s client times out",
+    "is reused by the next call if a %s client's first call times out",
     async (era) => {
       const client = await connect(era);
       const first = deleteLink(client);

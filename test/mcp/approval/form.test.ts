@@ -58,12 +58,12 @@ function answer(requestState: unknown, extra: Partial<RawCall> = {}): Promise<Ra
 
 describe.each(eras)("for a %s client,", (era) => {
   const declines: readonly (readonly [string, ReturnType<Elicit>])[] = [
-    ["an accepted form without a tick", { action: "accept", content: { approve: false } }],
-    ["a declined form", { action: "decline" }],
-    ["a closed form", { action: "cancel" }],
+    ["accepts the form without a tick", { action: "accept", content: { approve: false } }],
+    ["declines the form", { action: "decline" }],
+    ["closes the form", { action: "cancel" }],
   ];
 
-  test.each(declines)("a call is declined after %s", async (_, reply) => {
+  test.each(declines)("a call is declined if the user %s", async (_, reply) => {
     const { callTool } = await assistant.connect({ era, elicit: async () => think(await reply) });
     const result = await callTool("delete_link", { id });
     expect(result.structured.error).toMatchObject({
@@ -74,7 +74,7 @@ describe.each(eras)("for a %s client,", (era) => {
     await expectUntouched();
   });
 
-  test("a form accepted without a tick causes an error that says what to do next", async () => {
+  test("a call fails with instructions to retry if the form is accepted unticked", async () => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
@@ -85,7 +85,7 @@ describe.each(eras)("for a %s client,", (era) => {
     );
   });
 
-  test("a second form shows the changed target if it changes while the form is open", async () => {
+  test("if the target changes while a form is open, a second form shows the change", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
       if (asked.push(message) === 1) await rename("Summer");

@@ -211,7 +211,7 @@ const scenes: readonly (readonly [string, SetUp, number])[] = [
 ];
 
 describe.each(scenes)("the action to %s", (_, setUp, count) => {
-  test(`makes only the approved change, in ${count} random orders of calls and edits`, async () => {
+  test(`makes only the approved change in ${count} random orders of calls and edits`, async () => {
     let done = 0;
     let changed = 0;
     for (let seed = 0; seed < count; seed += 1) {

@@ -242,7 +242,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     expect(message).toContain("links.update");
   });
 
-  test("save_template rejects an invalid draft even after the limit for overwrites", async () => {
+  test("save_template rejects an invalid draft even if overwrites need an approval", async () => {
     const body = "<h1>Hello</h1>{% store_buttons %}";
     for (let saved = 0; saved < 21; saved += 1) {
       await callDone(assistant, "save_template", { body: `${body}${saved}` });
@@ -262,7 +262,7 @@ describe("before asking for approval, on the embedded service only,", () => {
     await expectRejected("undo", {}, "Bundle has already been taken");
   });
 
-  test("undo of a link update fails if the old path is taken or the old app deleted", async () => {
+  test("undoing a link update fails if the old path is in use or the old app is gone", async () => {
     const app = await assistant.plant("ios_app", iosApp);
     const ios_app = { id: app.id };
     const { id } = await assistant.plant("link", { path: "spring", url: springUrl, ios_app });

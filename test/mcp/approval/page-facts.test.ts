@@ -168,7 +168,7 @@ async function publish(text: Readonly<Record<string, string>>): Promise<string> 
 }
 
 describe("a page template on the approval page", () => {
-  test("is shown as it is and as it will be, and requests to other hosts are blocked", async () => {
+  test("is shown as it is now and after approval, without requests to other hosts", async () => {
     await assistant.press(await publish({ body: writeBody("Before"), css: "" }), "approve");
     await assistant.callTool("publish_template", { body: writeBody("Before"), css: "" });
     const picture = '<img src="https://evil.example/x.png" alt="">';
@@ -245,7 +245,7 @@ describe("a page template on the approval page", () => {
     expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
-  test("is shown with a note about the previous version, but not its text", async () => {
+  test("comes with a note about an earlier live version, but not that version's text", async () => {
     for (const title of ["First", "Second"]) {
       await assistant.callTool("save_template", { body: writeBody(title) });
       await assistant.press(await publish({}), "approve");

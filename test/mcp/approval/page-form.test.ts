@@ -196,7 +196,7 @@ describe("an approval page", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("returns 404 after five minutes, even to a submitted answer", async () => {
+  test("returns 404 after five minutes, even if an answer is submitted", async () => {
     const token = readToken((await assistant.visit(url)).html);
     assistant.advance(5 * 60_000);
     for (const form of [undefined, { token, decision: "approve" }]) {

@@ -124,7 +124,7 @@ describe("a row on a plan's approval page", () => {
     expect(html).not.toContain(app.id);
   });
 
-  test("can be read on any page of the list before the user approves", async () => {
+  test("is listed again after an invalid answer, and any page accepts an approval", async () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     await readAll(url);
@@ -137,7 +137,7 @@ describe("a row on a plan's approval page", () => {
   });
 
   test.each(["0", "-1", "x", "", "1e9", "99999999999"])(
-    "is shown on page 1 if the URL contains the invalid page number %o",
+    "is listed even if the URL contains the invalid page number %o",
     async (page) => {
       const url = await open(await plan([{ path: "row/0" }]));
       const { html, status } = await assistant.visit(`${url}?page=${page}`);

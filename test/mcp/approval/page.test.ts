@@ -18,8 +18,8 @@ const sizes = {
 
 const hostile = [
   ["markup", '</h1><script>document.title="hacked"</script><img src="http://evil.example/x" />'],
-  ["an attribute", '"><input name="decision" value="approve" autofocus onfocus="alert(1)">'],
-  ["an entity", "&lt;script&gt;&#x3c;/main&#x3e;"],
+  ["an HTML attribute", '"><input name="decision" value="approve" autofocus onfocus="alert(1)">'],
+  ["an HTML entity", "&lt;script&gt;&#x3c;/main&#x3e;"],
   ["characters that reverse text", "invoice \u202efdp.exe\u2066 \u200e\u061c"],
   ["a very long word", "W".repeat(500)],
   ["invisible characters", "a\u200b\u{e0041}\u00ad\u2028b"],

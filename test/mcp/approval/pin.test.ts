@@ -204,7 +204,7 @@ test.each(eras)(
   },
 );
 
-test("a process that requires a PIN rejects the answer to a form sent without one", async () => {
+test("a form sent by a process without a PIN cannot approve a call that needs a PIN", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
   await using assistant = await createAssistantWorld({ pin: "correct horse" });

@@ -71,7 +71,7 @@ describe("an approval", () => {
     expect(assistant.writes).toEqual([]);
   });
 
-  test("is needed to change an app's Team ID, and its preview shows all changes", async () => {
+  test("is needed to change an app's Team ID, and shows a preview of all changes", async () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const preview = await readPreview("update_ios_app", {
       id,

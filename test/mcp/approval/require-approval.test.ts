@@ -18,7 +18,7 @@ async function hasLink({ world }: AssistantWorld, path: string): Promise<boolean
 }
 
 describe.each(eras)("a %s client", (era) => {
-  test("that supports forms gets the approval request as a form", async () => {
+  test("gets the approval request as a form if it supports forms", async () => {
     const asked: string[] = [];
     const elicit: Elicit = (message) => {
       asked.push(message);
@@ -36,7 +36,7 @@ describe.each(eras)("a %s client", (era) => {
     expect(await hasLink(assistant, "spring")).toBe(false);
   });
 
-  test("without forms gets a page's URL, and its next call uses the approval", async () => {
+  test("gets a page URL if it supports no forms, and its next call uses the approval", async () => {
     const { assistant, id } = await withLink({ era });
     await using _ = assistant;
     const call = () => assistant.callTool("delete_link", { id: "spring" });

@@ -67,35 +67,35 @@ const cancel: Reply = { action: "cancel" };
 const ownTimeout = Object.assign(new Error("Request timed out"), { code: -32001 });
 
 type FormReply = readonly [what: string, after_ms: number, outcome: Outcome, reply: Reply | Error];
-type Outcome = "gets the approval page" | "declines the call";
+type Outcome = "gets the approval page" | "gets the error approval_declined";
 
 const replies: readonly FormReply[] = [
-  ["declines", 300, "gets the approval page", decline],
-  ["cancels", 300, "gets the approval page", cancel],
-  ["declines", 301, "declines the call", decline],
-  ["cancels", 301, "declines the call", cancel],
-  ["cancels", 44_999, "declines the call", cancel],
-  ["cancels", 45_000, "gets the approval page", cancel],
-  ["declines", 60_000, "declines the call", decline],
+  ["declines a form", 300, "gets the approval page", decline],
+  ["cancels a form", 300, "gets the approval page", cancel],
+  ["declines a form", 301, "gets the error approval_declined", decline],
+  ["cancels a form", 301, "gets the error approval_declined", cancel],
+  ["cancels a form", 44_999, "gets the error approval_declined", cancel],
+  ["cancels a form", 45_000, "gets the approval page", cancel],
+  ["declines a form", 60_000, "gets the error approval_declined", decline],
 ];
 
 /** Only clients of earlier revisions can answer a form with an error. */
 const errors: readonly FormReply[] = [
-  ["cannot show it", 0, "gets the approval page", new Error("no window to show it in")],
-  ["stops waiting", 20_000, "gets the approval page", ownTimeout],
-  ["reports an error", 44_999, "declines the call", new Error("gave up")],
-  ["reports an error", 45_000, "gets the approval page", new Error("gave up")],
+  ["fails to show a form", 0, "gets the approval page", new Error("no window to show it in")],
+  ["reports a timeout for a form", 20_000, "gets the approval page", ownTimeout],
+  ["reports an error for a form", 44_999, "gets the error approval_declined", new Error("gave up")],
+  ["reports an error for a form", 45_000, "gets the approval page", new Error("gave up")],
 ];
 
 describe.each(eras)("a %s client", (era) => {
   const possible = era === "modern" ? replies : [...replies, ...errors];
 
-  test.each(possible)("that reacts to a form (%s after %i ms) %s", async (...given) => {
+  test.each(possible)("that %s after %i ms %s", async (...given) => {
     const [, after_ms, outcome, reply] = given;
     const client = await connect(era, after_ms, reply);
     const { error } = await deleteLink(client);
     expect(assistant.writes).toEqual([]);
-    if (outcome === "declines the call") {
+    if (outcome === "gets the error approval_declined") {
       expect(error.code).toBe("approval_declined");
       expect((await deleteLink(client)).error.code).toBe("approval_declined");
       expect(questions).toBe(2);
@@ -189,7 +189,7 @@ describe.each(legacyEras)("a %s client that ends its call while a form is open",
   test.each([
     [45_000, "approval_required", 1],
     [44_999, "approval_declined", 2],
-  ])("after %i ms gets the code %s for its next call", async (after_ms, code, asked) => {
+  ])("after %i ms gets the error %s from its next call", async (after_ms, code, asked) => {
     await endCall(era, after_ms);
     const later = await connect(era, 1000, decline);
     expect((await deleteLink(later)).error.code).toBe(code);

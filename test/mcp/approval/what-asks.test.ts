@@ -175,7 +175,7 @@ describe("an existing link", () => {
 });
 
 describe("an approval", () => {
-  test("to give a link an app becomes invalid if the app changes", async () => {
+  test("to assign an app to a link becomes invalid if the app changes", async () => {
     const { id } = await assistant.plant("link", { path: "a", url: springUrl });
     const app = await assistant.plant("ios_app", iosApp);
     const args = { id, ios_app: { id: app.id } };
