@@ -135,7 +135,7 @@ describe("unanswered calls", () => {
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
-  test("are counted without requests whose body is incomplete", async () => {
+  test("do not include requests whose body is incomplete", async () => {
     const { begin, call } = openWay();
     const begun = Array.from({ length: 300 }, () => begin("one"));
     await settle();

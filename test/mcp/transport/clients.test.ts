@@ -73,7 +73,7 @@ describe.concurrent.each([
   });
 
   const formless: Name = transport === "stdio" ? "the 1.x client" : "the 2.x client in 2026-07-28";
-  test(`${formless} without forms passes the acceptance test with approval pages`, async () => {
+  test(`${formless} passes the acceptance test with approval pages instead of forms`, async () => {
     await expectAcceptance(formless, false);
   });
 

@@ -3,7 +3,7 @@ import { openWay } from "../../support/mcp-way.ts";
 
 /** How many keys, streams and sessions `/mcp` stores, and how they end when the server stops. */
 
-test("a 1,001st key replaces the least recently used of all keys without listeners", async () => {
+test("a 1,001st key closes the connections of the least recently used idle key", async () => {
   const { knock, listen, countMade } = openWay();
   const stream = await listen("listener");
   for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);

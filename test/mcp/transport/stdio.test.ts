@@ -51,9 +51,9 @@ describe("an input line", () => {
       '"}',
       "a-7",
     ],
-    ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
+    ["in its params", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
     ["at the end of a response", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
-    ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
+    ["in a string", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
   ])(
     "over 4 MiB with an ID %s gets an error with this ID only if it is the request's ID",
     async (_, ...given) => {
