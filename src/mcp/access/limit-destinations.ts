@@ -63,7 +63,6 @@ export function limitDestinations(
   };
 }
 
-/** Returns the fields of a write that contain destinations. */
 function pickAddresses(endpoint: Endpoint, input: JsonObject, { linkHost }: KnownKey): LinkFields {
   // The fields were validated by the tool's schema or when the plan was made.
   const fields = input as LinkFields;

@@ -184,7 +184,6 @@ function findImpliedIn(
   });
 }
 
-/** The reasons why a valid key may be denied access. */
 const rightsCauses: ReadonlySet<Cause> = new Set([
   "scope_missing",
   "role_required",
@@ -204,7 +203,7 @@ function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
   return hasRole({ role: other.role }, role) && (writesLinks(denied) || !writesLinks(other));
 }
 
-/** Whether every call of the endpoint would be rejected, regardless of its fields. */
+/** Whether the server would reject every call of the endpoint, whatever its fields. */
 function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean {
   if (!demandsSame(endpoint, cause, endpoint)) return false;
   const named = listNamedScopes(message);

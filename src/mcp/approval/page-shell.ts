@@ -143,7 +143,6 @@ export function showPage(
   return new Response(html, { status, headers: { ...pageHeaders, ...more } });
 }
 
-/** A page that reports an error or a decision. */
 export function renderNotice(title: string, text: string, end?: DecidedAct): string {
   const subject = end === undefined ? "" : `<p class="act">${escapeText(end.act)}</p>\n`;
   const body = `<h1>${escapeText(title)}</h1>\n${subject}<p>${escapeText(text)}</p>`;

@@ -17,7 +17,6 @@ export type PlanPage = {
   readonly rows: readonly PlanRow[];
   /** The most clicked links, shown first in a long list. */
   readonly mostClicked: readonly PlanRow[];
-  /** App names by UUID. */
   readonly names: AppNames;
   /** Starts at 1. */
   readonly page: number;

@@ -288,7 +288,6 @@ function refuseUnapproved(
 
 export type Decisions = Readonly<Record<"given" | "refused", number>>;
 
-/** Wraps `requireApproval` to count approvals and rejections. */
 export function countDecisions(requireApproval: RequireApproval, mode: Mode) {
   const decisions = { given: 0, refused: 0 };
   const counting: RequireApproval = async (...asked) => {

@@ -33,7 +33,6 @@ type SharedLimits = { readonly sessions: McpSessions; readonly limits: CallLimit
 
 export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
-  /** Opens a notification stream, which ends when the server stops. */
   readonly listen: (key: KeyConnections, open: () => Promise<Response>) => Promise<Response>;
   /** Returns false if the key or the server has too many open streams. */
   readonly canListen: (key: KeyConnections) => boolean;

@@ -18,7 +18,6 @@ import { answerUntilEnd } from "./response-end.ts";
  */
 export type McpSessions = {
   readonly fetch: (request: SessionRequest) => Promise<Response>;
-  /** Notifies all clients of the key that the list of tools has changed. */
   readonly notifyToolsChanged: (key_print: string) => void;
   /** The number of open sessions, in total or of one key. */
   readonly count: (key_print?: string) => number;
@@ -179,7 +178,6 @@ async function answer(
   return response;
 }
 
-/** Releases the slots of a call while it waits for a user's answer. */
 function releaseSlotsWhileAsking({ transport, streams }: McpSession): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
