@@ -21,7 +21,7 @@ export type AppKindRules<App, Fields, Values, Identifier extends string> = {
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => CheckedValues<Values>;
-  /** Returns a warning for values that are accepted but prevent the app from opening. */
+  /** Returns a warning if links could not open the app with these values. */
   readonly findWarning: (fields: Fields) => string | undefined;
 };
 

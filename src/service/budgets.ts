@@ -15,11 +15,10 @@ import type { Store } from "../store/store.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
- * Enforces rate limits, per key and per client IP address. A limit's window starts with the first
- * request. Processes that share a database share each limit without a write per request. Each
- * process counts its own requests, reports them after a certain number, and then reads the other
- * processes' reports. So only requests that are not yet reported can exceed a limit. Rejected
- * requests do not count.
+ * Enforces rate limits per key and per client IP address. Processes that share a database share
+ * each limit. To avoid a write per request, each process reports its count only after several
+ * requests, and then reads the other processes' counts. Only requests that are not reported yet can
+ * exceed a limit. Rejected requests do not count.
  */
 export type Budgets = {
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
@@ -31,17 +30,14 @@ export type Budgets = {
   readonly refund: (address: string, budget: AddressBudgetName) => void;
 };
 
-/** The requests that one process has counted against a limit since the window's first request. */
+/** One process's count of requests against a limit, since the first request in the window. */
 type BudgetWindow = {
   /** Identifies the limit, and the key or the IP address. */
   readonly name: string;
   /** The end of the window, on the monotonic clock. */
   readonly ends: number;
   readonly window_ms: number;
-  /**
-   * The number of counted requests, including refunded ones. This number must never decrease,
-   * because `waitForReport` compares it with `reported`.
-   */
+  /** Includes refunded requests, so it never decreases. `waitForReport` relies on that. */
   counted: number;
   returned: number;
   /** How many of the counted requests were reported to other processes. */
@@ -79,8 +75,8 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
   }
 
   /**
-   * Waits until more than `count` requests are reported. A report covers only requests that were
-   * counted before it started, so this may take several reports.
+   * Sends reports until more than `count` requests are reported. A report includes only requests
+   * that were counted before it started, so one report may not be enough.
    */
   async function waitForReport(
     window: BudgetWindow,
@@ -120,7 +116,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
 }
 
 function createWindows(monotonic: () => number) {
-  /** Windows by limit. A limit's windows have the same length, so each map is sorted by end. */
+  /** Windows by limit, in order of their ends, because a limit's windows have the same length. */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {
@@ -136,7 +132,7 @@ function createWindows(monotonic: () => number) {
         if (ends > now && windows.size < most) break;
         windows.delete(oldest);
       }
-      // Keep the other processes' reports, because the windows in them may end later.
+      // Keep the other processes' counts, because their windows may end later.
       const others = before?.others ?? [];
       const counts = { counted: 0, returned: 0, reported: 0, reporting: undefined };
       const window: BudgetWindow = { name, ends: now + window_ms, window_ms, ...counts, others };
@@ -178,7 +174,6 @@ const pause_ms = 1000;
 
 export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Clock): ReportWindow {
   const process = randomUUID();
-  /** The windows in the next report, by name. */
   const waiting = new Map<string, BudgetWindow>();
   let running: Promise<boolean> = Promise.resolve(true);
   let next: Promise<boolean> | undefined;
@@ -245,7 +240,7 @@ export function createWindowReport(store: Pick<Store, "db" | "write">, clock: Cl
   };
 }
 
-/** Returns a window's latest plausible end. A later end is from before a clock was set back. */
+/** Returns a window's latest plausible end. A later end means that a clock was set back. */
 function findLatestEnd(now: number, window_ms: number): number {
   return now + window_ms + mostSkew_ms;
 }

@@ -16,8 +16,8 @@ type DeadlineOptions = {
 /** The time after which the caller gets a 503. */
 const deadline_ms = 10_000;
 /**
- * Extra time for a write that has started, because several queued writes may start just before the
- * deadline. Waypost's own client waits longer than the deadline and this time together.
+ * Extra time for a write that started before the deadline, because several queued writes may start
+ * just before it. Waypost's own client waits longer than both times together.
  */
 const endOfWrite_ms = 4_000;
 

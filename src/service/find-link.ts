@@ -36,12 +36,12 @@ function isPath(path: string | undefined): path is string {
   return path !== undefined && findPathFault(path) === undefined;
 }
 
-/** `text` is the URL as the client sent it. Host and path are as a browser would parse them. */
+/** A parsed URL. `text` is the URL as the client sent it. */
 export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
 type AddressedLink = {
   readonly link: Link;
-  /** The query of the URL, joined with the query that the URL's short path adds. */
+  /** The query to pass on: the URL's own query and, for a short path, the query stored with it. */
   readonly query: string;
   /** Whether this is the link's long URL, a short URL, or the URL in its QR code. */
   readonly source: "address" | "short" | "qr";
@@ -94,7 +94,6 @@ export async function findHostedProject(
   return undefined;
 }
 
-/** Waits until pending clicks of the link at this path are stored. */
 export async function waitForClicksAt(
   call: Omit<WriteCall, "signal">,
   address: string | undefined,
@@ -104,7 +103,7 @@ export async function waitForClicksAt(
   if (visited !== undefined) await waitForClicks(call, visited.link.id);
 }
 
-/** Waits until pending clicks of the link are stored. If there were any, reads the link again. */
+/** Waits until pending clicks of the link are stored. If any were pending, reads the link again. */
 export async function readWithClicks(
   { store, waitForClicks: wait }: Services,
   projectId: string,
@@ -120,9 +119,7 @@ type SearchCall = Pick<WriteCall, "services" | "caller"> & {
   readonly list: { readonly search: string | undefined };
 };
 
-/**
- * Converts a list's search text to filters. A URL on any of the project's hosts matches its link.
- */
+/** Converts search text to filters. The URL of one of the project's links matches that link. */
 export function readSearched({
   services,
   caller: { project },

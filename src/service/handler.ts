@@ -39,7 +39,7 @@ export type Services = {
 
 type ProjectCaller = KeyWithProject & { readonly project: NonNullable<KeyWithProject["project"]> };
 
-/** The caller's type, by the kind of key that the endpoint requires. Null if it requires no key. */
+/** The type of `caller`, depending on the kind of key that the endpoint requires. */
 type CallerOf<Auth> = Auth extends "project"
   ? ProjectCaller
   : Auth extends "client"
@@ -48,13 +48,13 @@ type CallerOf<Auth> = Auth extends "project"
 
 type CommonCall = {
   readonly services: Services;
-  /** The sender's IP address, which may be a proxy's (see `findOwnAddress`). */
+  /** The IP address of the client, or of a proxy (see `findOwnAddress`). */
   readonly address: string | undefined;
   readonly headers: ApiRequest["headers"];
-  /** Counts the call against another rate limit for the client's IP address. */
+  /** Counts the call against an additional rate limit per IP address. */
   readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
   readonly precondition: Precondition;
-  /** True for background writes. They let other writes go first. */
+  /** True for background writes, which have a lower priority. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
   /** Adds a warning to the `Warning` header of a successful response. */
@@ -85,7 +85,6 @@ type HandlerReply<E extends Endpoint> = {
 
 type Handler<E extends Endpoint> = (call: HandlerCall<E>) => Awaitable<HandlerReply<E>>;
 
-/** A handler without its exact types. A loop over all endpoints cannot keep them. */
 export type UntypedHandler = (
   call: CommonCall & Readonly<Record<"caller" | "params" | "list" | "query" | "body", unknown>>,
 ) => Awaitable<Omit<HandlerReply<Endpoint>, "body"> & { readonly body: unknown }>;
@@ -147,8 +146,8 @@ export function readPrecondition(headers: RequestHeaders): Precondition {
 }
 
 /**
- * Throws unless the target of the write meets the conditions. `states` contains the target as
- * callers with different permissions see it. `states` is empty if the target does not exist.
+ * Throws unless the target meets the conditions. `states` is empty if the target does not exist. If
+ * callers with different permissions see different fields, `states` contains each version.
  */
 export function requireCondition(
   { tags, mustBeAbsent }: Precondition,

@@ -25,8 +25,8 @@ export type AnswerHttp = (
 const restOfBody_ms = 500;
 
 /**
- * Serves the API over Node's HTTP server. Creating a web `Request` for each call would take as long
- * as the rest of the call.
+ * Serves the API over Node's HTTP server. Does not create a web `Request` for each call, because
+ * that would take as long as the rest of the call.
  */
 export function answerOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): AnswerHttp {
   const readKeyless = createKeylessReader(clock.monotonic);
@@ -115,7 +115,7 @@ function sendReply(response: ServerResponse, reply: ApiReply, requestId: string)
   response.writeHead(status, sent).end(text);
 }
 
-/** Serializes the body. A string is an HTML page, because JSON responses are always objects. */
+/** Serializes the body. JSON bodies are always objects, so a string is an HTML page. */
 export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
   return body === null || typeof body === "string" ? body : JSON.stringify(body);
 }

@@ -28,7 +28,6 @@ import { createToken, createClientToken, createIdAndTime, type IdSources } from 
 
 export type AuthenticatedKey = KeyWithProject | ClientKeyWithProject;
 
-/** Finds keys by token. Recently used keys are cached. Others are read from the database. */
 export type KeyCache = {
   readonly find: (token: string) => Awaitable<AuthenticatedKey | undefined>;
   /**
@@ -38,7 +37,7 @@ export type KeyCache = {
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
-/** The maximum number of cached tokens. Hashing a token takes as long as all other checks do. */
+/** Keys are cached by token, because hashing a token takes as long as all other checks together. */
 const mostTokens = 1000;
 
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
@@ -139,7 +138,6 @@ export function requireAccess(key: KeyWithProject, endpoint: Endpoint): void {
   if (refusal !== undefined) throw unauthorized(refusal.message);
 }
 
-/** Returns the properties of a key that the access rules depend on. */
 export function describeKey({ project, scopes, role }: KeyWithProject): KeyFacts {
   return {
     kind: project === null ? "master" : "project",
@@ -202,7 +200,6 @@ export async function issueClientKey(
  */
 type KeyUses = {
   readonly note: (keyId: string) => void;
-  /** Writes the pending times. */
   readonly close: () => Promise<void>;
 };
 
@@ -218,7 +215,6 @@ const exact_ms = 5 * 60_000;
 const mostKeys = 10_000;
 
 export function createKeyUses({ store, clock, setAlarm }: KeyUsesOptions): KeyUses {
-  /** When each key's last use was recorded. */
   const noted = new Map<string, number>();
   let waiting = new Map<string, number>();
 

@@ -130,8 +130,8 @@ function readParameters(url: string): URLSearchParams {
 }
 
 /**
- * Reports all problems of a body with fields of the wrong type. To find the problems of the other
- * fields, the handler runs without the invalid fields, and the handler's writes are discarded.
+ * Reports all problems of a body in which some fields have the wrong type. To check the other
+ * fields, it runs the handler without the invalid fields and discards the handler's writes.
  */
 async function refuseFaulty(
   faults: readonly FieldProblem[],
@@ -217,9 +217,9 @@ export function findRoute(matches: readonly PathMatch[], method: string): FoundR
 
 type Pattern = Pick<PathMatch, "id"> & { readonly pattern: string };
 
-/** Lists the path itself, and patterns in which the last or second-to-last segment is an id. */
+/** Lists the path itself, and the path with `:id` as its last or second-to-last segment. */
 function listPatterns(path: string): readonly Pattern[] {
-  // A path that contains the placeholder itself would match a pattern literally.
+  // Without this check, a path that contains the placeholder would match a pattern.
   if (path.includes(idParameter)) return [];
   const patterns: Pattern[] = [{ pattern: path, id: undefined }];
   for (const end of [path.length, path.lastIndexOf("/")]) {

@@ -20,7 +20,6 @@ import { suggestNames } from "../text/nearest-name.ts";
 import { showName } from "../text/show-hidden.ts";
 import { readFlag } from "./read-query.ts";
 
-/** The parsed and checked body of a request. */
 export type ReadBody = {
   readonly body: unknown;
   readonly ignored: readonly string[];
@@ -118,8 +117,8 @@ function unwrapFields(json: JsonObject, { wrapper, optional_wrapper }: Endpoint)
 }
 
 /**
- * Converts ids such as `ios_app_id` to objects such as `ios_app`. Clients send back the links that
- * they have read. These links contain ids, but requests must contain objects.
+ * Converts ids such as `ios_app_id` to objects such as `ios_app`. Responses contain ids, but
+ * requests must contain objects, and clients send back the links they have read.
  */
 function chooseAppsById(fields: JsonObject, endpoint: Endpoint): JsonObject {
   const { body, validation_key } = endpoint;
@@ -146,7 +145,7 @@ function isIdLike(id: unknown): boolean {
   return isBlank(id) || typeof id === "string" || typeof id === "number";
 }
 
-/** Returns the app's id, an empty string for no app, or undefined if there are other fields. */
+/** Returns the app's id, "" for no app, or undefined if fields other than the id are set. */
 function readChoice(choice: unknown): string | undefined {
   if (choice === null) return "";
   if (!isJsonObject(choice)) return undefined;

@@ -147,7 +147,6 @@ function groupByName(query: URLSearchParams, letter: "q" | "f") {
   return { given, malformed };
 }
 
-/** Removes blank values, and names that have only blank values. */
 function dropBlanks(given: ParameterValues): ParameterValues {
   const filled = [...given].map(([name, values]) => {
     return [name, values.filter((value) => value !== "")] as const;
@@ -195,8 +194,8 @@ function readFilter(
 const joints = /_and_|_or_/;
 
 /**
- * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. Accepts a
- * name such as `name_tag_eq`, because `name_tag` may be a field of another server.
+ * Rejects an unknown condition of a known field, such as `name_like` or `name_not_in`. A name such
+ * as `name_tag_eq` is ignored, because another server may have a field `name_tag`.
  */
 function refuseUnknownCondition(name: string, isKnown: boolean, fields: FilterFields): void {
   const last = name.split(joints).at(-1) ?? "";

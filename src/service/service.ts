@@ -101,9 +101,7 @@ export function createService(options: ServiceOptions): Service {
     lendToken: (keyId) => keys.lendToken(keyId, services.random),
   };
 
-  /**
-   * Returns the same object while the key is unchanged, so that callers can compare by identity.
-   */
+  /** Returns the same object until the key changes, so that callers can compare by identity. */
   function describeKnownKey(key: KeyWithProject): KnownKey {
     const linkOrigin = services.readLinkOrigin();
     const before = knownKeys.get(key);
@@ -145,8 +143,8 @@ const anyOrigin = { "access-control-allow-origin": "*" } as const;
 const preflightMaxAge_s = 3600;
 
 /**
- * Finds an endpoint at this path that allows cross-origin requests. If there is one, pages of other
- * origins can read even the error for a wrong method.
+ * Finds a cross-origin endpoint at this path. If one exists, even the error for an unsupported
+ * method is readable from other origins.
  */
 function findOpen(matches: readonly PathMatch[]): Endpoint | undefined {
   const endpoints = matches.flatMap(({ routes }) => [...routes.values()]);

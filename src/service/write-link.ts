@@ -58,7 +58,7 @@ export async function createLink(
   const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
-  // The object starts with all properties, because adding them one by one would be much slower.
+  // Set all properties at once, because adding them one by one would be much slower.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
@@ -86,7 +86,6 @@ export async function changeLink(
   return updateLink(tenant, before, settled, call.services.clock.now());
 }
 
-/** Options for saving a link, or for a preview that saves nothing. */
 type SettleOptions = {
   readonly write: "create" | "update";
   readonly before?: Link | undefined;
@@ -157,7 +156,7 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-/** Lists the fields with URLs on hosts that are not allowed. Omits fields with another problem. */
+/** Lists fields with URLs on forbidden hosts, except fields that already have a problem. */
 function listForeign(
   { caller }: WriteCall,
   values: Partial<LinkValues>,

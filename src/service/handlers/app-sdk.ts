@@ -52,7 +52,7 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined && project.plan === "pro") {
       const tenant = { db: services.store.db, projectId: project.id };
       const matched = await matchPasted(services, tenant, pasted.visit, signal);
-      // If no unused visit belongs to the copied URL, it is handled like any other URL.
+      // If the copied URL matches no unused visit, it is handled like any other URL of the link.
       if (matched !== undefined) return describeMatch(services, project, matched);
     }
     // App opens are too frequent to wait for pending clicks.
@@ -61,8 +61,8 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      // The event's confidence is `reported`, because only the app reports this install. The
-      // response says `high`, because SDKs reject unknown values.
+      // Webhooks report the confidence as `reported`, because only the app reports this install.
+      // The response says `high`, because SDKs reject unknown values.
       const install = { link, platform, ...sure, confidence: "reported" };
       await queueInstall(services, project.id, install, signal);
     }
@@ -110,7 +110,7 @@ type AppStart = Pick<CountedVisit, "projectId" | "linkId" | "source" | "platform
   readonly isInstall: boolean;
 };
 
-/** Counts an open or install. Neither is a click, because the link host gets no request. */
+/** Counts an open or install. It is not a click, because the link host received no request. */
 function countApp({ noteReported, clock }: Services, { isInstall, ...app }: AppStart): void {
   noteReported?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
 }
@@ -166,7 +166,7 @@ type Install = {
 
 type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** True if this install already got this match. The earlier response may have been lost. */
+  /** True if the same match was already returned to this install. Apps retry lost requests. */
   readonly isAgain: boolean;
 };
 
@@ -184,7 +184,7 @@ type VisitUse = MatchResult & {
   readonly isNamed: boolean;
 };
 
-/** Whether the caller is still waiting. After a disconnect, no visit may be used up. */
+/** Used to detect a disconnect, after which no visit may be used up. */
 type CallSignal = Pick<Waiter, "hasLeft">;
 
 type StoredVisit = CandidateVisit & { readonly row: DeferredVisitTable };

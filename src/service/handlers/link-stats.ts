@@ -79,7 +79,7 @@ async function describeStats(
   { links, subject, now }: StatsSubject,
 ): Promise<LinkStats> {
   const { by, asked, before, most, zone } = query;
-  // All deleted links share one row, so more links than rows are read.
+  // Read extra links, because all deleted links are combined in one row.
   const read = { links, by, asked, before, most: by === "link" ? most + spareLinks : most };
   const { found, earlier } = await readVisitSums(tenant, read);
   const rows = await listRows(tenant, query, found, earlier);
@@ -123,7 +123,7 @@ type StatsGroup = {
 const othersKey = otherReferrers;
 const deletedKey = "deleted links";
 
-/** How many more links than rows are read, because some may be deleted. */
+/** How many extra links are read to replace the deleted ones. */
 const spareLinks = 100;
 
 type StatsRowOptions = { readonly by: StatsBy; readonly most: number };
@@ -154,14 +154,13 @@ function writeRow(key: string, sum: Sum, previous: Sum | undefined): LinkStatsRo
   return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
 }
 
-/** Lists the keys of this period, then the keys that occur only in the previous period. */
 function listKeys(
   { by }: StatsRowOptions,
   found: VisitSums,
   earlier: VisitSums | undefined,
 ): readonly string[] {
   const keys = found.rows.map(([key]) => key);
-  // If the list was truncated, a link without a row may still have visits in this period.
+  // If the list was truncated, links of the previous period may have visits in this one too.
   const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
@@ -204,7 +203,6 @@ function sumKeys(keys: readonly string[], { find }: VisitSums): Sum {
   return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
-/** Returns the totals minus the sums of these keys. */
 function findRest(listed: readonly string[], found: VisitSums): Sum {
   return subtract(found.all, sumKeys(listed, found));
 }
@@ -220,7 +218,6 @@ type SentenceFacts = {
   /** For example, `from 2026-11-16 to 2026-11-22`. */
   readonly when: string;
   readonly previous?: { readonly total: Sum; readonly when: string } | undefined;
-  /** The row with the most clicks, if there are several rows. */
   readonly most?: { readonly key: string; readonly clicks: number } | undefined;
   readonly isOver: boolean;
 };
@@ -273,7 +270,7 @@ const usualRows = 10;
 const mostRows = 100;
 /** The maximum number of rows of statistics by time. */
 const mostSteps = 400;
-/** Up to these lengths, periods default to days or to weeks. Longer periods default to months. */
+/** A period of at most this many days defaults to one row per day. */
 const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
@@ -345,7 +342,6 @@ export type SumsQuery = {
   readonly links: LinkScope;
   readonly by: StatsBy;
   readonly asked: StatsWindow;
-  /** The previous period, for comparison. */
   readonly before?: StatsWindow | undefined;
   /** The maximum number of rows. Statistics by time have their own limit. */
   readonly most: number;
@@ -353,19 +349,19 @@ export type SumsQuery = {
 
 type StatsWindow = {
   readonly period: Period;
-  /** The hours, days, weeks or months, one for each row; empty for other statistics. */
+  /** The time intervals of statistics by time, one for each row. Empty for other statistics. */
   readonly steps: readonly Step[];
 };
 
 type VisitSums = {
   readonly total: Sum;
-  /** The sums by key, in chronological order or by clicks in descending order. */
+  /** In order of time if the keys are times, otherwise by clicks, most clicks first. */
   readonly rows: readonly (readonly [string, Sum])[];
   /** True if some keys have no row because of the limit. */
   readonly isCut: boolean;
   /** The sum of all keys. Unlike `total`, it includes button presses. */
   readonly all: Sum;
-  /** Finds a key's sum, even without a row. A link must have a row in at least one period. */
+  /** Finds a key's sum. Finds a link only if it has a row in at least one of the two periods. */
   readonly find: (key: string) => Sum | undefined;
 };
 
@@ -415,7 +411,7 @@ async function readValues(
   };
 }
 
-/** Reads both periods. A link with a row in one period is looked up by id in the other period. */
+/** Reads both periods. If a link has a row in only one, its sum in the other is looked up by id. */
 async function readLinksOfBoth(
   tenant: Tenant,
   { links, asked, before, most }: SumsQuery,

@@ -46,7 +46,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
 
   upsert: async (call) => {
     const { path: given } = call.body;
-    // If the path had the wrong type, it was removed. The other fields are still checked.
+    // A path of the wrong type has already been removed. The other fields are still checked.
     const path = typeof given === "string" ? normalizePath(given) : undefined;
     await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
@@ -54,8 +54,7 @@ export const linkHandlers: GroupHandlers<typeof links> = {
         throw badRequest(messages.parameter_missing("path"));
       }
       const known = await findLinkAtPath(tenant, path);
-      // The path may be another link's short path. Then creating the link fails, as for any taken
-      // path.
+      // If the path is another link's short path, creating the link fails, as for any taken path.
       const isThere = known !== undefined && known.path === path;
       requireCondition(call.precondition, ...(isThere ? [known] : []));
       if (!isThere) {

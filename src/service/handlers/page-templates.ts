@@ -254,7 +254,7 @@ async function findPhoneWays(
   return stores && { stores, code: await drawSvg(options.address) };
 }
 
-/** Lists the page's buttons. A preview never redirects, so it shows a button instead. */
+/** Lists the page's buttons. If visitors would be redirected, the preview shows a button. */
 function listButtons(
   { link, apps }: PreviewSubject,
   options: Omit<PageButtonOptions, "apps"> & Pick<VisitOptions, "link_in_referrer">,
@@ -292,7 +292,7 @@ export async function changeDraft(
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (runQueued) => {
       await requireValidTemplate(checked, { runQueued, monotonic: clock.monotonic });
-      // An unchanged body may keep URLs that are no longer allowed.
+      // An unchanged body may keep URLs that the project's settings no longer allow.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, runQueued);
     });
@@ -378,7 +378,7 @@ async function requireValidTemplate(
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };
   const problems = await checkTemplate(read, { runQueued, monotonic });
   if (storageFaults.length === 0 && problems.length === 0) return;
-  // The message omits the positions of storage problems. Only `problems` contains them.
+  // Only `problems` contains the positions of storage problems. The message omits them.
   const clauses = storageFaults.map(({ field, message }) => ({ field, message }));
   const { message } = templateRefused([...clauses, ...problems]);
   throw new Problem(422, message, { problems: [...storageFaults, ...problems] });

@@ -60,8 +60,8 @@ function readPrefix(text: string): string {
 }
 
 /**
- * Every link has one short path. Each further query or prefix gets an additional short path. As in
- * Firebase Dynamic Links, the same request returns the same path again.
+ * Returns the link's short path. Each further query or prefix gets an additional short path. As in
+ * Firebase Dynamic Links, repeating a request returns the same path.
  */
 async function shortenOwn(
   tenant: Tenant,
