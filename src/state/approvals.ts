@@ -18,8 +18,8 @@ type ApprovalPageRequest = TokenRequest &
     /** The hash of the PIN that the approval page requires. */
     readonly pin?: string | undefined;
     /**
-     * The ID of an earlier approval that this call has waited for. If the answer to that approval
-     * was already used, no second page is created.
+     * An earlier approval that this call waited for. If it was used or declined meanwhile, the call
+     * gets that result, and no second page is created.
      */
     readonly waited?: string | undefined;
     /** What webhooks report when an approval page is created. If omitted, no event is queued. */
@@ -34,7 +34,7 @@ export type Approvals = {
    * request.
    */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
-  /** Whether an unexpired approval with this ID exists for this request, by page or by token. */
+  /** Whether this ID belongs to an unexpired approval of this request. */
   readonly isCurrent: (id: string, digest: string) => Promise<boolean>;
   /**
    * Returns the user's answer to this request and uses it up. If several identical requests wait,
@@ -121,7 +121,7 @@ export function createApprovals(
       const removed = await write((inner) =>
         inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
       );
-      // No one answered these requests, or they were approved but not repeated.
+      // Counts requests that were never answered, and approvals that were never used.
       const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
       measured.expired += unspent.length;
     },
@@ -158,7 +158,6 @@ async function open(
   return row;
 }
 
-/** Finds the answer to a request, or its waiting approval, if any. */
 async function readAnswer(
   db: StateDb,
   { digest, pin, waited }: ApprovalPageRequest,
@@ -205,12 +204,12 @@ function selectUnexpired(db: StateDb, now: number) {
     db
       .selectFrom("approvals")
       .where("expires_at", ">", now)
-      // An approval from the future was created before a clock was set back.
+      // An approval created in the future dates from before a clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)
   );
 }
 
-/** Changes a status. If several callers do so at the same time, only one gets true. */
+/** Changes a status. Of several concurrent callers, only one gets true. */
 async function setStatus(
   db: StateDb,
   id: string,

@@ -4,8 +4,8 @@ import type { Sql } from "../sql/sql.ts";
 import type { StateDb, StateTables } from "./tables.ts";
 
 /**
- * Rate limits that all processes share. Each use is stored as a row for as long as its time window,
- * so that no window contains more uses than the limit.
+ * Rate limits that all processes share. A row per use is stored for the length of the window, so
+ * that no period of this length contains more uses than the limit.
  */
 export type Counters = {
   /**
@@ -30,8 +30,8 @@ type QueuedUse = {
   /** Returns how long the use must still wait. Uses are allowed in queue order. */
   readonly readWait_ms: (most: number) => Promise<number>;
   /**
-   * Ends the wait. If the request was sent, its use moves to the current time, because the remote
-   * server cannot have counted it later than that.
+   * Ends the wait. If the request was sent, its use is moved to the current time, because the
+   * remote server has counted it by now.
    */
   readonly leave: (isUsed: boolean) => Promise<void>;
 };
@@ -40,20 +40,20 @@ const hour_ms = 60 * 60_000;
 export const longestWindow_ms = hour_ms;
 
 const limits = {
-  /** Per key. Otherwise, many single overwrites could avoid the approval that a bulk plan needs. */
+  /** Counted per key. Otherwise, many single overwrites could avoid the approval of a bulk plan. */
   overwrite: { most: unapprovedOverwrites.most, window_ms: unapprovedOverwrites.window_ms },
-  /** Per approval, which allows this many additional overwrites. */
+  /** Counted per approval. Each approval allows this many additional overwrites. */
   approved_overwrite: {
     most: unapprovedOverwrites.granted,
     window_ms: unapprovedOverwrites.window_ms,
   },
   pin_of_approval: { most: 5, window_ms: hour_ms },
-  /** Per key, because each new approval allows new attempts to guess the PIN. */
+  /** Counted per key, because each new approval allows new attempts to guess the PIN. */
   pin_of_key: { most: 20, window_ms: hour_ms },
-  /** Per IP address. Attempts to sign in with an API key or with the PIN have separate limits. */
+  /** Counted per IP address. Signing in with an API key and with the PIN have separate limits. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Per key: requests to hosts that the key's calls name. */
+  /** Counted per key. Limits requests to hosts whose names come from the arguments of a call. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;
@@ -105,7 +105,7 @@ function queue(write: Sql<StateTables>["write"], line: UseLine, now: Clock["now"
     readWait_ms: async (most) => {
       const placed = await write(async (db) => {
         const time = now();
-        // A use this far in the future was queued before a clock was set back.
+        // Also delete uses too far in the future. They were queued before a clock was set back.
         await deleteOld(db, line, time, time + Math.max(2 * window_ms, 60_000));
         const at = await findFree(db, line, most, time, id);
         return { id: await writeQueuedUse(db, { kind, subject, at }, id), wait_ms: at - time };

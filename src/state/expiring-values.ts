@@ -35,20 +35,19 @@ export type ExpiringValues = {
 };
 
 type ValueTypes = {
-  /** This and the next value are encrypted with a token that only the browser or terminal has. */
+  /** Encrypted, as is the next value. Only the browser or the terminal can decrypt them. */
   console_session: string;
   console_address: string;
   preview: string;
   export_page: { readonly type: string; readonly text: string };
   /**
-   * Set for a client that claims to support forms but does not show them. Stored, because each
-   * stdio session is a new process.
+   * Set if a client claims to support forms but does not show them. Not kept in memory, because
+   * each stdio session is a new process.
    */
   hidden_form: true;
   overwrite_grant: true;
   /** What is known about a key's access to a remote server (see `mcp/access`). */
   known_access: JsonObject;
-  /** A job or approval event that is not in the outbox yet. */
   notice: Notice;
   /** The id of the record that replaced a deleted one. */
   successor: string;
@@ -56,9 +55,9 @@ type ValueTypes = {
 type ValueKind = keyof ValueTypes;
 
 /**
- * A webhook event about a job or an approval. It is saved together with the job or approval, in a
- * database that may not contain the webhooks. The process that delivers events moves it to the
- * outbox, with the same ID.
+ * A webhook event about a job or an approval. It is saved in the same database as the job or
+ * approval. Webhooks may be in another database. The process that delivers events moves this event
+ * to the outbox there, with the same ID.
  */
 export type Notice = {
   /** The project, or the URL of a remote server that does not report its project. */
@@ -92,8 +91,8 @@ const lasts_ms: Readonly<Record<ValueKind, number>> = {
 };
 
 /**
- * The maximum number of values per owner, so that one key cannot fill the disk. The pages of an
- * export are saved with the same time, and count as one value.
+ * The maximum number of values per owner, so that one key cannot fill the disk. An export counts as
+ * one value, because all its pages are saved with the same time.
  */
 const mostOfOwner: Partial<Record<ValueKind, number>> = {
   preview: 100,
@@ -159,7 +158,6 @@ type SavedValue<K extends ValueKind> = {
   readonly at: number;
 };
 
-/** Saves a value in the caller's transaction. */
 export async function saveValue<K extends ValueKind>(
   db: StateDb,
   { kind, key, value, owner = "", at }: SavedValue<K>,
@@ -183,7 +181,7 @@ export async function findValue<K extends ValueKind>(
     .select(["value", "expires_at"])
     .where((row) => row.and({ kind, key }))
     .where("expires_at", ">", now)
-    // A value that expires later than a new one was saved before a clock was set back.
+    // Ignore a value that expires too late, because it was saved before a clock was set back.
     .where("expires_at", "<=", now + lasts_ms[kind] + mostSkew_ms)
     .executeTakeFirst();
   if (row === undefined) return undefined;
@@ -216,15 +214,14 @@ async function dropOldest(
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/** Queues a webhook event. Another call for the same `end` of a job or approval replaces it. */
+/** Queues a webhook event, or replaces the one queued for the same `end` of the same subject. */
 export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });
 }
 
 /**
- * Hashes the parts of an event's key. An approval's ID is secret, because it opens the approval
- * page.
+ * Hashes an event's key, because it may contain an approval's ID, which opens the approval page.
  */
 export function digestNotice(words: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(words)).digest("base64url").slice(0, 27);
@@ -243,8 +240,8 @@ export async function saveExportPages(
   let kept: ExpiringValues | undefined;
   try {
     for await (const text of texts) {
-      // Opened only now, so that a key without permission to read links fails before anything is
-      // opened.
+      // Open the values only after the first page was read, which fails if the key may not read
+      // links.
       kept ??= await openKept();
       const key = writeKey(owner, id, keys.length + 1);
       keys.push(key);

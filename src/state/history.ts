@@ -19,10 +19,10 @@ export type Effect = {
   readonly id: string | null;
   /**
    * The previous values of the changed fields, or the whole record if it was deleted. Null if the
-   * record did not exist; omitted if unknown.
+   * record did not exist. Omitted if the previous values are unknown.
    */
   readonly before?: JsonObject | null;
-  /** Other changed or deleted fields, whose previous values are unknown. */
+  /** Names of changed or deleted fields whose previous values are unknown. */
   readonly unknown?: readonly string[];
   /** The new values of the changed fields or of a new record. Null for a deleted record. */
   readonly after: JsonObject | null;
@@ -51,7 +51,6 @@ type StartedChange = ChangeAuthor &
     readonly tool: string;
     readonly effects: readonly Effect[];
     readonly note?: string | undefined;
-    /** The id of the change that this one undoes. */
     readonly undoes?: string | undefined;
   };
 
@@ -220,8 +219,8 @@ function fitIndex(text: string): string {
 }
 
 /**
- * Marks the change that this one undoes as undone. If that change was itself an undo, the mark that
- * it had set is removed, and so on.
+ * Marks the change that this change undoes. If the marked change was itself an undo, unmarks the
+ * change that it had undone, and so on.
  */
 async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
@@ -235,7 +234,6 @@ async function markUndone(db: StateDb, { realm, id }: ChangeId): Promise<void> {
   }
 }
 
-/** Updates the given columns. Kysely skips undefined ones. */
 async function setOne(
   db: StateDb,
   { realm, id }: ChangeId,

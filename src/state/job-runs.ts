@@ -29,16 +29,16 @@ export type JobRuns = {
   /** Makes a cancelled job resumable. */
   readonly revive: (id: string) => Promise<void>;
   /**
-   * Marks a row as sent, before its request. If the process then dies, the row's result is unknown.
-   * Returns false if nothing may be sent, because the job was cancelled or another process runs it.
+   * Marks a row as sent, before its request is sent. If the process then dies, the row's result is
+   * unknown. Returns false if the job was cancelled or another process runs it.
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
   /**
-   * Saves a row's result. Saves nothing if another process now runs the job, because that process
-   * checks the row's link itself.
+   * Saves a row's result, unless another process now runs the job. That process finds out the
+   * result itself.
    */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
-  /** Lists rows that write links, either from a position onward or before a position. */
+  /** Lists rows with actions that write, from a position onward or before a position. */
   readonly listReceipts: (
     job: { readonly id: string },
     page: ReceiptPage,
@@ -91,8 +91,8 @@ export function createJobRuns(
 }
 
 /**
- * Whether a process has the lease. A lease that ends implausibly late was written before a clock
- * was set back.
+ * Whether a process has the lease. Ignores a lease that ends too late, because it was written
+ * before a clock was set back.
  */
 export function isLeased(
   { runner, runs_until }: Pick<StoredJob, "runner" | "runs_until">,
@@ -116,8 +116,8 @@ async function take(db: StateDb, { id, runner }: Run, now: number): Promise<bool
 }
 
 /**
- * Renews the lease. Returns undefined if another process has it. A cancelled job keeps its lease
- * until all sent rows have a result.
+ * Renews the lease. Returns undefined if another process has it. The lease of a cancelled job is
+ * renewed until all sent rows have a result.
  */
 async function renewLease(
   db: StateDb,
@@ -140,7 +140,7 @@ async function release(db: StateDb, { id, runner }: Run, released: Release): Pro
   const jobs = db.updateTable("jobs").set(freed).where("id", "=", id);
   const { numUpdatedRows } = await jobs.where("runner", "=", runner).executeTakeFirst();
   if (end !== "done" || numUpdatedRows !== 1n) return;
-  // A job that was cancelled while its last row was being sent stays cancelled.
+  // If the job was cancelled while its last row was being sent, it stays cancelled.
   const done = db.updateTable("jobs").set({ state: "done" }).where("id", "=", id);
   const open = done.where("state", "=", "open").returning(["id", "realm", "state"]);
   const job = await open.executeTakeFirst();
@@ -172,10 +172,7 @@ async function noteEnd(
 
 type Status = NonNullable<StateTables["plan_rows"]["status"]>;
 
-/**
- * A row of the plan and its result: the written link, and the server's message. The status is null
- * until the row is sent.
- */
+/** A row of the plan and its result. The status is null until the row is sent. */
 export type Receipt = PlanRow & {
   readonly status: Status | null;
   /**
@@ -188,7 +185,7 @@ export type Receipt = PlanRow & {
 export type ReceiptPage = {
   readonly offset?: number;
   readonly from?: number;
-  /** Selects rows before this position, last row first. */
+  /** Selects rows before this position, in descending order. */
   readonly before?: number;
   readonly limit: number;
   /** Selects only rows without a known result, or only failed rows. */
@@ -252,7 +249,6 @@ function shareWrites(
     });
 }
 
-/** Saves the status of rows. Returns whether more rows may be sent. */
 async function writeRows(
   db: StateDb,
   run: Run,

@@ -11,7 +11,7 @@ export const planOperations = ["upsert", "update", "delete"] as const;
 export type PlanOperation = (typeof planOperations)[number];
 export type PlanAction = "create" | "update" | "unchanged" | "delete" | "conflict" | "invalid";
 
-/** Actions that write. Rows with other actions are only shown. */
+/** Actions that write. Rows with other actions are listed in a plan, but never applied. */
 export const writeActions = ["create", "update", "delete"] as const;
 
 export function countPlannedWrites(counts: Plan["counts"]): number {
@@ -19,8 +19,8 @@ export function countPlannedWrites(counts: Plan["counts"]): number {
 }
 
 /**
- * Whether errors prevent the plan from being applied. Invalid rows can be skipped on request.
- * Errors that concern the whole source cannot.
+ * Whether problems prevent the plan from being applied. On request, invalid rows are skipped.
+ * Problems of the whole source are never skipped.
  */
 export function isFaulty({
   counts,
@@ -62,7 +62,6 @@ export type Plan = {
   readonly request: PlanRequest;
 };
 
-/** Details of the request, without its rows. */
 export type PlanRequest = {
   /**
    * What the plan is about: the changed fields, such as "url to example.com", or the imported file,
@@ -98,7 +97,7 @@ export type PlanRule = {
 };
 
 export type PlanProblem = {
-  /** The row in the source; omitted if the problem concerns the whole source or a filtered link. */
+  /** The row in the source. Omitted for a problem that does not belong to a single row. */
   readonly row?: number;
   /** The link's path or ID, if the link was not read from a row of the source. */
   readonly link?: string;
@@ -148,7 +147,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         const created_at = clock.now();
         return { created_at, expires_at: created_at + length_ms };
       };
-      // If the process dies while rows are saved, the draft expires and its rows are deleted.
+      // The draft expires, so that its rows are deleted if the process dies while saving them.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
         await dropPlan(write, begun.id);
@@ -198,7 +197,7 @@ async function insertRows(
     if (batch.length < batchRows) continue;
     await insertBatch(write, plan_id, batch);
     batch = [];
-    // Let other work run, because rows that are already in memory arrive without a pause.
+    // Let other work run. Rows that are already in memory never wait for I/O.
     await nextTurn();
   }
   await insertBatch(write, plan_id, batch);

@@ -16,8 +16,8 @@ const changeNumber = {
 const changeKey = { sqlite: "", postgres: "primary key (realm, number)," } as const;
 
 /**
- * Tables whose rows expire have an index on the expiry. Otherwise, deleting would scan the table,
- * and lock rows that other processes write.
+ * Tables whose rows expire need an index on the expiry. Without it, deleting expired rows would
+ * scan the table, and lock rows that other processes write.
  */
 const keyTables = (engine: Engine) => [
   `create table secrets (

@@ -25,7 +25,7 @@ export type State = {
   /** Returns a secret that all processes share. The first call creates it. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   readonly removeEnded: () => Promise<void>;
-  /** Whether the database has this version's tables. Throws if it cannot be read. */
+  /** Whether the tables have this version. Throws if the database cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   readonly countWrites: Sql<StateTables>["countWrites"];
   readonly close: () => Promise<void>;
