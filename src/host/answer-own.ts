@@ -47,7 +47,6 @@ export async function answerOwn(parts: OwnParts, request: OwnRequest): Promise<H
   return (await answerOwnFile(parts, request)) ?? answerUnknown(request);
 }
 
-/** Answers requests for files. No link can have the path of a file. */
 async function answerOwnFile(
   { links, answerQr, answerAssociationFile }: OwnParts,
   { site, path, target, headers, findClient }: OwnRequest,
@@ -83,8 +82,8 @@ const plainFiles: ReadonlyMap<string, HostAnswer> = new Map([
  */
 async function answerUnknown({ site, path, headers }: OwnRequest): Promise<HostAnswer> {
   const field = path === "" ? "home_url" : "not_found_url";
-  // A reserved path never redirects. A program that requests a file there would mistake the page of
-  // the redirect for that file.
+  // Do not redirect requests for reserved paths. A program that requests a file there would mistake
+  // the page behind the redirect for the file.
   const to = isReservedPath(path) ? undefined : readPage(site, field);
   if (to !== undefined) return makeAnswer(302, { location: to, ...redirectHeaders });
   const { makeQuietPage } = await import("./quiet-page.ts");
@@ -103,7 +102,7 @@ function readPage(site: Site, field: "home_url" | "not_found_url"): string | und
   return isOwn ? undefined : writeForHeader(address);
 }
 
-/** The maximum number of apps to read. This is more than fit in a file, even with short names. */
+/** The maximum number of apps to read. A file cannot hold more, even with short names. */
 const mostApps = 5000;
 
 type AnswerAssociationFile = ReturnType<typeof createAssociationFiles>;

@@ -33,7 +33,7 @@ type QrRequest = {
 
 /** Draws QR codes for links. The result is undefined if the URL is too long for a QR code. */
 export type QrPictures = {
-  /** Answers a request for a QR code. The encoded URL has the request's query, without `format`. */
+  /** Answers a request for a QR code. The encoded URL contains the query, except `format`. */
   readonly answer: (
     request: QrRequest,
     ifNoneMatch: string | undefined,

@@ -21,9 +21,8 @@ export type Clicks = {
   /** Counts an app's report that a link opened or installed it. */
   readonly noteReported: (visit: CountedVisit) => void;
   /**
-   * Resolves when the visits of a link, or of all links of a project, are in the database. If the
-   * write fails, also resolves. The visits then stay in memory, and the caller reads counts that
-   * are too low.
+   * Writes the pending visits of a link, or of all links of a project. Also resolves if the write
+   * fails. The caller then reads counts that are too low.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
   readonly measure: () => ClickMeasures;
@@ -42,8 +41,8 @@ type ClicksOptions = {
 
 const flushInterval_ms = 1000;
 /**
- * If more links than this have unwritten visits, the visits of further links are lost. Otherwise,
- * memory would fill up while writes fail.
+ * The maximum number of links with unwritten visits. Visits to more links are lost, so that memory
+ * does not fill up while writes fail.
  */
 const mostLinks = 100_000;
 /**
@@ -117,7 +116,6 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   };
 }
 
-/** A link's visits that are not in the database yet, by kind. */
 type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
   clicks: number;
   readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
@@ -142,7 +140,7 @@ function createMemory(onLost: (clicks: number) => unknown) {
   return {
     add,
     collect: () => {
-      // Sorted before `next` splits them into batches, so that a batch changes fewer database
+      // Sort before `next` splits the links into batches, so that a batch changes fewer database
       // pages. `countVisits` also needs this order.
       collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();

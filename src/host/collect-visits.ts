@@ -30,8 +30,8 @@ import type { Site } from "./sites.ts";
  */
 export type VisitCollector = {
   /**
-   * Returns the visit's ID for the page's script. Does not wait until the visit is written. Returns
-   * undefined if the visit cannot be recorded.
+   * Returns the visit's ID for the page's script, before the visit is written. Returns undefined if
+   * the visit cannot be recorded.
    */
   readonly noteRequest: (visited: VisitedPage) => Promise<string | undefined>;
   /**
@@ -63,8 +63,8 @@ type VisitIdentity = { readonly id: string; readonly visitedAt: number; readonly
 const mostQuery_characters = 2000;
 
 /**
- * The maximum number of visits per minute and client. All clients with a shared or unknown IP
- * address count as one client, the empty string.
+ * The maximum number of visits per minute and client. The empty string represents all clients whose
+ * IP address is shared or unknown.
  */
 const visitLimit = {
   window_ms: 60_000,
@@ -119,7 +119,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
         const by = await findSeal(visited);
         const visitedAt = clock.now();
         const id = nameVisit(by, visitedAt, random);
-        // A HEAD request does not load the page, so it is not a visit.
+        // A HEAD request is not a visit, because it does not load the page.
         const isRead = visited.request.method !== "HEAD";
         if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
         return id;

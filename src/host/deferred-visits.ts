@@ -5,7 +5,6 @@ import type { Store } from "../store/store.ts";
 
 /** Writes visits for deferred links in batches. */
 export type DeferredVisits = {
-  /** Resolves after the write, even if it failed. */
   readonly note: (noted: RecordedVisit) => Promise<void>;
   readonly close: () => Promise<void>;
 };

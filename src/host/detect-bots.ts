@@ -9,12 +9,12 @@ import type { Platform } from "../visit/decide-visit.ts";
  * names.
  */
 const browserPattern = /^(?:Mozilla|Opera)\//;
-/** Command-line and API tools that people use. isbot classifies them as bots. */
+/** Command-line and API tools that people use. The package isbot considers them bots. */
 const toolPattern = /^(?:curl|wget|httpie|postmanruntime|insomnia|bruno)\b/i;
 
 /**
- * Words that isbot mistakes for bots, but that names of ordinary apps contain. On phones, they are
- * ignored. A bot that imitates a phone is recognized by its other words.
+ * Words that isbot takes as signs of a bot. They are ignored on phones, because names of ordinary
+ * apps contain them. A bot that imitates a phone is recognized by other words.
  */
 const misleadingWords = ["|", " News", "Feed"];
 

@@ -19,7 +19,6 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   // By version ID. The cache stays valid, because published versions never change.
   const compiled = createCache<CachedTemplate>(mostTemplates);
 
-  /** Compiles a template, unless another request has compiled it in the meantime. */
   function compile(live: LiveTemplate, pages: LinkPageModule): CachedTemplate {
     const known = compiled.find(live.id) ?? { template: tryCompile(live, pages) };
     compiled.set(live.id, known);

@@ -134,8 +134,8 @@ function answerVisit(
   const visitor = parts.readVisitor(headers);
   const { query, target: visitedTarget } = readVisited(hosted, target);
   const visited_address = site.visitedOrigin + visitedTarget;
-  // Visitors come to the second host if the Open button did not open the app. They have already
-  // seen the preview page, so redirect them.
+  // On the second host, redirect the visitor. The Open button opened this host instead of the app,
+  // so the visitor has already seen the preview page.
   const effectiveLink = site.isSecond ? { ...link, enable_forced_redirect: true } : link;
   const visit = decideVisit(effectiveLink, apps, visitor, {
     link_in_referrer: site.project.link_in_referrer,
@@ -160,8 +160,8 @@ function answerVisit(
         });
   return andThen(answer, (made) => {
     if (visitor.isPerson && method === "GET") {
-      // A visit to the second host is a press of the button, because the visit itself was already
-      // counted on the preview page.
+      // Count a visit to the second host as a press of the Open button, because the click was
+      // already counted when the preview page was shown.
       const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
       const { platform } = visitor;
       parts.clicks.note(link.id, parts.readKind({ request, site, platform, source }));
@@ -183,7 +183,7 @@ function readVisited(
 ): { readonly query: string; readonly target: string } {
   const joined = joinQueries(own, readQuery(target));
   const query = joined.length > limits.web_address_characters ? own : joined;
-  // If a short path adds a query, it is replaced by the link's own path and that query.
+  // Replaces a short path that adds a query with the link's own path and that query.
   const path = own === "" ? dropQuery(target) : `/${encodePath(link.path ?? "")}`;
   return { query, target: query === "" ? path : `${path}?${query}` };
 }

@@ -31,8 +31,8 @@ export type HostedLinks = ReturnType<typeof createHostedLinks>;
 
 /**
  * Finds links and caches them. Each write to a project's links, apps or templates increases its
- * `generation`, so its site gets a new serial number. Cache entries with the old serial number are
- * then never read again.
+ * `generation`, so its site gets a new serial number. Cache entries are found only by the current
+ * serial number, so outdated ones are never read.
  */
 export function createHostedLinks() {
   const links = createCache<HostedLink>(mostLinks);

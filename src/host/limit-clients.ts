@@ -3,7 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import { findClientAddress, createTrust, type TrustedProxies } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 
-/** With this many clients, all counts start over. Otherwise, anyone could fill the memory. */
+/** At this number of clients, all counts are reset, so that no one can fill the memory. */
 const mostClients = 20_000;
 
 type ClientLimit = {

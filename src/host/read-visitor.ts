@@ -18,8 +18,8 @@ export type IncomingVisitor = Required<Visitor> & {
 
 const mostAgents = 2000;
 /**
- * Visitors with longer headers are not cached, because a substring keeps the whole string in
- * memory.
+ * Visitors with longer headers are not cached, because a cached substring would keep the whole
+ * header in memory.
  */
 const mostCachedLength = 400;
 
@@ -93,8 +93,8 @@ export function createKindReader({
 }
 
 /**
- * Returns the host of a referring page, or the name of an Android app. Ignores single words. They
- * are not public hosts, and could be confused with values such as `direct`.
+ * Returns the host of a referring page, or the name of an Android app. Ignores a single word,
+ * because it could be confused with values such as `direct`.
  */
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];

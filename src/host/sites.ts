@@ -27,7 +27,7 @@ export type Site = {
   /** A second origin with the same links. Only the Open button of preview pages uses it. */
   readonly secondOrigin: string | undefined;
   readonly isSecond: boolean;
-  /** The host names of these three origins. */
+  /** The host names of the three origins above. */
   readonly hostnames: readonly string[];
 };
 
@@ -45,8 +45,9 @@ const mostSites = 1000;
 type CachedSite = { readonly site: Site | undefined; readonly row: string | undefined };
 
 /**
- * Finds sites, and caches them until the project's settings or `generation` change. Clicks change
- * neither of them. After a change, links that were cached for the old site object are not used.
+ * Finds sites, and caches them until the project's settings or `generation` change. Clicks do not
+ * change them. A new site object gets a new serial number, so links cached for the old one are not
+ * used.
  */
 export function createSites(options: SitesOptions) {
   const { store, clock } = options;
@@ -98,7 +99,7 @@ export function createSites(options: SitesOptions) {
   };
 }
 
-/** The parts of a host name. The subdomain is undefined if all links share one host. */
+/** If all links share one host, `subdomain` is undefined. */
 type Hostname = { readonly subdomain: string | undefined; readonly isSecond: boolean };
 
 /** Returns undefined if the host name matches neither the link origin nor the second origin. */
