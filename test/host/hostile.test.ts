@@ -137,7 +137,7 @@ describe("an app store parameter", () => {
   });
 });
 
-describe("a request target", () => {
+describe("the link host", () => {
   test.each([
     "//evil.example/",
     "//evil.example/shop",
@@ -179,7 +179,7 @@ describe("a request target", () => {
     "/{{link.url}}",
     "/__proto__",
     "/constructor",
-  ])("that is not the path of a link gets the normal 404 page: %s", async (target) => {
+  ])("returns the normal 404 page if the target is not the path of a link: %s", async (target) => {
     const visited = await host.visit(target.slice(0, 15_000));
     const missing = await host.visit("/missing");
     expect(visited.status).toBe(404);
@@ -197,7 +197,7 @@ describe("a request target", () => {
     "/sh\xc3\xb6p",
     "/shop\t",
     "/shop\x0b",
-  ])("in a form that browsers never send is rejected without a redirect: %j", async (target) => {
+  ])("rejects a target that browsers never send, without a redirect: %j", async (target) => {
     const answer = await host.sendRaw(
       `GET ${target} HTTP/1.1\r\nHost: default.localhost\r\nConnection: close\r\n\r\n`,
     );
@@ -205,7 +205,7 @@ describe("a request target", () => {
     expect(answer).not.toMatch(/location/i);
   });
 
-  test("of a link redirects to the link's destination whatever the headers contain", async () => {
+  test("redirects to a link's destination whatever the headers contain", async () => {
     const tries = ["url=", "to=", "next=", "link=", "ifl=", "_url="];
     for (const name of tries) {
       const visited = await host.visit(`/shop?${name}https://evil.example/`, {

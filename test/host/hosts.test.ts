@@ -85,7 +85,7 @@ describe("a host name", () => {
     "dеfault.localhost".normalize(),
     `${"a".repeat(70)}.example`,
     "x".repeat(4000),
-  ])("that belongs to no project opens no link: %j", async (name) => {
+  ])("opens no link if it belongs to no project: %j", async (name) => {
     const visited = await host.visit("/spring", { host: Buffer.from(name).toString("latin1") });
     expect(visited.headers.location).toBeUndefined();
     expect([404, 421]).toContain(visited.status);

@@ -221,7 +221,7 @@ describe.each([ios, android])("an $label", (kind) => {
     expect(await listAll(world)).toEqual([]);
   });
 
-  test("has null in optional fields that were never set", async () => {
+  test("is returned with null for each optional field that was never set", async () => {
     const made = await register(world, kind);
     const nulls = Object.fromEntries(Object.keys(optional).map((field) => [field, null]));
     expect(made).toEqual({ id: made.id, ...app, ...nulls });

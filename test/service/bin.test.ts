@@ -160,7 +160,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("requires the scope and role for creating the record and counts as a write", async () => {
+  test("requires the same scope, role and rate limit as creating the record", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);
@@ -230,7 +230,7 @@ describe.each([
     expect((await restore(app.id)).body).toEqual(app);
   });
 
-  test("restoring an app skips links whose app was set to null after its deletion", async () => {
+  test("restoring a deleted app skips links whose app was later set to null", async () => {
     const app = await addApp();
     const other = await world.make(`/${kind}s`, {
       [kind]: { ...Object.values(fields)[0], [identifier]: "com.other" },

@@ -143,7 +143,7 @@ test("the Warning header lists unknown fields and suggests similar known fields"
   expect(reply.headers.get("warning")).toBe(warning);
 });
 
-test("sending a link or app back unmodified causes warnings only on read-only fields", async () => {
+test("a link or app sent back unmodified causes warnings only about read-only fields", async () => {
   const app = await world.make("/ios_apps", { ios_app: ios });
   const link = await world.make("/links", { path: "a", ios_app_id: app.id });
   const ignored = '299 waypost "Ignored fields: id, shortened_path, clicks."';

@@ -50,7 +50,7 @@ test("IPv6 addresses in the same /64 network share one rate limit", async () => 
   expect(await resolve(world, "2001:db8:0:1::1")).toBe(404);
 });
 
-test("calls made within the process have no IP address and no rate limit", async () => {
+test("calls made within the process have no rate limit per IP address", async () => {
   expect(await spend(world, 1300)).toEqual([404]);
 });
 

@@ -202,7 +202,7 @@ describe("the filter engine", () => {
   });
 });
 
-test("a deleted link is removed from the trigram index before its row is reused", async () => {
+test("a deleted link is removed from the trigram index before its row ID is reused", async () => {
   await using world = await createWorld();
   await beginIndex(world);
   await world.store.finishTasks();

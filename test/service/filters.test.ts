@@ -146,7 +146,7 @@ describe("GET /links with filters", () => {
     ["q[url_or_path_matches]=x", "path_matches", "path"],
     ["q[created_at_after]=2026-01-01", "created_at_after", "created_at"],
     ["q[name_%00%22]=1", 'name_\\\\u{0}\\"', "name"],
-  ])("an unknown condition of a known field returns 400: %s", async (query, filter, field) => {
+  ])("returns 400 for an unknown condition of a known field: %s", async (query, filter, field) => {
     for (const path of ["/links", "/links.json"]) {
       const reply = await world.call("GET", path, { query });
       const error = `Unknown filter: ${filter}. ${field} takes the conditions ${known}.`;
@@ -162,14 +162,14 @@ describe("GET /links with filters", () => {
     ["q[s][]=name&q[s][]=colour", "s"],
     ["q=x&q[]=y&q[name_eq][x]=z&q[m]=or", "m, q, q[], q[name_eq][x]"],
     ["q[a%22%0d%0aset-cookie:%20b%c3%bc_eq]=x", 'a\\"??set-cookie: b?_eq'],
-  ])("the Warning header lists ignored filters: %s", async (query, names) => {
+  ])("returns a Warning header that lists ignored filters: %s", async (query, names) => {
     const reply = await world.call("GET", "/links", { query });
     const warning = `299 waypost "Ignored filters: ${names}."`;
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, warning]);
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("valid filters cause no warning, but GET /projects warns about every filter", async () => {
+  test("returns no warning for valid filters, but GET /projects warns about each", async () => {
     const query = "q[name_in][0]=x&q[name_or_path_cont]=y&q[url_eq]=&q[s]=name&limit=1&other=1";
     const reply = await world.call("GET", "/links", { query });
     expect([reply.status, reply.headers.get("warning")]).toEqual([200, null]);
@@ -196,7 +196,7 @@ describe("GET /links with filters", () => {
     expect(found.slice(0, names.length)).toEqual(names);
   });
 
-  test("a NUL, quote or operator in a filter is taken literally by the trigram index", async () => {
+  test("takes NULs, quotes and operators literally when it uses the trigram index", async () => {
     await world.store.write((db) => createIndex({ db, projectId: world.project.id }));
     await world.store.finishTasks();
     for (const text of ["axb%00", "axb%00cd", "%00axb", 'axb"', '" OR name : "axb', "axb*"]) {
@@ -206,7 +206,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("filters can be as long as the longest allowed URL", async () => {
+  test("accepts filters up to the maximum length of a URL", async () => {
     const many = `q[${"name_or_".repeat(1900)}name_eq]=axb`;
     const long = `q[name_cont]=${"axb".repeat(5000)}`;
     const list = Array.from({ length: 700 }, (_, index) => `q[name_in][]=${index}`).join("&");
@@ -219,7 +219,7 @@ describe("GET /links with filters", () => {
     expect(world.reported).toEqual([]);
   });
 
-  test("50 filters are accepted, but 51 filters return 400", async () => {
+  test("accepts 50 filters, but returns 400 for 51 filters", async () => {
     const conditions = ["eq", "not_eq", "cont", "start", "gt", "gteq", "lt", "lteq", "in"];
     const apps = ["ios_app_bundle_id", "android_app_package_name"];
     const fields = ["name", "path", "shortened_path", "created_via", ...apps];

@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Tests writes while another process or connection holds a lock on the database. */
 
 test.runIf(isOnPostgres)(
-  "write requests that time out behind a write waiting for a lock return 503",
+  "write requests queued behind a write that waits for a lock return 503 when they time out",
   async () => {
     await using world = await createWorld();
     const { advance, call } = world;

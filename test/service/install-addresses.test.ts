@@ -130,7 +130,7 @@ test("an install is not matched to a link whose deferred linking has been turned
   expect([await isMatched(), await counted()]).toEqual([true, 1]);
 });
 
-test("only 2,000 characters of a visit's query and 512 of its user agent are used", async () => {
+test("at most 2,000 characters of a visit's query and 512 of its user agent are read", async () => {
   const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
   await visit(`/spring?${known}&c=${long}`);
   await visit(`/spring?d=${long}`);

@@ -119,7 +119,7 @@ test("the API holds at most 32 incomplete request bodies sent without a secret k
   expect((await made).status).toBe(201);
 });
 
-test("a 33rd unfinished request ends an unfinished request over two seconds old", async () => {
+test("a 33rd unfinished request makes one that is over two seconds old return 503", async () => {
   const { beginMany } = await serve(world);
   const old = beginMany(33);
   const [late] = (await waitForAnswers(old, 1)).keys();

@@ -172,7 +172,7 @@ describe("an app installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
-  test("is not matched to a visit ten minutes later, when the visit is deleted", async () => {
+  test("is not matched ten minutes after the visit, when the visit is deleted", async () => {
     await visit();
     host.world.advance(10 * 60_000);
     expect(await match()).toMatchObject({ matched: false });

@@ -119,7 +119,7 @@ describe("a short path for a link's URL with a query", () => {
     expect(await shortenTo(`${host}/product?id=1`)).toBe(short);
   });
 
-  test("can be reused after the link is deleted, but then the link stays deleted", async () => {
+  test("can be reused once the link is deleted, but then the link cannot be restored", async () => {
     const { id } = await world.make("/links", { path: "product" });
     const short = await shortenTo(`${host}/product?id=1`);
     await world.call("DELETE", `/links/${id}`);

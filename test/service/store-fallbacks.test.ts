@@ -62,7 +62,7 @@ describe("a link", () => {
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
-  test("cannot have a store URL if the store's host is not allowed", async () => {
+  test("cannot have an app store URL if the project does not allow the store's host", async () => {
     await allow("shop.example");
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([
