@@ -29,7 +29,7 @@ export type Clicks = {
   readonly close: () => Promise<void>;
 };
 
-/** Clicks since the process started. `lost` includes clicks of a commit with an unknown result. */
+/** Clicks since the process started. `lost` includes clicks whose write has an unknown result. */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {

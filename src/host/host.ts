@@ -123,7 +123,6 @@ function answerRequest(
   });
 }
 
-/** Answers and counts a visit to a link. */
 function answerVisit(
   parts: HostParts,
   { request, site, target, isScanned }: HostedRequest,
@@ -215,7 +214,7 @@ function readTarget(url: string): Pick<HostedRequest, "path" | "target" | "isSca
   const unscanned = parsed.includes(scanMark) ? dropScanMark(parsed) : parsed;
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
-  // A path that cannot be decoded keeps its percent sign. No link's path contains one.
+  // If the path cannot be decoded, it keeps a percent sign, so it matches no link.
   const path = decodePath(written) ?? written.slice(1);
   return { path, target, isScanned: unscanned !== parsed };
 }

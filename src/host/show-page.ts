@@ -28,11 +28,11 @@ export type PageVisit = {
   readonly hosted: HostedLink;
   readonly visitor: IncomingVisitor;
   readonly visit: VisitDecision;
-  /** The query for the destination, with the query that a short path adds. */
+  /** The query to pass on, including the query that a visited short path adds. */
   readonly query: string;
   /** The visited URL, including `query`. */
   readonly visited_address: string;
-  /** The visited URL on the second host. Undefined if no second host is configured. */
+  /** The visited URL with the second host's origin. Undefined if no second host is configured. */
   readonly second_address: string | undefined;
   readonly languages: string | undefined;
   /** Records the visit for deferred links, and returns its ID. */

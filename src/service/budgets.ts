@@ -32,7 +32,6 @@ export type Budgets = {
 
 /** One process's count of requests against a limit, since the first request in the window. */
 type BudgetWindow = {
-  /** Identifies the limit, and the key or the IP address. */
   readonly name: string;
   /** The end of the window, on the monotonic clock. */
   readonly ends: number;

@@ -110,7 +110,6 @@ export function readTenant({ services, caller }: Pick<WriteCall, "services" | "c
   return { db: services.store.db, projectId: caller.project.id };
 }
 
-/** Waits until pending clicks of one link, or of all links of the project, are stored. */
 export function waitForClicks(
   { services, caller }: Omit<WriteCall, "signal">,
   linkId?: string,

@@ -121,7 +121,6 @@ async function spendOfKey(
 }
 
 const noBody: ReadBody = { body: {}, ignored: [], faults: [] };
-/** Shared by all requests without a query, and never changed. */
 const noParameters = new URLSearchParams();
 
 function readParameters(url: string): URLSearchParams {

@@ -82,7 +82,7 @@ function refuseUnknown(
   throw new Problem(422, messages.query_unknown(names.join(", "), [...known, ...kinds].join(", ")));
 }
 
-/** Whether a parameter is a filter. `q[s]` sorts, and only lists support sorting. */
+/** Whether a parameter is a filter. `q[s]` is not, because it sorts. */
 function isFilter(name: string): boolean {
   return /^[qf]\[/.test(name) && !name.startsWith("q[s]");
 }

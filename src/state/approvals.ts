@@ -204,7 +204,7 @@ function selectUnexpired(db: StateDb, now: number) {
     db
       .selectFrom("approvals")
       .where("expires_at", ">", now)
-      // An approval created in the future dates from before a clock was set back.
+      // Ignore approvals from the future. They were created before a clock was set back.
       .where("created_at", "<=", now + mostSkew_ms)
   );
 }

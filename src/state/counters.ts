@@ -53,7 +53,7 @@ const limits = {
   /** Counted per IP address. Signing in with an API key and with the PIN have separate limits. */
   sign_in_by_key: { most: 20, window_ms: hour_ms },
   sign_in_by_pin: { most: 20, window_ms: hour_ms },
-  /** Counted per key. Limits requests to hosts whose names come from the arguments of a call. */
+  /** Counted per key. Applies to requests to hosts that are named in a call's arguments. */
   host_request: { most: 1000, window_ms: hour_ms },
 } as const satisfies Record<string, { readonly most: number; readonly window_ms: number }>;
 type CounterName = keyof typeof limits;

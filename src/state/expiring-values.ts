@@ -55,9 +55,9 @@ type ValueTypes = {
 type ValueKind = keyof ValueTypes;
 
 /**
- * A webhook event about a job or an approval. It is saved in the same database as the job or
- * approval. Webhooks may be in another database. The process that delivers events moves this event
- * to the outbox there, with the same ID.
+ * A webhook event about a job or an approval, saved in the database of that job or approval. The
+ * webhooks may be in another database. The process that delivers events moves this event to the
+ * outbox there, with the same ID.
  */
 export type Notice = {
   /** The project, or the URL of a remote server that does not report its project. */

@@ -9,7 +9,7 @@ import { findValue, saveValue } from "./expiring-values.ts";
 
 type ChangeRow = Selectable<StateTables["changes"]>;
 
-/** Saved instead of a key hash for an operator, who has no key. Real key hashes are longer. */
+/** Stored instead of a key hash for an operator, who has no key. Key hashes are always longer. */
 export const operatorPrint = "operator";
 
 /** One effect of a change. Undo reverts the effects from last to first. */

@@ -22,7 +22,7 @@ export type JobRuns = {
   readonly take: (run: Run) => Promise<boolean>;
   /** Renews the lease. Returns false if the job was cancelled, or another process has the lease. */
   readonly renew: (run: Run) => Promise<boolean>;
-  /** Ends the run. The message explains why the job was interrupted. Such a job can be resumed. */
+  /** Ends the run. The message explains an interruption. An interrupted job can be resumed. */
   readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
   /** Cancels a job, even one that another process runs. No more rows are sent. */
   readonly cancel: (id: string) => Promise<void>;
@@ -34,7 +34,7 @@ export type JobRuns = {
    */
   readonly noteSent: (run: Run, position: number) => Promise<boolean>;
   /**
-   * Saves a row's result, unless another process now runs the job. That process finds out the
+   * Saves a row's result, unless another process now runs the job. The other process determines the
    * result itself.
    */
   readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;

@@ -266,7 +266,7 @@ const growing = { path: ["Ⱥ", "Ⱦ", "İ"], name: listRange(0x0958, 0x095f, 0xfb
 const others = { path: listRange(0x0400, 0x052f), name: listRange(0x4e00, 0x9fff) };
 
 test.each([0, 6, 10])(
-  "a path and name of maximum length are stored even if normalization lengthens %i in every 10 letters",
+  "a path and name of maximum length are stored even if normalization lengthens %i in 10 letters",
   async (share) => {
     await using world = await createWorld();
     const draw = (field: "path" | "name", length: number) => {

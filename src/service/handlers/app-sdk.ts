@@ -166,7 +166,7 @@ type Install = {
 
 type MatchedInstall = MatchResult & {
   readonly link: Link;
-  /** True if the same match was already returned to this install. Apps retry lost requests. */
+  /** True if this install got the same match before. Apps repeat a request without a response. */
   readonly isAgain: boolean;
 };
 
