@@ -19,7 +19,7 @@ import {
   type Tenant,
 } from "./tables.ts";
 
-/** The task for the remaining links, if an app has too many for one transaction. */
+/** Set if an app has too many links for one transaction. The task changes the remaining links. */
 type MoreWork = { readonly task?: TaskTable };
 
 /** Stores the iOS apps or the Android apps. The two stores differ only in their columns. */
@@ -146,7 +146,7 @@ async function removeApp(
 
 const batches = { attach: attachBatch, detach: detachBatch };
 
-/** Attaches or detaches an app. Beyond one batch of links, a background task does the rest. */
+/** Changes the app's first batch of links, and queues a task for the remaining ones. */
 async function changeLinks(
   tenant: Tenant,
   kind: AppKindName,
@@ -171,7 +171,7 @@ function insertInto(kind: AppKindName, row: AppCells): RawBuilder<unknown> {
   `;
 }
 
-/** Lists the columns with a case-folded copy. They can be filtered and sorted. */
+/** Lists the columns that can be filtered and sorted: those with a case-folded copy. */
 function listSearched(kind: AppKindName) {
   const columns: TableColumns = tables[`${kind}s`];
   return Object.entries(columns).filter(([column]) => `${column}_lc` in columns);
@@ -212,8 +212,8 @@ export type BrowserPaths = {
 };
 
 /**
- * Lists the paths and short paths of links without an app, oldest link first. The additional short
- * paths of these links follow. New links never displace old ones from the list.
+ * Lists the paths of links without an app, oldest link first, so that new links never displace
+ * older ones when the limit is reached. Additional short paths come last.
  */
 export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
   // The index `links_of_no_app` contains exactly these links, in this order.

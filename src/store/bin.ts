@@ -149,7 +149,6 @@ export async function emptyBin(
   await repeatWrite(store, (db) => emptyBatch({ db, projectId }, upTo), signal);
 }
 
-/** Deletes the expired entries of all projects. */
 export async function dropExpired(
   store: Pick<Sql<Tables>, "db" | "write">,
   now: number,

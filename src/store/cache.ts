@@ -16,9 +16,8 @@ type CacheEntry<Value> = {
 };
 
 /**
- * Creates a cache of limited size. When it is full, the oldest value is dropped, or moved to the
- * end if it was read after it was added or last moved. Reading only sets a flag, because moving a
- * value at each read would take longer than finding it.
+ * Creates a cache of limited size that evicts with the second-chance algorithm. A read only sets a
+ * flag, because moving the value to the end, as an LRU cache does, takes longer than the lookup.
  */
 export function createCache<Value>(
   limit: number,
@@ -26,7 +25,7 @@ export function createCache<Value>(
   weigh: (value: Value) => number = () => 1,
 ): Cache<Value> {
   const entries = new Map<string, CacheEntry<Value>>();
-  // One iterator serves all calls, because a new iterator would skip every deleted entry again.
+  // Shared by all calls, because a new iterator would have to skip all deleted entries again.
   const line = entries.entries();
   let weight = 0;
 
@@ -60,8 +59,8 @@ export function createCache<Value>(
         while (weight + weigh(value) > limit && entries.size > 0) passOldest();
         return add(key, value);
       }
-      // The entry keeps its place. If it were deleted and added again, `line` would keep each old
-      // table of the map in memory.
+      // Update the entry in place. Deleting and adding it again would make `line` keep the map's
+      // old tables in memory.
       weight += weigh(value) - weigh(known.value);
       known.value = value;
       known.isUsed = true;
@@ -113,10 +112,7 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
 /** How long another process's write may stay undetected. */
 const trusted_ms = 20;
 
-/**
- * Detects writes to the database. This process's own writes are detected at once. For writes by
- * other processes, the version of the database is read, but only once within a short time.
- */
+/** Detects this process's writes at once, and other processes' writes within `trusted_ms`. */
 export function watchChanges(store: ChangeSource, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;
   let version = -1;

@@ -10,7 +10,7 @@ import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
  * matched an install is kept for at least a minute, so that the app can retry its request.
  */
 
-/** Returns the latest plausible expiry. A later expiry is from before a clock was set back. */
+/** Returns the latest valid expiry. A later one was stored before the clock was set back. */
 export function findLatestEnd(now: number): number {
   return now + limits.deferred_visit_ms + mostSkew_ms;
 }
@@ -27,8 +27,8 @@ export type RecordedVisit = {
 };
 
 /**
- * Writes visits. `noted` must contain no duplicates. A record with the script's details replaces a
- * record without them, but not the other way round. Used visits are not changed.
+ * `noted` must contain no duplicates. A whole record replaces an incomplete one, but never the
+ * reverse. Used visits are not changed.
  */
 export async function writeVisits(db: Db, noted: readonly RecordedVisit[]): Promise<void> {
   for (const isWhole of [false, true]) {
@@ -83,7 +83,7 @@ function selectWaiting({ db, projectId }: Tenant, now: number) {
   return visits.where("told", "is", null).where(isOpen(now));
 }
 
-/** Finds the link and response that the same install got earlier, so that a retry gets them too. */
+/** Finds the same install's earlier result, so that a retry gets the same response. */
 export async function findEarlierAnswer(
   { db, projectId }: Tenant,
   usedBy: string,
@@ -114,9 +114,9 @@ const repeatWindow_ms = 60_000;
 
 /**
  * Marks a visit as used. If several callers try at once, even in different processes, only one gets
- * true. Returns false if the install has already used a visit, because its concurrent requests
- * could otherwise use up another person's visit. Unless the app sent the visit's id, identical
- * visits of the same link are marked too, because they are probably from the same phone.
+ * true. Returns false if the install has already used a visit, so that parallel requests of one
+ * install cannot use up other people's visits. Unless the app sent the visit's id, identical visits
+ * of the same link are marked too, because they are probably from the same phone.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,

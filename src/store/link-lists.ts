@@ -54,7 +54,7 @@ const few = 2000;
 /** Fields whose values are unique within a project. */
 const unique: ReadonlySet<string> = new Set(["path", "shortened_path", addressField]);
 
-/** Whether this list is fast to read, whatever the project's links contain. */
+/** Whether the list can be read fast, no matter what the links contain. */
 function isQuickList({ filters, sorts, ...page }: ListQuery, links: number): boolean {
   if (links <= few) return true;
   const [filter, ...others] = filters;
@@ -78,8 +78,8 @@ async function readLinks(
   const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
   const isWhole = filters.length === 0;
   const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
-  // If many links match, the page is read in sort order and each row is filtered, without the
-  // trigram index. That index would collect all matches first.
+  // The trigram index collects all matches first. If there are many, a scan in sort order is
+  // faster.
   const source =
     isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
   const { items, meta } = await readPage<VisibleLink>(tenant.db, source, query, count);
@@ -102,7 +102,6 @@ async function countFiltered(
   return count;
 }
 
-/** Describes a project's links for list queries, with or without use of the trigram index. */
 function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: boolean): ListSource {
   const { db, projectId } = tenant;
   const text = (column: IndexedColumn, isNullable = true): TextColumn => ({

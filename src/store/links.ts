@@ -180,7 +180,6 @@ export async function readPaths(
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
 
-/** A link, found by the requested path. */
 export type VisitedAt = {
   readonly link: Link;
   /** The query that an additional short path adds to the visit; usually empty. */
@@ -269,7 +268,7 @@ async function claimAddresses(
   return [...(isTaken ? ["path"] : []), ...(isShortTaken ? ["shortened_path"] : [])];
 }
 
-/** Finds a restored link's app. If the app is deleted, returns it as the link's former app. */
+/** Finds a restored link's app. An app that is still deleted becomes the link's former app. */
 async function findAppOf({ db, projectId }: Tenant, kind: AppKindName, row: DeletedLink["row"]) {
   const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
   const app = await db
@@ -385,7 +384,7 @@ export function toLink(row: VisibleLink): Link {
   return link as Link;
 }
 
-/** A short path in addition to the link's own, for a different query or prefix. */
+/** An additional short path of a link, for a different query or prefix. */
 type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
 
 /** Finds the link's oldest short path with this query and prefix. */

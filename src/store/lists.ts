@@ -29,8 +29,8 @@ export type ListSource = {
 };
 
 /**
- * Up to this many matching rows are collected and then sorted. If more rows match, it is faster to
- * read the rows in the order of an index, because the next match is always close.
+ * Up to this many matches are collected and then sorted. With more, reading an index in sort order
+ * is faster, because matches are frequent.
  */
 const mostCollected = 10_000;
 
@@ -89,7 +89,6 @@ function selectMatching(
   return isCollected ? sql`materialized ${matching}` : sql`not materialized ${matching}`;
 }
 
-/** Returns the condition for the project's rows that match the filters. */
 export function matchesToSql(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
   const { columns, ownRows, hasQuickFilter = false } = source;
   const own = hasQuickFilter ? withoutIndex(ownRows) : ownRows;
@@ -181,7 +180,7 @@ function sortKey(
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // Columns without nulls omit `nulls`, because SQLite would not use their index with it.
+  // On a column without nulls, `nulls` would only stop SQLite from using the index.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
@@ -240,7 +239,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
     select id from ${sql.table(column.app.table)}
     where project_id = ${column.app.projectId} and ${appTextToSql(test, column)}
   `;
-  // An identifier matches at most one app. With `=`, an index finds and sorts the links.
+  // At most one app matches. With `=`, one index can both find and sort the links.
   return test.condition === "eq" && column.otherwise === undefined
     ? sql<SqlBool>`${key} = (${found})`
     : sql<SqlBool>`${key} in (${found})`;
@@ -256,7 +255,7 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
 
 function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  // `withoutIndex` may hide the project id in `ownRows` from the index on ids, so it is repeated.
+  // The index on ids needs the project's id, which `withoutIndex` may hide in `ownRows`.
   return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})

@@ -68,7 +68,7 @@ function openQuery<Row>(db: Db, query: CompiledQuery<Row>): RunQuery<Row> {
     return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
   }
   const { sql } = query;
-  // Kysely has typed the query, so the rows have the type Row.
+  // The cast is safe, because Kysely derived Row from the query.
   return (parameters) => andThen(runDirectly({ sql, parameters }), ({ rows }) => rows as Row[]);
 }
 

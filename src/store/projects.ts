@@ -165,7 +165,7 @@ export async function findSite(
   db: Db,
   { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
 ) {
-  // No project has an empty subdomain.
+  // An empty subdomain matches no project.
   const rows = await selectNamed(db, [hostname, subdomain ?? ""]);
   const own = rows.find(
     (row) => row.custom_domain === hostname && row.custom_domain_verified === 1,
@@ -201,7 +201,7 @@ function toColumns(fields: ProjectChanges): Partial<ProjectTable> {
   return Object.fromEntries(cells);
 }
 
-/** With this many links, `cont` filters are slow enough to need an index. */
+/** From this number of links, `cont` filters need an index to be fast. */
 export const indexFrom = 20_000;
 
 /** Thrown by writes if the project was deleted after the request was authorized. */

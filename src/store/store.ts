@@ -72,7 +72,7 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // The change itself succeeded. After an outage, the task is still queued and runs later.
+      // The change is already committed. After an outage, its task stays queued and runs later.
       await runTask(sql, work, task, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {

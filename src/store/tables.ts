@@ -73,7 +73,7 @@ export const tables = {
     ...all(orNull(text), "provider_token", "campaign_token"),
     ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
     ...all(orNull(text), "ios_app_id", "android_app_id"),
-    // Apps of this link that were deleted. If an app is restored, it is attached to the link again.
+    // Deleted apps of this link. Restoring an app attaches it to the link again.
     ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
     clicks: number,
     created_via: text,
@@ -86,7 +86,7 @@ export const tables = {
     ...all(text, "project_id", "path", "link_id"),
     /** The query that this path adds to a visit, without the question mark. */
     query: text,
-    /** The place, by age, of this path among the link's short paths with the same query. */
+    /** Numbers the link's short paths with the same query, oldest first. */
     place: integer,
   },
   /** The number of visits in one day or month (UTC), by link and by one property of the visits. */
@@ -101,7 +101,7 @@ export const tables = {
     value: text,
     event: textOf<VisitEvent>(),
     visits: integer,
-    // Visits per hour of the day; null for none. Rows of months have only nulls.
+    // Visits per hour of the day; null for no visits. Always null in rows of months.
     ...all(orNull(integer), ...hourColumns),
   },
   /** Deleted links and apps, in a separate table so that other queries need not skip them. */
@@ -147,7 +147,7 @@ export const tables = {
     links: number,
     /** Increases with every write to links, apps or templates. Part of the cache keys of counts. */
     generation: number,
-    /** The trigram index's last link id; `~` for a complete index, null without an index. */
+    /** The last link id in the trigram index; `~` if the index is complete, null if none exists. */
     indexed_to: orNull(text),
     /**
      * Increases when clicks are stored. Part of the cache keys of counts with a filter by clicks.
@@ -177,7 +177,7 @@ export const tables = {
   },
   page_template_versions: {
     ...ofProject,
-    /** Numbers the project's versions, because two can have the same time of publication. */
+    /** Orders the project's versions, because two can have the same `published_at`. */
     number,
     ...all(text, "body", "css"),
     published_at: number,
@@ -203,7 +203,7 @@ export const tables = {
     /** The hashes of single properties, as JSON. */
     marks: text,
     ends_at: number,
-    /** The hash of the install that used this visit; null for no install or an unknown one. */
+    /** The hash of the install that used this visit; null if none did or it is unknown. */
     used_by: orNull(text),
     /** The response to the matched install, as JSON; null while the visit is unused. */
     told: orNull(text),

@@ -69,7 +69,7 @@ function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
 }
 
 async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisits[]) {
-  /** The values of the rows to write, by hour and then by dimension. */
+  /** The values of the rows to write, in one flat list per hour and dimension. */
   const hours = new Map<number, Map<Dimension, CounterCell[]>>();
 
   function findRows(hour: number, dimension: Dimension): CounterCell[] {
@@ -209,17 +209,17 @@ function prepareAdding(
 
 const mostOfLink = 100;
 const mostOfProject = 1000;
-/** The maximum number of hosts that one statement removes, because it names each of them. */
+/** A statement lists every host that it removes, so their number is limited. */
 const mostRemoved = 5000;
 
 /**
- * Keeps only the most frequent referring hosts of a day, for each link and for the whole project,
- * and counts the rest as `other`. Because of the limit per link, invented hosts on one link cannot
- * displace those of other links.
+ * Keeps only the most frequent referring hosts of a day, per link and per project, and counts the
+ * rest as `other`. The limit per link stops invented hosts on one link from displacing real hosts
+ * of other links.
  */
 async function limitHosts(tenant: Tenant, day: number, linkIds: readonly string[]): Promise<void> {
   for (let isMore = true; isMore;) {
-    // The project's hosts include each link's hosts. If the project has few, each link has few.
+    // A link's hosts are among the project's. If the project has few, no link can have too many.
     const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
     if (hosts.length === 0) return;
     const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
@@ -316,7 +316,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** Sums visits by a property's value. The usual value is not counted: it gets the remainder. */
+/** Sums visits by a property's value. The usual value is not stored: it gets the remainder. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,

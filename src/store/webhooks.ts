@@ -96,7 +96,7 @@ export type NewEvent = {
   readonly id?: string;
 };
 
-/** Queues each event for all subscribed webhooks. If `tally` counts no webhooks, no query runs. */
+/** Queues each event for all subscribed webhooks. Runs no query if `tally` counts no webhooks. */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
   events: readonly NewEvent[],
@@ -109,7 +109,7 @@ export async function queueEvents(
   const timestamp = new Date(now).toISOString();
   const rows = events.map(({ event, data, id: event_id = createEventId() }) => {
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
-    // Due at once, even if the sending process's clock is behind.
+    // Zero makes the event due at once, even for a process whose clock is behind.
     const start = { state: "waiting", created_at: now, next_at: 0, attempts: 0 } as const;
     return { ...start, project_id, event_id, event, body };
   });
@@ -141,7 +141,7 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
   return rows;
 }
 
-/** Longer than an attempt and its two writes take, even if clocks differ by seconds. */
+/** Longer than an attempt and its two writes take, even if processes' clocks differ by seconds. */
 const claim_ms = 30_000;
 
 /**
@@ -223,7 +223,7 @@ export async function sendAgain(
   return Number(numUpdatedRows);
 }
 
-/** The maximum size of a project's outbox. Anyone with a client key can cause events. */
+/** Limits each project's outbox, because anyone with a client key can cause events. */
 const mostBytes = 20_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 
