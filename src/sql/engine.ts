@@ -1,9 +1,8 @@
 import { createRequire } from "node:module";
 
 /**
- * Loads SQLite and runs its statements. If the SQLite version in Node's own `node:sqlite` is not
- * safe, loads `@photostructure/sqlite` instead. It has the same synchronous API, and the build
- * copies it to `dist`.
+ * Loads SQLite and runs statements. If Node's built-in SQLite is too old to be safe, loads
+ * `@photostructure/sqlite` instead, which has the same API and is copied to `dist` by the build.
  */
 
 type SqlValue = null | number | bigint | string | Uint8Array;
@@ -49,9 +48,8 @@ export function openDatabase(path: string, { readOnly = false } = {}): Database 
 }
 
 /**
- * Defines the SQL function `is_awaited`. Once the caller of a statement has left, the function
- * throws, and this ends the statement (see `whileAwaited`). Neither driver offers SQLite's own
- * interrupt.
+ * Defines the SQL function `is_awaited`, which ends a statement by throwing once the statement's
+ * caller has left (see `whileAwaited`). Neither driver can interrupt a statement.
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {

@@ -2,9 +2,9 @@ import { StoreBusy } from "./faults.ts";
 import type { ReadSignal } from "./sql.ts";
 
 /**
- * Limits how many tasks run at the same time. Each task belongs to a line, usually to that of its
- * project. A line runs one task at a time, and lines take turns. So many long reads of one project
- * do not delay other projects.
+ * Limits how many tasks run at once. Tasks wait in lines, usually one per project. A line runs one
+ * task at a time, and lines take turns, so that many long reads of one project do not delay other
+ * projects.
  */
 export type FairQueue = {
   /** Runs a task. If the caller leaves, the promise rejects, but a started task continues. */

@@ -40,10 +40,7 @@ export class StoreUnusable extends Error {
 
 type StoreOutage = BusyCause | "unknown";
 
-/**
- * Returns why the database is unavailable at the moment. Returns undefined for permanent errors.
- * All messages to users about outages depend on this function.
- */
+/** Returns why the database is temporarily unavailable, or undefined for permanent errors. */
 export function readOutage(error: unknown): StoreOutage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
   // If an outage caused the error, a later attempt to open the database may succeed.

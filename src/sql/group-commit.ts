@@ -42,7 +42,7 @@ type ServedWriter = Pick<WaitingWriter, "reject"> & {
 const longestGroup_ms = 8;
 /** After this time, a group pauses, so that other work of the process can run. */
 const longestSlice_ms = 2;
-/** How many other groups may run before the waiting writers with `isPatient`. */
+/** How many groups of normal writers may run while patient writers wait. */
 const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
@@ -64,7 +64,7 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   async function writeGroups(): Promise<void> {
     let runStarted: number | undefined;
     do {
-      // Writers that start in the same iteration of the event loop join this group.
+      // Lets all writers of this iteration of the event loop join the group.
       await setImmediate();
       runStarted ??= monotonic();
       // Pause after a while, so that other processes can write. SQLite's lock has no queue.

@@ -26,8 +26,8 @@ const asideLine = "aside";
 
 /**
  * Returns a condition that is always true, but ends the statement if its caller has left. Must be
- * the first condition, because it is not evaluated after a false one. Checks only about one row in
- * a thousand, so that full scans stay fast.
+ * the first condition, because SQLite skips conditions after a false one. Checks only about one row
+ * in a thousand, so that full scans stay fast.
  */
 export function whileAwaited(rowkey: RawBuilder<unknown>): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${rowkey} & 1023 or is_awaited())`;
@@ -79,7 +79,6 @@ export function createLongReads(path: string): LongReads {
   };
 }
 
-/** The data that the thread receives when it starts. */
 export type ReaderStart = {
   readonly path: string;
   /** Memory that both threads share. It contains 1 once the caller has left. */

@@ -28,7 +28,7 @@ export type KnownDatabase = {
 
 export type CopiedTable = {
   readonly name: string;
-  /** The columns of a unique key. Rows are read in pages, sorted by it. */
+  /** The columns of a unique key, by which rows are sorted and paged. */
   readonly key: readonly string[];
   /** Columns that are not copied, because the new database sets them itself. */
   readonly leaves?: readonly string[];
@@ -72,14 +72,14 @@ export async function migrate<Tables>(
   const done = await readKnown(store, migrations);
   if (done.length === migrations.list.length) return;
   if (mustExist) throw new NotMigrated();
-  // Without types, because the tables in Kysely's types do not exist before the migrations.
+  // The tables in Kysely's types do not exist yet.
   const untyped = store as unknown as Sql<unknown>;
   await untyped.write((db) => runMigrations(db, store.engine, migrations), { isLong: true });
 }
 
 /** The prefix of the row in the migrations table that marks moved data. */
 const movedMark = "moved to ";
-/** The prefix of the row that marks a copy. A digest of the copied rows follows. */
+/** The prefix of the row that marks a finished copy. The copy's digest follows. */
 export const copyMark = "copy of ";
 
 export function writeMovedMark(place: string): string {

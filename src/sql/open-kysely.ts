@@ -26,7 +26,7 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
     }
   };
   const connection: DatabaseConnection = {
-    // Kysely has typed the query, so the rows have the type Row.
+    // The cast is safe, because Kysely derived Row from the query.
     executeQuery: async <Row>(query: SqlQuery) => (await run(query)) as QueryResult<Row>,
     streamQuery: () => {
       throw new Error("streaming is not supported");

@@ -21,8 +21,8 @@ const ended = /^(57P01|57P02|57P05|ECONNRESET|EPIPE)$/;
 const endedWords =
   /^(Connection terminated unexpectedly|Client has encountered a connection error)/;
 /**
- * The connection could not be opened or was lost. The codes that are words come from the network
- * and TLS. The others come from the server, while it starts or after an idle transaction.
+ * The connection could not be opened or was lost. Codes that start with E come from the network or
+ * TLS, the others from the server.
  */
 const lost = /^(08\w{3}|57P\d\d|25P0[34]|E(?!RR_)[A-Z_]+)$/;
 /** Messages of driver errors without a code. */
@@ -68,7 +68,7 @@ export function isRepeatable(error: unknown): boolean {
   return repeatable.test(readCode(error));
 }
 
-/** Returns the code of the driver's error, even if that error is the cause of another one. */
+/** Returns the code of the driver's error, even if another error wraps it. */
 function readCode(error: unknown): string {
   const cause = findCause(error);
   return "code" in cause && typeof cause.code === "string" ? cause.code : "";

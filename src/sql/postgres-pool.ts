@@ -64,8 +64,7 @@ export function openPostgresPool(
   return {
     openKysely: <Tables>(limits: StatementLimits) => {
       const connect = () => holdConnection(() => pool.connect(), limits, explain);
-      // The cast is needed because Kysely's type includes cursors, and they would need another
-      // package.
+      // The cast is needed because Kysely's type requires cursors, which need another package.
       const adapted = { connect, end: () => Promise.resolve() } as unknown as PoolOfKysely;
       return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: adapted }) });
     },

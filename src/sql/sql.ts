@@ -18,7 +18,6 @@ export type WriteOptions = {
   readonly isLong?: boolean | undefined;
 };
 
-/** The state of a long read's caller. */
 export type ReadSignal = WriteSignal & {
   /** Registers a function to call when the caller leaves. */
   readonly onAbort: (end: () => void) => void;

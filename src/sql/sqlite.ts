@@ -214,7 +214,7 @@ export async function openLogSync(path: string): Promise<LogSync> {
 
   return {
     sync: () => {
-      // A running sync may miss the latest commits, so wait for the next sync. All callers share it
+      // A running sync may miss the latest commits, so wait for the next one. Callers share it
       // until it starts.
       next ??= syncAfter(last);
       last = next;
