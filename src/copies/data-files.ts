@@ -9,8 +9,7 @@ import { storeDatabase } from "../store/tables.ts";
 /** The files of a data folder that backups and other copies contain. */
 
 /**
- * The state is copied first. So for each record that the state refers to, the copied store has that
- * record.
+ * The state is copied first, so that the store's copy has every record that the state refers to.
  */
 export const knownDatabases: readonly KnownDatabase[] = [stateDatabase, storeDatabase];
 

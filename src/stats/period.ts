@@ -7,13 +7,11 @@ export type Period = {
   readonly from: number;
   /** The end of the period. This time itself is not part of the period. */
   readonly to: number;
-  /**
-   * The number of days in the time zone. Undefined if the period does not consist of whole days.
-   */
+  /** The number of days. Undefined unless the period consists of whole days. */
   readonly days: number | undefined;
 };
 
-/** The invalid bound, or what is wrong with the two bounds together. */
+/** The invalid bound, or the conflict between the two bounds. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
 /** The number of days in the default period, which ends with today. */
@@ -139,9 +137,8 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
 }
 
 /**
- * Returns the matching steps of the previous period. A step's date or clock time is shifted by the
- * period's length. Together, the steps cover the whole previous period. A step is omitted if it
- * would fall into an hour that clocks skip.
+ * Returns the steps of the previous period: each step, moved back by the period's length in local
+ * time. Together, they cover the whole previous period. Omits a step in an hour that clocks skip.
  */
 export function moveSteps(
   steps: readonly Step[],

@@ -36,8 +36,8 @@ export type VisitSource = "address" | "short" | "qr" | "button" | "reported";
  */
 export const pressSource: VisitSource = "button";
 /**
- * Counts referring hosts that are not stored separately. A real host name contains a dot, so it
- * cannot be confused with this value.
+ * The value for referring hosts that are not stored separately. A real host name contains a dot, so
+ * it never equals this value.
  */
 export const otherReferrers = "other";
 
@@ -49,9 +49,8 @@ export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_$
 export type HourColumn = (typeof hourColumns)[number];
 
 /**
- * The most common value of each property. Visits are counted in total and for each other value. The
- * number for a most common value is the total minus the other values. This halves the number of
- * writes.
+ * The most common value of each property. It has no counter: its number is the total minus the
+ * numbers of the other values. This halves the number of writes.
  */
 export const usualValues = {
   platform: "desktop",
@@ -72,7 +71,7 @@ export function findMonth(day: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / day_ms;
 }
 
-/** What visits that are counted together have in common: the hour and all properties. */
+/** Visits of the same kind have the same hour and properties, and are counted together. */
 export type VisitKind = Pick<CountedVisit, "projectId" | "what" | "referrer"> & {
   /** The number of hours since 1970. */
   readonly hour: number;

@@ -25,7 +25,7 @@ const finish_ms = 3000;
 const firstWait_ms = 5000;
 const waitFactor = 3;
 const longestWait_ms = 2 * 60 * 60 * 1000;
-/** After this time since an event's first failed attempt, delivery is given up. */
+/** Delivery is given up this long after an event's first failed attempt. */
 const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 
 const patient = { isPatient: true };
@@ -39,7 +39,7 @@ export function createDeliverer(options: DelivererOptions) {
   let isStopping = false;
   const breaking = new AbortController();
 
-  /** Reports an error. An error because the database is locked or unreachable is ignored. */
+  /** Reports an error, unless the database is only locked or unreachable. */
   const note = (error: unknown) => void (error instanceof StoreBusy || report(error));
 
   async function startDue(): Promise<void> {

@@ -97,8 +97,8 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * Returns what is wrong with a new webhook's URL, for the end of a sentence about it. The IP
- * addresses of a host name may change, so they are not checked here but at every attempt.
+ * Returns what is wrong with a new webhook's URL, as the end of a sentence. The IP addresses of a
+ * host name may change, so they are checked at every attempt instead.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
