@@ -48,7 +48,7 @@ async function unpack(bytes: Buffer, chunkBytes = bytes.length) {
 }
 
 test.each([0, 1, 511, 512, 513, 100_000])(
-  "a file of 1 + %i bytes is unchanged after it is packed and unpacked",
+  "a file one byte longer than %i bytes is unchanged after packing and unpacking",
   async (n) => {
     const files = { data: "x".repeat(n + 1), key: "secret" };
     const bytes = await pack(files);
@@ -88,11 +88,11 @@ describe("an archive from another program", () => {
     ["an unknown name", [entry("notes", "x")]],
     ["a path", [entry("../key", "x")]],
     ["an absolute path", [entry("/etc/key", "x")]],
-    ["a path with a dot segment twice", [entry("././key", "x")]],
+    ["a path with two dot segments", [entry("././key", "x")]],
     ["a symbolic link", [entry("key", "x", "2")]],
     ["a hard link", [entry("key", "x", "1")]],
     ["a folder", [entry("data", "x", "5")]],
-    ["a key that is too long", [entry("key", "x".repeat(11))]],
+    ["a key file that is too large", [entry("key", "x".repeat(11))]],
     ["an empty file", [entry("data", "")]],
     ["the same file twice", [entry("key", "x"), entry("key", "x")]],
     ["a header with a wrong checksum", [Buffer.from(entry("key", "x")).fill("y", 0, 1)]],

@@ -114,7 +114,7 @@ describe("a transaction", () => {
     await holding.end();
   });
 
-  test("can run for an hour in a migration and for ten seconds otherwise", async () => {
+  test("limits a statement to an hour in a migration and to ten seconds otherwise", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const settings = sql<{ longest: string; lock: string }>`
@@ -220,14 +220,14 @@ describe("a broken connection", () => {
     expect(await read(store, "broken 2")).toBe(6);
   });
 
-  test("makes a write fail without saving anything after six attempts", async () => {
+  test("makes a write fail after six attempts, and nothing is saved", async () => {
     const { fault, times } = await writeOverBreaks("broken often", 6);
     expect(fault).toBeInstanceOf(StoreBusy);
     expect(times).toBe(6);
     expect(await read(store, "broken often")).toBeUndefined();
   });
 
-  testDirectly("caused by a server restart is replaced without an error", async () => {
+  testDirectly("is replaced without an error after a server restart", async () => {
     const own = await open(database.url);
     const { rows } = await own.write((db) =>
       sql<{ name: string }>`select current_database() as name`.execute(db),
@@ -336,7 +336,7 @@ describe("a long read on PostgreSQL", () => {
     expect(ended).toEqual(["another project's", "first", "second"]);
   });
 
-  test("has a server-side timeout, but other statements have none", async () => {
+  test("has a server-side timeout, unlike a short read", async () => {
     const select = sql<{ longest: string }>`select current_setting('statement_timeout') as longest`;
     const readLongest = (db: Kysely<Tables>) => select.execute(db).then(({ rows }) => rows[0]);
     const longest = store.readLong(readLongest, { signal: staying, line: "one" });

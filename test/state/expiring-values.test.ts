@@ -24,7 +24,7 @@ async function countRows(): Promise<number> {
 const find = async ({ kept }: State) => (await kept.find("successor", "key"))?.value;
 
 describe("a stored value", () => {
-  test("can be read by every process with its kind and key", async () => {
+  test("can be read by its kind and key in every process", async () => {
     await one.kept.save("successor", "key", "value");
     expect(await find(other)).toBe("value");
     expect(await other.kept.find("successor", "another key")).toBeUndefined();
@@ -98,7 +98,7 @@ describe("an owner's stored values", () => {
     },
   );
 
-  test("count as one value if they have the same timestamp, like pages of a file", async () => {
+  test("count as one if they have the same timestamp, like the pages of a file", async () => {
     const value = { type: "text/csv", text: "" };
     for (let file = 0; file < 11; file += 1) {
       at.now += 1;

@@ -38,7 +38,7 @@ describe("a job queue's slots", () => {
     expect(waits).toEqual(Array.from({ length: 20 }, (_, index) => index * 100));
   });
 
-  test("do not add up to a burst while no process uses them", async () => {
+  test("do not accumulate while no process uses them", async () => {
     await take(one);
     at.now += 10_000;
     expect([await take(one), await take(two)]).toEqual([0, 100]);
@@ -58,7 +58,7 @@ describe("a job queue's slots", () => {
     expect([await take(two, "other"), await take(two, "key", "job_delete")]).toEqual([0, 0]);
   });
 
-  test("are assigned from the current time again after the clock is set back", async () => {
+  test("start at the current time again after the clock is set back", async () => {
     await take(one);
     at.now -= hour_ms;
     expect([await take(two), await take(one)]).toEqual([0, 100]);
@@ -142,7 +142,7 @@ describe("rate-limit slots", () => {
     one = await at.open();
   });
 
-  test("are released one window after their process shut down during its calls", async () => {
+  test("are released after one window if their process shuts down during a call", async () => {
     await spend(limit - 1);
     await queue(one).readWait_ms(limit);
     await one.close();

@@ -37,7 +37,7 @@ async function readTables(): Promise<{ readonly ids: readonly string[]; readonly
   return { ids: plans.map(({ id }) => id), rows: rows.length };
 }
 
-test("a plan is not stored if its rows cannot all be read", async () => {
+test("a plan is not stored if reading one of its rows fails", async () => {
   const rows = listRows(1200, () => Promise.reject(new Error("the file ended")));
   await expect(save(rows)).rejects.toThrow("the file ended");
   expect(await readTables()).toEqual({ ids: [], rows: 0 });

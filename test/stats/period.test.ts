@@ -79,7 +79,7 @@ test.each(cases)("each hour in %s from %s to %s is in exactly one interval", (na
 });
 
 test.each(cases)(
-  "each hour in %s before the period from %s to %s is compared with one interval",
+  "in %s, each hour of the period before %s to %s is compared with exactly one interval",
   (name, from, to) => {
     const { zone, period } = read(name, from, to);
     const before = findPrevious(period, zone);
@@ -120,14 +120,17 @@ test.each([
 test.each([
   ["America/Santiago", "2026-09-06", "2026-09-05"],
   ["Africa/Cairo", "2026-04-24", "2026-04-23"],
-])("in %s the day %s, which has no midnight, is compared with all of %s", (name, odd, before) => {
-  const { period, zone } = read(name, odd, odd);
-  const whole = read(name, before, before).period;
-  expect(findPrevious(period, zone)).toEqual(whole);
-  const next = read(name, before, odd);
-  expect(findPrevious(next.period, zone).to).toBe(whole.from);
-  // The default period has seven days, including that one.
-  const usual = read(name, undefined, odd).period;
-  expect(usual.days).toBe(7);
-  expect(listSteps(usual, "day", zone)).toHaveLength(7);
-});
+])(
+  "in %s the day %s, which has no midnight, is compared with the whole day %s",
+  (name, odd, before) => {
+    const { period, zone } = read(name, odd, odd);
+    const whole = read(name, before, before).period;
+    expect(findPrevious(period, zone)).toEqual(whole);
+    const next = read(name, before, odd);
+    expect(findPrevious(next.period, zone).to).toBe(whole.from);
+    // The default period has seven days, including that one.
+    const usual = read(name, undefined, odd).period;
+    expect(usual.days).toBe(7);
+    expect(listSteps(usual, "day", zone)).toHaveLength(7);
+  },
+);

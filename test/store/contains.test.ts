@@ -11,7 +11,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** Several batches of the index. */
 const earlier = 520;
 
-test("the write that makes a project large enough starts building its trigram index", async () => {
+test("a write that makes a project large starts building the project's trigram index", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const tenant = { db: store.db, projectId: project.id };

@@ -57,8 +57,8 @@ const queries = searches.flatMap((text) =>
   [[], [byName], [byClicks]].map((more): readonly Filter[] => [...readSearch(text, []), ...more]),
 );
 
-describe.each([false, true])("lists counted up to a limit (with a text index: %s)", (isIndexed) => {
-  test("contain the same links as the full list", async () => {
+describe.each([false, true])("a list with a count limit (trigram index: %s)", (isIndexed) => {
+  test("contains the same links as the list without a limit", async () => {
     const tenant = { db: world.store.db, projectId: world.project.id };
     if (isIndexed) {
       await world.store.write((db) => createIndex({ ...tenant, db }));

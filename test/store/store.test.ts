@@ -44,7 +44,7 @@ test("a write whose caller disconnected while it was queued does not run", async
 });
 
 describe("claimAddress", () => {
-  test("assigns an address to only one of several concurrent callers", async () => {
+  test("assigns a path to only one of several concurrent callers", async () => {
     const projectId = await addProject(store);
     for (let turn = 0; turn < 20; turn += 1) {
       const claims = [store, other, store].map(({ write }, index) =>
@@ -55,7 +55,7 @@ describe("claimAddress", () => {
     }
   });
 
-  test("treats upper and lower case as different and keeps projects separate", async () => {
+  test("is case-sensitive and lets two projects use the same path", async () => {
     const [one, two] = [await addProject(store), await addProject(store)];
     const claims: [string, string][] = [
       [one, "Spring"],

@@ -100,7 +100,7 @@ test("all queued events are marked failed when their receiver has failed for a d
   expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 20 });
 });
 
-test("an event that waited two days for a process is then retried for a full day", async () => {
+test("a webhook event that waits two days for its first attempt is still retried", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(1, "friday");
   await deliverIn(world).deliverDue();

@@ -134,10 +134,13 @@ test.each([
   ["HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", "status 101"],
   ["HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n", unread],
   ["", unread],
-])("a webhook message is undelivered if the receiver responds with %j", async (text, expected) => {
-  const fault = await sendTo((socket) => socket.end(text));
-  expect(fault).toBe(expected);
-});
+])(
+  "a webhook message counts as undelivered if the receiver responds with %j",
+  async (text, expected) => {
+    const fault = await sendTo((socket) => socket.end(text));
+    expect(fault).toBe(expected);
+  },
+);
 
 test("a receiver without TLS is reported as having an invalid certificate", async () => {
   const fault = await sendTo((socket) => socket.end("no TLS"), loopbackOnly, "https");
@@ -173,7 +176,7 @@ describe("a webhook message", () => {
   });
 
   test.each([[["93.184.216.34"]], [["127.0.0.1", "93.184.216.34"]]])(
-    "is sent over plain HTTP only to allowed networks: %j",
+    "is not sent over plain HTTP to a receiver with a public IP address: %j",
     async (addresses) => {
       const fault = await send("http://receiver.example/", reachBy(addresses));
       expect(fault).toContain("must be an https address");
