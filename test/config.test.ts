@@ -167,7 +167,7 @@ test.each([
   [undefined, "http://{subdomain}.localhost:1"],
   [undefined, "http://open-{subdomain}.localhost"],
 ])(
-  "with the link origin %s, the second origin %s is refused because they could share host names",
+  "with the link origin %s, the second origin %s is refused because the two could share host names",
   (first, second) => {
     const flags = { "link-origin": first, "second-origin": second };
     expect(() => readConfig(home, flags)).toThrow(
@@ -394,7 +394,7 @@ describe("invalid settings", () => {
     "postgres://ada:%ff-hidden@db/links",
     "postgres://db/links/hidden",
     "postgres://db/links#hidden",
-  ])("cause an error that hides the password: the database URL %s", (url) => {
+  ])("cause an error that hides the password in the database URL %s", (url) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) must be " +
       "postgres://user:password@host:5432/database; percent-encode the password's special " +

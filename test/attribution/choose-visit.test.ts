@@ -187,7 +187,7 @@ describe("two visits", () => {
     ["in Instagram, which does not report the version", visit({ agent: agents.instagram26 })],
     ["in Chrome, which does not report the version", visit({ agent: agents.chrome26 })],
     ["without JavaScript", visit({ script: {} })],
-  ])("to different links match no install, even if one visit was made %s", (_, other) => {
+  ])("match no install if their links differ, even if one visit was made %s", (_, other) => {
     const summer = visit({ linkId: "summer" });
     expect(choose(install(), other, summer)).toBeUndefined();
     expect(choose(install(), summer, other)).toBeUndefined();

@@ -142,7 +142,7 @@ describe("export filters", () => {
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],
-  ])("that are invalid are refused before any request is sent: %s", async (filter, message) => {
+  ])("are refused before any request is sent if they are invalid: %s", async (filter, message) => {
     // Nothing listens on this port, so a request would cause a different error.
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const finished = await run(["export", "--data", folder.path, "--filter", filter], { env });

@@ -20,7 +20,7 @@ test.each([
   [60_000, "ahead of"],
   [-60_000, "behind"],
 ])(
-  "a clock that is %i ms off the database's is logged once by serve and reported by doctor",
+  "a clock that differs from the database's by %i ms is logged once by serve and shown by doctor",
   async (off_ms, side) => {
     const env = { WAYPOST_DATABASE_URL: database.url, ...setClockAhead(off_ms) };
     const serving = await startServe(folder.path, [], { env });

@@ -85,8 +85,8 @@ const foreign = "it is damaged, or not a Waypost backup";
 
 describe("an archive from another program", () => {
   test.each([
-    ["an unknown name", [entry("notes", "x")]],
-    ["a path", [entry("../key", "x")]],
+    ["a file with an unknown name", [entry("notes", "x")]],
+    ["a path to a parent folder", [entry("../key", "x")]],
     ["an absolute path", [entry("/etc/key", "x")]],
     ["a path with two dot segments", [entry("././key", "x")]],
     ["a symbolic link", [entry("key", "x", "2")]],

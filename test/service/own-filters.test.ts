@@ -227,7 +227,7 @@ describe("Waypost's own filters in GET /links", () => {
     ["the full URL of a short link with its own query", "SHORTER", ["spring/sale"]],
     ["no link for the same path on another host", "https://other.example/spring/sale", []],
     ["no link for an unknown word", "autumn", []],
-    ["no link for the operators of a text index", `"spring" OR name:*`, []],
+    ["no link for full-text search operators", `"spring" OR name:*`, []],
   ])("include search, which finds %s", async (_, text, paths) => {
     for (const stage of ["without an index", "with an index"]) {
       if (stage === "with an index") await buildIndex(world);

@@ -13,10 +13,10 @@ let folder: string;
 openForAll(createEmptyFolder, ({ path }) => (folder = path));
 
 test.each([
-  ["of MaxMind and DB-IP", { country: { iso_code: "GB" }, registered_country: { iso_code: "US" } }],
+  ["of MaxMind or DB-IP", { country: { iso_code: "GB" }, registered_country: { iso_code: "US" } }],
   ["with a code next to a name", { country: "United Kingdom", country_code: "gb" }],
   ["with only a code", { country: "GB" }],
-])("a visitor's country is found in a country file with records %s", async (_, record) => {
+])("a visitor's country is read from a country file %s", async (_, record) => {
   const path = join(folder, "forms.mmdb");
   await writeCountries(path, { "203.0.113.0/24": record, "2001:db8::/32": record });
   const { find, kind } = await openCountryFile(path);

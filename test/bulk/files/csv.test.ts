@@ -111,7 +111,7 @@ describe("the CSV reader", () => {
     ["with a quote inside an unquoted cell", '1,x"y', "A cell contains a quote"],
     ["with text after a closing quote", '1,"x"y', "There is text after the closing quote"],
     ["with a quoted cell that is never closed", '1,"xy', "A quoted cell has no closing quote"],
-  ])("reports the line number of CSV %s", async (_, line, message) => {
+  ])("reports the line number of invalid CSV %s", async (_, line, message) => {
     const text = `a,b\n0,"o\r\nk"\n\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
       expect(await collectAll(source)).toEqual([

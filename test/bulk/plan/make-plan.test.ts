@@ -198,7 +198,7 @@ describe("an app in a row", () => {
       { ...android, fingerprints: [sha256, sha256.replace(/^../, "00")] },
     ],
   ])(
-    "that is not registered must have the same fields in all rows: %s",
+    "must have the same fields in all rows if it is not registered: %s",
     async (kind, field, app, other) => {
       const same = Object.fromEntries(Object.entries(app).toReversed());
       const apps = [app, same, other, app];

@@ -104,7 +104,7 @@ describe("a probe response", () => {
   test.each([
     ["an HTML page", signIn],
     ["a redirect", async () => new Response(null, { status: 302, headers: { location: "/" } })],
-  ])("that is %s leaves the tool's state as unknown", async (_, answer) => {
+  ])("leaves the tool's state unknown if it is %s", async (_, answer) => {
     expect(await readState(answer)).toMatchObject({ state: "unknown" });
   });
 

@@ -35,7 +35,7 @@ beforeEach(() => {
 
 describe("get_link", () => {
   test.each([
-    ["by a path of several parts", "spring/new shoes", "spring/new shoes"],
+    ["by a path of several segments", "spring/new shoes", "spring/new shoes"],
     ["by its encoded path", "spring/new%20shoes", "spring/new shoes"],
     ["by a path that is not ASCII", "café", "café"],
     ["by its path in another Unicode form", "cafe\u0301", "café"],
