@@ -34,7 +34,7 @@ const scanSettings = {
   statement_timeout: longestScan_ms,
   /** In kB. The visits of 100,000 links could not be grouped within the default of 4 MB. */
   work_mem: 32 * 1024,
-  /** Zero, because parallel workers delay all other queries, and on two cores even the scan. */
+  /** Zero, because on two cores, parallel workers slow down the scan and all other queries. */
   max_parallel_workers_per_gather: 0,
 };
 /**

@@ -122,7 +122,7 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Deletes a batch of entries with `deleted_at` up to `upTo`. Returns true after the last batch. */
+/** Deletes a batch of entries. Returns true if this was the last batch. */
 async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
   const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`

@@ -96,7 +96,6 @@ export function createFreshCache<Value>({ store, clock, most, read }: FreshCache
     });
     if (!(answer instanceof Promise)) return answer;
     reads.set(place, answer);
-    // Once the read has ended, even with an error, later requests do not share it.
     const end = () => void reads.delete(place);
     answer.then(end, end);
     return answer;

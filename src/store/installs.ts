@@ -138,7 +138,7 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use.where("link_id", "=", link_id).where("whole", "=", whole);
-  // `whole` already implies the IP address. The condition only lets the database use the index.
+  // `whole` implies the IP address, but only this condition lets the database use the index.
   await alike.where("address", "=", address).execute();
   return true;
 }

@@ -81,7 +81,7 @@ export const tables = {
   },
   /** All paths and short paths with their links. Each path is unique within a project. */
   addresses: all(text, "project_id", "address", "link_id"),
-  /** Additional short paths of links. */
+  /** Short paths that links have in addition to `shortened_path`. */
   short_paths: {
     ...all(text, "project_id", "path", "link_id"),
     /** The query that this path adds to a visit, without the question mark. */
@@ -324,7 +324,7 @@ export function foldTexts<Name extends keyof typeof tables, Row extends object>(
     const value = cells[column];
     if (value !== undefined) folded[key] = typeof value === "string" ? fold(value) : value;
   }
-  // Searched columns contain text or null, like their case-folded columns.
+  // The cast is safe, because searched columns contain only text or null.
   return folded as FoldedTexts<Row, Tables[Name]>;
 }
 

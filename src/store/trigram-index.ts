@@ -91,7 +91,7 @@ async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   return next.length < stepRows ? wholeIndex : last;
 }
 
-/** Indexes a written link, unless the background task will do so. */
+/** Indexes a written link, unless the background task will index it later. */
 export async function indexLink(
   tenant: Tenant,
   id: string,

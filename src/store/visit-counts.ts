@@ -316,7 +316,7 @@ type HourRow = { readonly first_day: number; readonly event: VisitEvent } & {
   readonly [Column in HourColumn]: number | null;
 };
 
-/** Sums visits by a property's value. The usual value is not stored: it gets the remainder. */
+/** Sums visits by a property's value. The most common value is not stored: it gets the rest. */
 export async function readByValue(
   tenant: Tenant,
   fact: VisitFact,

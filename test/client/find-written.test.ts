@@ -88,7 +88,7 @@ describe("a link creation without a response", () => {
     ["an ID", (id: string) => ({ ios_app: { id: id.toUpperCase() } })],
     ["a bundle ID", () => ({ ios_app: { bundle_id: "a.b" } })],
     ["null", () => ({ ios_app: null })],
-  ])("is reported as successful if the call specifies the app by %s", async (_, choose) => {
+  ])("is reported as successful if the call gives the app as %s", async (_, choose) => {
     const app = await at.world.call("POST", "/ios_apps", {
       body: { ios_app: { bundle_id: "a.b", team_id: "TEAM000001" } },
     });

@@ -79,7 +79,7 @@ describe("CSV from other programs", () => {
     ["tabs", "a\tb\n1\t2\n"],
     ["quotes around everything", '"a","b"\n"1","2"\n'],
     ["separators inside quotes", '"a","b"\n"1","2"'],
-  ])("is read as the same two records with %s", async (_, text) => {
+  ])("is read as the same two records if it has %s", async (_, text) => {
     expect(cellsOf(await collect(text))).toEqual([
       ["a", "b"],
       ["1", "2"],

@@ -120,7 +120,7 @@ describe("permission probes", () => {
     [["ios_apps.create", "ios_apps.show"], "viewer", ["get_ios_app"]],
     [["android_apps.update"], "manager", ["update_android_app"]],
   ])(
-    "detect the tools of a key with the scopes %j and the role %s",
+    "detect the tools that a key with the scopes %j and the role %s can use",
     async (scopes, role, granted) => {
       const key = await world.addKey({ scopes, role });
       await using stage = await openStage({ send: world.fetch, key });

@@ -203,7 +203,7 @@ test.each([
   [45_000, "complete"],
   [300_001, "input_required"],
 ])(
-  "after a 2026-07-28 form was open for %i ms, the next call's result type is %s",
+  "after a 2026-07-28 client's form was open for %i ms, its next call returns %s",
   async (after_ms, type) => {
     const ask = () => assistant.callRaw({ name: "delete_link", arguments: { id } });
     expect((await ask()).resultType).toBe("input_required");
