@@ -7,7 +7,7 @@ import type { Mode } from "../../contract/rights.ts";
 import { dropEmpty } from "../results/present-body.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
-/** The tool that explains what a key may do, and why it cannot do something. */
+/** The tool that explains which tools a key can use, and why it cannot use the others. */
 
 const fresh_ms = 60_000;
 
@@ -35,7 +35,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     result: () => result,
     readAccess: () => ({ state: "granted" }),
     run: async (_, { keyContext }) => {
-      // The user may have just changed the key, so results older than a minute are refreshed.
+      // The user may have just changed the key's permissions, so an old result is not used.
       await keyContext.explore(fresh_ms);
       return { access: describeAccess(keyContext, listTools(), mode) };
     },
@@ -65,7 +65,7 @@ function describeAccess(
     granted: nameAll(pick("granted")),
     denied: groupByReason(pick("denied")),
     unknown: nameAll(unknown),
-    // Some calls to these tools were rejected, but other calls may succeed.
+    // The server has rejected some calls to these tools, but other calls may succeed.
     refused: groupByReason(unknown.filter(({ reason }) => reason !== undefined)),
     asks: mode === "guarded" ? nameAll(asks) : [],
   });
@@ -82,7 +82,6 @@ function nameAll(tools: readonly ToolAccess[]): readonly string[] {
   return tools.map(({ name }) => name);
 }
 
-/** Lists each reason once, with its tools and the time when it was learned. */
 function groupByReason(tools: readonly ToolAccess[]): readonly JsonObject[] {
   const groups = new Map<string, ToolAccess[]>();
   for (const tool of tools) {

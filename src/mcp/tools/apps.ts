@@ -23,7 +23,7 @@ import { mapObjects } from "../schemas/json-schema.ts";
 import { findTarget, refuseSeveral } from "./targets.ts";
 import type { ToolCall } from "./tool.ts";
 
-/** Finds the apps that a link's fields select, and adds app names to results. */
+/** Looks up the apps selected in a link's fields, and adds app names to results. */
 
 type AppCall = Pick<ToolCall, "callApi" | "keyContext" | "apps">;
 
@@ -31,15 +31,14 @@ export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject 
 
 type ChosenApps = {
   readonly registered: NewApp[];
-  /** The current records of the selected apps. */
   readonly chosen: JsonObject[];
-  /** The kinds of the apps that were selected by an unknown ID. */
+  /** The kinds of the selected apps whose ID does not exist. */
   readonly missing: ResourceKind[];
 };
 
 /**
- * Replaces each app that a link's fields select with the app's ID. Otherwise, an app that is
- * deleted before the write would be registered again without approval.
+ * Replaces the identifier of each app in a link's fields with the app's ID. With an identifier, the
+ * API would register the app again, without approval, if the app was deleted before the write.
  */
 export async function settleApps(
   input: JsonObject,
@@ -54,7 +53,6 @@ export async function settleApps(
   return { input: settled, ...apps };
 }
 
-/** Adds the selected app to one of the lists, and returns the field to send. */
 async function settleApp(
   member: AppMember,
   given: JsonObject,
@@ -147,9 +145,7 @@ export async function readAppName(member: AppMember, id: unknown, call: AppCall)
 }
 
 type LinkApp = {
-  /**
-   * The record of the app that the link uses after the change, if the key is allowed to read it.
-   */
+  /** Undefined if the link will use no app, or if the key may not read the app. */
   readonly after: JsonObject | undefined;
   readonly after_id: string | null;
   readonly change: { readonly from?: string; readonly to: string };
@@ -185,7 +181,7 @@ function describeLinkApp(
   }
   const given = changes[member];
   const choice = isJsonObject(given) && !Object.values(given).every(isBlank) ? given : undefined;
-  // An app without an ID has yet to be registered.
+  // Only an unregistered app has no ID.
   const after_id = choice && (typeof choice["id"] === "string" ? choice["id"] : "");
   const after = after_id ? findApp(apps, after_id) : choice;
   const to = after_id === undefined ? "none" : nameApp(after_id, after);
@@ -197,10 +193,8 @@ function nameApp(id: string, app: JsonObject | undefined): string {
   return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
 }
 
-/** The properties in which results contain changes. */
 const changeMembers = ["change", "changes", "rows", "plan"] as const;
 
-/** Replaces app ids with names in the changes of a result. */
 export async function nameChangedApps(
   result: JsonObject,
   call: Pick<ToolCall, "apps">,

@@ -33,8 +33,8 @@ const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
 const audit = z.looseObject({
   checked: z.int(),
   /**
-   * If false, time ran out before all links were checked. `next` then contains the call that
-   * continues the audit, if it can make progress.
+   * False if time ran out before all links were checked. In that case, `next` may contain the call
+   * that continues the audit.
    */
   complete: z.boolean(),
   groups: z.array(
@@ -51,7 +51,7 @@ const audit = z.looseObject({
   next: toolCall.optional(),
 });
 
-/** `mayPlan` decides whether fixes are shown, because each fix is a call to plan_links. */
+/** Shows fixes only if `mayPlan` returns true, because each fix is a call to plan_links. */
 export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): Tool {
   return makeTool({
     name,
@@ -115,8 +115,8 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  // Searches for unvisited links while it reads the links, because reading can use up the whole
-  // time limit.
+  // Both calls share one time limit. They run in parallel, because reading links can use up all of
+  // it.
   const [reading, never] = await Promise.all([
     readWithin(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, page, clock.now(), inTime),
@@ -156,7 +156,7 @@ async function readApps(
   return new Map(list.rows.map((app) => [app.id, app]));
 }
 
-/** From the second page on, shows only groups that have IDs left to list. */
+/** After the first page, omits each group whose link IDs are all on earlier pages. */
 function showGroups(
   groups: readonly FindingGroup[],
   { from }: AuditWindow,
@@ -181,8 +181,8 @@ function listUnjudged(
 }
 
 /**
- * Returns the call that audits the links created since `reached`. That audit cannot compare these
- * links with earlier ones.
+ * Returns the call that audits the remaining links. It does not compare them with the links that
+ * this audit has read.
  */
 function continueAt(filters: readonly FilterInput[], reached: string) {
   const others = filters.filter(
@@ -207,8 +207,8 @@ async function findNeverClicked(
     { field: "clicks", condition: "eq", value: 0 },
     { field: "created_at", condition: "lt", value },
   ];
-  // The API accepts one filter per field and condition, so these filters would replace the
-  // caller's.
+  // The API accepts only one filter per field and condition, so a conflicting filter of the caller
+  // prevents this search.
   const isTaken = given.some((filter) =>
     own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
   );
@@ -291,7 +291,7 @@ async function findMoment(
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2);
     const value = new Date(middle).toISOString();
-    // The API accepts one filter per field and condition, so this filter replaces the caller's.
+    // The API accepts only one filter per field and condition, so this limit replaces the caller's.
     const others = filters.filter((filter) => !isBound(filter, "lt"));
     const before = [...others, { field: "created_at", condition: "lt", value } as const];
     const { meta } = await listLinks(asking, { limit: 1, filters: before });
@@ -320,7 +320,7 @@ function limitTime({ keyContext, signal: caller }: Pick<ToolCall, "keyContext" |
   return {
     call,
     signal: AbortSignal.any([toSignal(caller), over.signal]),
-    /** Whether to stop reading, to leave time to find where the next audit continues. */
+    /** Whether reading must stop, to leave time to find where the next audit continues. */
     isLate: () => clock.monotonic() - begun >= mostReading_ms,
     isTimeUp: (error: unknown) =>
       over.signal.aborted &&

@@ -64,7 +64,6 @@ export async function callTool(
     return toCallResult(result, call.extras);
   } catch (error) {
     if (error instanceof PendingQuestion) {
-      // The client repeats the call with the user's answer.
       endWatch?.("asked");
       throw error;
     }
@@ -88,10 +87,7 @@ function explainError(
   );
 }
 
-/**
- * Adds app names and all problems to the result. Warns once if the URLs of links do not work, or
- * will soon stop working.
- */
+/** Adds app names, all problems and any new warning about link URLs to the result. */
 async function presentResult(result: JsonObject, call: ToolCall): Promise<JsonObject> {
   const { known, takeAddressNote } = call.keyContext;
   const { linkHost } = known;
@@ -190,8 +186,7 @@ export function toCallResult(result: JsonObject, extras?: ResultExtras): CallToo
   const { pictures, views } = extras ?? { pictures: [], views: [] };
   const structuredContent = showHiddenIn(result) as Record<string, unknown>;
   const [view] = views;
-  // The properties have the same order as in the SDK, so that the fast path returns identical
-  // results.
+  // Keep the SDK's property order, because some responses are sent without the SDK.
   return {
     // Only the view reads this data, not the model.
     ...(view !== undefined && { _meta: { [viewData]: view } }),

@@ -82,7 +82,7 @@ async function getLink(
   }
   const result = await runEndpoint(endpoint, args, call);
   if (qr !== true) return result;
-  // The link host is known, so a missing URL means that the path could not be parsed.
+  // The link host is known here, so the URL is missing only if the link's path could not be parsed.
   const { address } = result["link"] as { readonly address?: string };
   if (address === undefined) throw refuse("the link's path could not be read");
   // Only Waypost's own host recognizes and removes the parameter that marks QR code visits.
@@ -101,7 +101,6 @@ export async function nameArguments(
   const args = await nameLink(endpoint, given, call);
   const { link_fields: fields } = args;
   if (!isJsonObject(fields)) return args;
-  // A preview request names links and apps in the same fields as a write.
   const write = args["link_id"] === undefined ? links.create : links.update;
   const { input } = await settleApps(await nameLink(write, fields, call), call);
   return { ...args, link_fields: input };
@@ -135,7 +134,7 @@ function completeAddress(given: string, call: ToolCall): string {
   return isPath ? writeAddress(linkHost, normalizeForSearch(given.trim())) : given;
 }
 
-/** Returns the URL of the link with the given name, and keeps the query string. */
+/** Converts a link's name or path to its URL. Keeps the query string. */
 async function readShortened(given: string, call: ToolCall): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) return address.text;
@@ -147,7 +146,7 @@ async function readShortened(given: string, call: ToolCall): Promise<string> {
   return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
 }
 
-/** If the path is a URL on one of the project's hosts, returns the path of the link at that URL. */
+/** Converts the URL of a link to the link's path. Leaves a path unchanged. */
 async function readPath(given: string, call: ToolCall, { tool }: Endpoint): Promise<string> {
   const address = readAddress(given, call);
   if (address?.isOurs === true) {
@@ -247,7 +246,7 @@ async function readExplained(args: JsonObject, call: ToolCall): Promise<LinkToEx
   return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
 }
 
-/** If a path is the only field, and a saved link has that path, suggests the saved link. */
+/** Suggests using the ID of a saved link if the fields contain only that link's path. */
 async function findSaved(fields: LinkFields, call: ToolCall): Promise<readonly CallProblem[]> {
   const wanted = normalizePath(fields.path ?? "") ?? "";
   if (wanted === "" || Object.keys(fields).length > 1) return [];

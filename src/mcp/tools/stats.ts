@@ -77,7 +77,7 @@ function listOwnFields(isTerse: boolean): ToolFields {
   };
 }
 
-/** Returns the user's time zone if servers support its name. */
+/** Returns the user's time zone, or undefined if the API would reject its name. */
 export function chooseZone({ timeZone }: ToolCall["keyContext"]): TimeZone | undefined {
   return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
 }

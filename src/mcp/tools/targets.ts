@@ -36,7 +36,7 @@ type LookupCall = Pick<ToolCall, "callApi" | "keyContext" | "apps">;
 const { links, shortLinks } = contract;
 const linkKind = findKind(links.show);
 const mostCandidates = 5;
-/** If there are more matches than this, the name is ambiguous anyway. */
+/** The maximum number of matches to read. Two are enough to make a name ambiguous. */
 const mostNamed = 20;
 
 /** Resolves an `id` argument. Throws if the text matches no record, or several. */
@@ -50,8 +50,7 @@ export async function findTarget(
   const rows = isName ? await findNamed(kind, given, call) : [];
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
-  // If one of the server's IDs is a UUID, all of them are, so text that is not a UUID must be a
-  // name.
+  // This server's IDs are UUIDs, so text that is not a UUID must be a name.
   if (uuidPattern.test(id)) return id;
   if (await hasId(kind, given, call)) {
     if (id === "" || id === given) return given;
@@ -66,7 +65,6 @@ export async function findTarget(
   throw refuse(kind, `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}${why}.`, near);
 }
 
-/** Finds all records with this name. If there are several, the caller decides. */
 async function findNamed(
   kind: ResourceKind,
   given: string,
@@ -139,8 +137,8 @@ export async function findLink(given: string, call: LookupCall): Promise<readonl
 }
 
 /**
- * Finds links by path or short path. A remote server needs two requests, but the second one is
- * skipped if a link has the exact path.
+ * Finds links by path or short path. For a remote server, this takes a second request unless a link
+ * has the exact path.
  */
 export async function listAtPaths(
   paths: readonly string[],
@@ -180,7 +178,6 @@ async function resolve(
   }
 }
 
-/** Lists the links whose field contains the text. */
 async function listContaining(
   field: "path" | "name",
   value: string,
@@ -273,7 +270,7 @@ export async function findRecord(
     (row) => typeof row["id"] === "string" && normalize(kind, row[key]) === wanted,
   );
   if (record !== undefined) return record;
-  // A row that could not be parsed may be the requested record.
+  // A row that could not be parsed may be the requested record, so the result is unknown.
   const isPartial =
     listUnreadRows(page as object).length > 0 || rows.some((row) => row[key] === undefined);
   return isPartial ? undefined : null;

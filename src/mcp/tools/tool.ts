@@ -32,7 +32,9 @@ export type Tool = {
   /** Whether the tool prepares changes. If so, read-only mode excludes it. */
   readonly preparesWriting?: boolean | undefined;
   readonly annotations: Annotations;
-  /** Another tool with the same fields. If both are listed, only that tool describes them. */
+  /**
+   * A tool with the same fields. If both are listed, only the other tool's schema describes them.
+   */
   readonly like?: SharedDescription | undefined;
   /** Built lazily, because many processes list no tools. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
@@ -84,8 +86,8 @@ export type ToolCall = {
     condition?: WriteCondition,
   ) => Promise<CallAnswer<E>>;
   /**
-   * Like `callApi`, for additional requests that Waypost makes itself. The embedded service does
-   * not count them, so a tool call costs as much as the REST call of the same name.
+   * Like `callApi`, for requests that Waypost adds to a tool call. The embedded service does not
+   * count them against the rate limit.
    */
   readonly callApiFree: ToolCall["callApi"];
   /** What the call has done so far, for the error message if it fails later. */
@@ -94,7 +96,9 @@ export type ToolCall = {
   readonly writer: ChangeAuthor;
   /** Throws unless a user has approved exactly this request. */
   readonly requireApproved: (request: ApprovalRequest) => Promise<void>;
-  /** Performs an overwrite. Asks first if the key has made many overwrites without approval. */
+  /**
+   * Performs an overwrite. Asks a user first if the key has made many overwrites without approval.
+   */
   readonly approveOverwrite: <Result>(
     describe: () => Promise<ApprovalRequest>,
     carryOut: () => Promise<Result>,
@@ -104,8 +108,8 @@ export type ToolCall = {
   readonly showsViews: boolean;
   readonly tellProgress: (progress: Progress) => unknown;
   /**
-   * Makes this call return a task, which continues after the call. Undefined if the client does not
-   * support tasks.
+   * Returns a task to the client while the job continues. Undefined if the client does not support
+   * tasks.
    */
   readonly answerWithTask: ((task: JobTask) => unknown) | undefined;
   readonly report: Report;
@@ -158,7 +162,6 @@ export type EndpointAddition = {
   readonly fields?: ToolFields;
   readonly result?: ToolFields;
   readonly run?: (endpoint: Endpoint, args: JsonObject, call: ToolCall) => Promise<JsonObject>;
-  /** Describes what `id` accepts. */
   readonly idText?: string;
   readonly view?: string;
 };

@@ -27,12 +27,10 @@ export type Toolbox = {
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /**
-   * Whether the operator allows this endpoint's action. Only an excluded name or group forbids it.
-   * A selected tool can perform every action it needs, even if the tool for that action is not
-   * selected.
+   * Whether the operator allows this endpoint's action. Excluding the endpoint's tool or group
+   * forbids it. Selecting only other tools does not.
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
-  /** Whether a key may apply a plan with these actions. */
   readonly mayApply: (acts: PlanActs, access: Access) => boolean;
   /** Returns the error for a tool that the mode or the operator's selection excludes. */
   readonly explainLeftOut: (name: string) => ToolFailure | undefined;

@@ -19,7 +19,7 @@ import { summarizePlan, type PlanSummary } from "./summarize-plan.ts";
 
 /** How long a call waits for a job before it returns the job's progress. */
 const mostWait_ms = 20_000;
-/** The wait is shorter for clients that support tasks, because they poll. */
+/** Short, because clients that support tasks poll the job. */
 const mostTaskWait_ms = 1000;
 
 const page = z.int().min(1).optional();
@@ -57,8 +57,7 @@ function createApplyPlan(): Tool {
       const named = { ...owner, requestId: call.requestId };
       call.acted.hasBegun = true;
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
-      // Starting the job may include waiting for the lease of a crashed process to expire. That
-      // time counts as part of the wait.
+      // Starting the job may already have waited for the lease of a crashed process to expire.
       return watch(job, call, performance.now() - begun);
     },
   });
@@ -66,7 +65,7 @@ function createApplyPlan(): Tool {
 
 const mostProblems = 20;
 
-/** Repeats the plan's problems, because the plan may have been made long ago. */
+/** Rejects a plan with problems. The error lists them again, because the plan may be old. */
 function refuseFaulty(plan: Plan): void {
   if (!isFaulty(plan)) return;
   const { problems } = plan;
@@ -229,7 +228,6 @@ const jobSchema = z.looseObject({
   counts: z.record(z.string(), z.int()),
 });
 
-/** The abbreviated schema for all other tools, because get_job describes the properties. */
 const otherJobSchema = z.looseObject({
   id: z.unknown(),
   plan_id: z.unknown(),

@@ -23,8 +23,8 @@ const mostClicked = 10;
 const mostShown = limits.web_address_characters;
 
 /**
- * Writes the approval question for a plan: facts about all rows, then the most important rows. The
- * question is asked in a form only if the form can show every row, host, field and app.
+ * Writes the approval question for a plan. The question is asked in a form only if the form can
+ * show every row, host, field and app.
  */
 export function previewPlan(
   plan: Plan,
@@ -168,8 +168,8 @@ function describeLoss(
 
 function nameApps({ apps }: PlanSummary): AppNames {
   const named = [...apps].flatMap(([id, app]) => {
-    // An app without a known record keeps its identifier. Only a UUID is replaced, because a UUID
-    // means nothing to the user.
+    // An unknown app keeps its bundle ID or package name. Only a UUID is replaced, because it means
+    // nothing to the user.
     if (app === undefined && !uuidPattern.test(id)) return [];
     return [[id, writeApp(id, [app?.name, app?.identifier])] as const];
   });
@@ -185,7 +185,6 @@ function describeFields({ fields, update }: PlanSummary, names: AppNames): reado
   });
 }
 
-/** Describes a row: the link's name and path, what depends on the link, and the changes. */
 function previewRow(row: PlanRow, names: AppNames, isShared: boolean): Fact {
   const { action, before } = row;
   const { target, about, ...described } = describeRow(row);

@@ -101,7 +101,7 @@ function findPrefixFault(prefix: string): string | undefined {
   if (normal === undefined || normal.trim() === "") {
     return "must be a valid path prefix, such as promo/";
   }
-  // The rest of each path is unknown, so the check uses a sample letter instead.
+  // A prefix is not a complete path, so the check appends a letter.
   return findPathFault(`${normal}a`);
 }
 

@@ -30,7 +30,6 @@ export async function showPlan(plan: Plan, bulk: Bulk): Promise<JsonObject> {
   };
 }
 
-/** Formats a page of a plan's rows, with untruncated texts. */
 export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promise<JsonObject> {
   const from = (page - 1) * rowsPerPage;
   const rows = await bulk.listRows(plan, { from, limit: rowsPerPage });
@@ -41,7 +40,6 @@ export async function showPlanPage(plan: Plan, bulk: Bulk, page: number): Promis
 function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
     const { counts, request } = plan;
-    // Suggests skipping invalid rows only if valid rows remain and the caller has not skipped any.
     const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
     const leaveOut = helps ? ", or leave the invalid rows out with skip_invalid" : "";

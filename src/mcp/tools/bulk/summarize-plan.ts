@@ -54,7 +54,6 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     ...counts,
     /** The clicks of the links that would be deleted. */
     clicksLost,
-    /** The new destination hosts, with the number of links for each. */
     hosts: counted.toSorted((one, other) => other.links - one.links),
     fields: fields.toSorted((one, other) => other.links - one.links),
     /** The new values if all links change in the same way; otherwise undefined. */
@@ -62,8 +61,8 @@ async function summarizeRows(asking: ServerAccess, rows: AsyncIterable<PlanRow>)
     /** The most important rows: existing links by clicks, then new ones. */
     rows: [...sortRows(tally.existing), ...tally.made].slice(0, mostRows),
     /**
-     * The apps that applying the rows may register. Includes an existing app if a row contains its
-     * details, because the row would register the app again if it were deleted before.
+     * The apps that the plan may register. Includes existing apps whose details are in a row,
+     * because applying the row would register them again if they were deleted.
      */
     registrations: [...tally.registrations.values()],
     apps: await nameApps(createProjectApps(asking), tally.apps),
@@ -77,7 +76,7 @@ function createTally() {
     counts: { create: 0, update: 0, delete: 0 },
     hosts: new Map<string, number>(),
     /**
-     * How many existing links change each field, and up to two of its new values, keyed by their
+     * For each field, counts the links that change it and keeps up to two new values, keyed by
      * JSON.
      */
     fields: new Map<string, { links: number; readonly values: Map<string, unknown> }>(),
@@ -153,8 +152,8 @@ function countApps(
 }
 
 /**
- * Finds the apps that are added to or removed from links, keyed by the ID or identifier in the
- * rows. The value is undefined if the key cannot read the app or the app is not registered yet.
+ * Maps the IDs and identifiers of apps in the rows to the apps. An app is undefined if it is not
+ * registered yet or the key cannot read it.
  */
 async function nameApps(
   apps: ProjectApps,

@@ -30,7 +30,7 @@ export type Act = PlannedWrite & {
   readonly id: string | undefined;
   readonly registered: readonly NewApp[];
   readonly chosenApps: readonly unknown[];
-  /** The kinds of the apps that were selected by an unknown ID. */
+  /** The kinds of the selected apps whose ID does not exist. */
   readonly missing: readonly ResourceKind[];
   /** The links that a deletion affects. */
   readonly affected?: AffectedLinks | undefined;
@@ -86,7 +86,6 @@ export async function readAct(
   return completeAct({ ...resolved, ...target, isFresh, affected });
 }
 
-/** Computes the changes and the reasons for approval. */
 export function completeAct(known: Omit<Act, "changes" | "reasons">): Act {
   const act = { ...known, changes: findChanges(known) };
   return { ...act, reasons: listReasons(act) };
@@ -149,10 +148,7 @@ function findChanges({ endpoint, input, before }: Omit<Act, "changes" | "reasons
   return Object.fromEntries(changed.map((field) => [field, input[field]]));
 }
 
-/**
- * Whether the field selects a different app than the link has now. The link's record contains only
- * its app's ID, and a new app has no ID yet.
- */
+/** Whether the choice differs from the link's current app. A new app always does. */
 function choosesOther(choice: unknown, current: unknown): boolean {
   const { id, ...described } = isJsonObject(choice) ? choice : {};
   const isNew = isBlank(id) && !Object.values(described).every(isBlank);
@@ -164,8 +160,8 @@ function foldId(id: unknown): string {
 }
 
 /**
- * Whether the link is so new that no visitor can know its path: it has no clicks and was created
- * moments ago. The API returns no creation times, so a filter checks the age.
+ * Whether the link was created moments ago and has no clicks, so that visitors are unlikely to know
+ * its path. Filters by age, because the API returns no creation times.
  */
 export async function isFreshMove(
   before: JsonObject,

@@ -107,7 +107,7 @@ const uniqueFields: Readonly<Record<string, readonly string[]>> = {
   project: ["subdomain", "custom_domain"],
 };
 
-/** Finds fields whose value belongs to another record. */
+/** Finds unique fields whose value is already used by another record. */
 async function listTaken(
   { kind, id }: Act,
   fields: JsonObject,
@@ -139,8 +139,8 @@ async function listIdsWithValue(
 async function listAtPath(path: string, call: CheckCall): Promise<readonly unknown[]> {
   const { checksConditions, known } = call.keyContext;
   if (checksConditions && known.linkHost !== undefined) {
-    // A link may have several short paths, but lists return only one of them. The embedded service
-    // can resolve all of them.
+    // A link may have several short paths, but a list returns only one of them. Resolving the URL
+    // works for each of them.
     const url = writeAddress(known.linkHost, path);
     return [(await call.callApi(shortLinks.resolve, { url })).id];
   }

@@ -94,7 +94,7 @@ function deriveTool(endpoint: Endpoint): Tool {
   });
 }
 
-/** Finds the first tool with the same fields. Only that tool describes the fields. */
+/** Returns the first tool with the same fields, because only that tool describes them. */
 function findDescribedFields({ tool, body }: Endpoint): SharedDescription | undefined {
   const first = listToolEndpoints().find(
     (endpoint) =>
@@ -103,7 +103,7 @@ function findDescribedFields({ tool, body }: Endpoint): SharedDescription | unde
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** Finds the first list tool with the same filters. Only that tool describes the filters. */
+/** Returns the tool whose schema describes the filters for all list tools. */
 function findDescribedFilters({ tool, list }: Endpoint): SharedDescription | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
@@ -131,7 +131,6 @@ function describeResult(
     return { ...describeList(response, kind), ...pages, problems };
   }
   if (effect !== "read") return { [name]: written, problems };
-  // Two tools read a link, but only one of them has to describe the link's fields.
   const isDescribed = endpoint !== contract.shortLinks.resolve;
   return { [name]: isDescribed ? describeShown(response) : otherRow, problems };
 }
@@ -142,5 +141,5 @@ function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
   return Object.fromEntries(lists.map(([name]) => [name, rows]));
 }
 
-/** The abbreviated schema of a row, because the tool that reads a single record describes it. */
+/** The abbreviated schema of a record that another tool's schema describes. */
 const otherRow = z.looseObject({ id: z.unknown() });

@@ -79,9 +79,7 @@ async function previewDeletion(act: ActSubject, call: PreviewCall): Promise<Ques
   };
 }
 
-/**
- * How a question says whether a deleted resource can be restored: the end of its title, and a fact.
- */
+/** Text that says whether a deleted resource can be restored. */
 type ReturnText = {
   readonly ending: string;
   readonly fact: Fact;

@@ -57,7 +57,6 @@ function listShown({ name, show }: ResourceKind): readonly string[] {
   return Object.keys((show.response as z.ZodObject).shape).filter(isLasting);
 }
 
-/** Returns the draft and the live version of a template, if known. */
 export function readTemplateRecord({ body, css, live_version }: WrittenTemplate): JsonObject {
   const live = live_version && { body: live_version.body, css: live_version.css };
   const members = Object.entries({ body, css, live });

@@ -236,8 +236,8 @@ async function readRegistered(
 }
 
 /**
- * Whether the shortening request created the link. For an existing link, the new short path cannot
- * be distinguished from an older one.
+ * Whether the shortening request created the link instead of adding a short path to an existing
+ * one.
  */
 function isMadeByShortening(
   { url }: JsonObject,
@@ -250,9 +250,8 @@ function isMadeByShortening(
 }
 
 /**
- * The links that lose an app when the app is deleted. On undo, the embedded service sets the app on
- * these links again by itself. With a remote server, the undo registers the app again and sets it
- * on each link.
+ * The links that lose an app when the app is deleted. When the deletion is undone, the embedded
+ * service sets the app on these links again. On a remote server, the undo has to update each link.
  */
 
 type DetachedLinks = { readonly detached: readonly Effect[]; readonly note?: string };

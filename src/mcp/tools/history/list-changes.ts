@@ -66,9 +66,7 @@ async function listChanges(
   };
 }
 
-/**
- * If the change is a job of this key, replaces the change's name with the job's current progress.
- */
+/** Shows a job's current progress as the name of its change. */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);
@@ -105,7 +103,7 @@ function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/** Any permission to write gives access to the history. A key without any has made no changes. */
+/** Any write permission gives access to the history. Keys without one have made no changes. */
 export function readAnyWrite(access: Access): AccessState {
   return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

@@ -18,7 +18,7 @@ import type { ToolCall } from "../tool.ts";
 import { describeEffect, templateId } from "./describe-effect.ts";
 
 /**
- * One request of an undo. `act` makes it subject to the same checks and preview as a direct call.
+ * One request of an undo. Its `act` is checked and shown for approval like that of a direct call.
  */
 export type StepAct = UndoStep & { readonly act: Act };
 
@@ -159,10 +159,7 @@ function refuseUnmade(): ToolFailure {
 
 const { save, publish, unpublish } = contract.pageTemplate;
 
-/**
- * Restores the live version first, because publishing replaces the draft. Then restores the draft,
- * which can be emptied but not deleted. `now` lacks the parts that the key cannot read.
- */
+/** Restores the live version before the draft, because publishing replaces the draft. */
 function planTemplate({ id, before, after, ...effect }: Effect, now: JsonObject): UndoSteps {
   const kind = findKindNamed(effect.kind);
   const wanted = { ...now, ...before };

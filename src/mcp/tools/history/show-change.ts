@@ -12,7 +12,6 @@ import type { ApprovalRequest, Question } from "../../approval/question.ts";
 import { writeValue } from "../../approval/question-text.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
-/** The abbreviated schema for other tools, because list_changes describes the properties. */
 export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
 type ChangedFields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
@@ -20,7 +19,7 @@ type ReadRights = Pick<KeyContext, "access" | "key_print">;
 
 const mostCharacters = 200;
 const mostName = 60;
-/** The number of side effects to show, because deleting an app may detach many links. */
+/** The maximum number of side effects to show. Deleting an app may detach many links. */
 const mostOthers = 20;
 
 /** Formats a change for an assistant, without the parts that the key is not allowed to read. */
@@ -54,7 +53,7 @@ function nameWriter({ key_print }: Change): string {
 }
 
 /**
- * Returns the target's changed fields, with each value before the first and after the last step.
+ * Returns the target's changed fields, with their values before the first step and after the last.
  */
 export function showFields(change: Change, readable: ReadRights): ChangedFields {
   const own = listReadable(change, readable).filter((effect) => isOfTarget(effect, change));
@@ -112,7 +111,7 @@ function shorten(text: string, most: number): string {
 const lately_ms = 60 * 60_000;
 const mostRecentFields = 5;
 
-/** Adds a change of the last hour to the question, because the user may not know about it. */
+/** Adds the target's last change to the question, because the user may not know about it. */
 export async function addRecent(
   request: ApprovalRequest,
   keyContext: KeyContext,
@@ -127,7 +126,7 @@ export async function addRecent(
 
 function describeRecent(change: Change, keyContext: KeyContext): Question["recent"] {
   const { at, kind, state, effects } = change;
-  // Created and deleted targets have no earlier values. A change that has only begun may never take
+  // Only an update has earlier values to show, and only a finished change is sure to have taken
   // effect.
   const isUpdate = effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostRecentFields);

@@ -128,7 +128,8 @@ function undo(change: Change, history: History, call: ToolCall): Promise<Change>
 function requireRights({ steps }: PlannedUndo, { keyContext }: ToolCall): void {
   for (const { endpoint, kind, now } of steps) {
     requireRight({ tool: name, endpoint }, keyContext);
-    // Restoring counts as creating a record, because some restore endpoints have no tool.
+    // Restoring a record requires the right to create one, because not every restore endpoint has a
+    // tool.
     requireAct((now === null && endpointsOf[kind.name]?.create) || endpoint, keyContext);
   }
 }
@@ -139,7 +140,6 @@ async function refuseForeignSteps({ steps, template }: PlannedUndo, call: ToolCa
     for (const { input } of steps) await refuseForeignPage(input, template, call);
   }
   const problems = steps.flatMap(({ kind, now, wanted }) =>
-    // The record of a link has the same fields as a request, with null for empty ones.
     kind === linkKind
       ? call.keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {})
       : [],
@@ -236,7 +236,6 @@ async function resolveChosenApps(
   return resolved;
 }
 
-/** Explains that a step was rejected after earlier steps succeeded. */
 function explainPartial({ failure }: ToolFailure, { id }: Change): ToolFailure {
   const next =
     `Tell the user that only part of the change was undone. To undo the rest, call ${name} with ` +
@@ -307,7 +306,7 @@ function nameAct({ tool, effects }: Change): string {
   return isCreation ? "creation" : (nouns[verb] ?? "change");
 }
 
-/** The words for changes, by the first part of the tool's name. */
+/** Nouns for changes, by the verb in the tool's name. */
 const nouns: Readonly<Record<string, string>> = {
   create: "creation",
   shorten: "creation",
@@ -353,7 +352,7 @@ async function refuseInvalidUndo({ steps, template }: PlannedUndo, call: ToolCal
   }
 }
 
-/** Adds the fields and apps that are needed only by the checks before an approval. */
+/** Completes a step with data that only the checks before approval need. */
 async function completeStep(
   { endpoint, input, now, wanted, act }: StepAct,
   steps: readonly StepAct[],

@@ -22,7 +22,7 @@ import {
 const { pageTemplate, links } = contract;
 const now = "Now";
 const then = "After approval";
-/** Limited, because the approval stores the rendered pages. */
+/** Rendered pages are stored with the approval, so their length is limited. */
 const mostFrameCharacters = 200_000;
 
 export async function previewWrite(
@@ -134,7 +134,6 @@ export function describeChanges(
   });
 }
 
-/** The texts that visitors see before and after the change, if known. */
 export type VisibleTexts = {
   readonly now: ReadText | null | undefined;
   readonly next: Partial<TemplateText>;
@@ -156,7 +155,6 @@ export async function findVisibleTexts(
   return { now, next: pickText({ ...fill(after) }) };
 }
 
-/** Renders each known text on each device. */
 async function drawFrames(
   texts: Readonly<Record<string, ReadText | null | undefined>>,
   { callApiFree, keyContext }: TemplateCall,
@@ -187,7 +185,6 @@ async function drawFrame(
 }
 
 async function countLinks({ callApi }: TemplateCall): Promise<Fact> {
-  // The question is complete even without the number of links.
   const page = await readIfPossible(callApi(links.index, { limit: 1 }));
   const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };

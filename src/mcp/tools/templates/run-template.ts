@@ -131,8 +131,8 @@ function chooseText(
 }
 
 /**
- * Whether the operator offers the tool that saves the draft. The draft can be read only with that
- * tool's endpoint.
+ * Whether the operator offers the tool that saves the draft. The draft can be read only by saving
+ * it.
  */
 function isSaveOffered({ keyContext }: ToolCall): boolean {
   return keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
@@ -182,7 +182,7 @@ async function readText(id: string, call: ToolCall): Promise<object> {
   }
 }
 
-/** Explains an empty body, because it does not mean an empty page. */
+/** Explains that an empty body does not produce an empty page. */
 function describeEmptyText({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
   if (body !== "") return undefined;
   return css === ""
@@ -190,10 +190,7 @@ function describeEmptyText({ body, css }: { readonly body?: unknown; readonly cs
     : "Without a body, the page is the starter with this css added: read it with id starter.";
 }
 
-/**
- * If the text does not exist, adds the advice to read the starter template. The starter of a remote
- * server is unknown, so there the error stays unchanged.
- */
+/** If the template does not exist, advises reading the starter template of the embedded service. */
 async function adviseStarterIfMissing<Text>(
   reading: Promise<Text>,
   { keyContext }: ToolCall,
@@ -205,7 +202,7 @@ async function adviseStarterIfMissing<Text>(
   });
 }
 
-/** Reads the draft like `readState`, but throws all errors. */
+/** Reads the draft. Unlike `readState`, throws all errors. */
 async function askDraft(call: ToolCall) {
   if (!isSaveOffered(call)) throw refuseDraft();
   await call.callApi(versions, {});
@@ -261,8 +258,8 @@ async function previewTemplate(given: JsonObject, call: ToolCall): Promise<JsonO
 type RenderedPage = { readonly html: string; readonly problems?: readonly CallProblem[] };
 
 /**
- * Saves the page and returns its URL. Returns undefined if no process listens, or if the page is
- * too long to save.
+ * Saves the page and returns its URL. Returns undefined if no server is running to serve the page,
+ * or if the page is too long.
  */
 async function openInBrowser(html: string, { keyContext }: ToolCall): Promise<string | undefined> {
   const origin = (await keyContext.readListening())?.url;

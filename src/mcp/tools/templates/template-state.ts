@@ -28,8 +28,8 @@ const unknown: TemplateState = { live: undefined, draft: undefined, isAbsent: fa
 export async function readState(call: TemplateCall): Promise<TemplateState> {
   const { callApi, keyContext } = call;
   try {
-    // Reading the draft sends an empty save request, which would create a missing template. The
-    // versions are read first, to check that the template exists.
+    // Reading the draft sends an empty save request, which could create a template. Reading the
+    // versions first checks that the template exists.
     const found = await readIfAllowed(() => callApi(pageTemplate.versions, {}));
     if (found === undefined) return unknown;
     const live = await readLive(found, call).catch((error: unknown) => {
@@ -47,7 +47,10 @@ export async function readState(call: TemplateCall): Promise<TemplateState> {
   }
 }
 
-/** Returns undefined if some versions could not be parsed and one of them may be live. */
+/**
+ * Returns null if no version is live, and undefined if a version that could not be parsed may be
+ * live.
+ */
 export async function readLive(
   found: CallAnswer<typeof pageTemplate.versions>,
   { callApi }: Pick<ToolCall, "callApi">,
@@ -70,9 +73,8 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * Reads the draft with an empty save request, because no other response contains it. A precondition
- * keeps the request from creating a template. Returns undefined if the key or the operator does not
- * allow saving.
+ * Reads the draft with an empty save request, because no other response contains it. The
+ * precondition `present` prevents the request from creating a template.
  */
 async function readDraft({
   callApiFree,
