@@ -12,7 +12,6 @@ type AdviceContext = {
   readonly endpoint?: Endpoint;
   readonly effect?: "none" | "unknown" | "done";
   readonly retry?: "now" | "later" | "never";
-  /** The error message, if the service rejected the call. */
   readonly message?: string;
   readonly fields?: readonly (string | undefined)[] | undefined;
 };

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { humanize } from "../../contract/text.ts";
 import { unwrap } from "../../contract/fields.ts";
 
-/** A problem with a call's arguments, or with a row of a file, and its position. */
+/** A problem that a tool reports, with its position and a fix if they are known. */
 export const problemSchema = z.object({
   field: z.string().optional(),
   line: z.int().optional(),

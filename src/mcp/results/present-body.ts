@@ -12,7 +12,6 @@ import type { CallProblem } from "./call-problem.ts";
  * Converts API responses to tool results. Links get full URLs, and app names instead of app IDs.
  */
 
-/** The apps of links, by id. */
 export type KnownApps = ReadonlyMap<string, JsonObject>;
 
 export type PresentationContext = {
@@ -56,7 +55,6 @@ function presentRead(
   const name = nameResult(endpoint, kind);
   if (name === undefined) return pickMembers(endpoint, body);
   if (endpoint.type !== undefined) return { [name]: body };
-  // A write may have succeeded even if its response could not be parsed.
   if (typeof body["id"] !== "string") return {};
   if (kind.name !== "link") return { [name]: dropEmpty(body) };
   const isWritten = reading.sent !== undefined;
@@ -134,7 +132,7 @@ type AppField = (typeof appFields)[number];
 /** The field that identifies an app, by platform. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;
 
-/** The first of these fields that has a value is the link's destination. */
+/** The first of these fields with a value is shown as the link's destination. */
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
 
 /** Formats a link in a list, including the fields that the list was filtered or sorted by. */
@@ -191,8 +189,7 @@ function pick(record: JsonObject, names: readonly string[]): JsonObject {
 
 /** Formats a single link with all its nonempty fields. */
 function presentLink(link: JsonObject, { linkHost, apps }: PresentationContext): JsonObject {
-  // If the server returned whole app records, they replace the app names. The ID comes first only
-  // for speed, because V8 is slow to spread a large object into a small one.
+  // The ID comes first only for speed: V8 is slow to spread a large object into a small one.
   const { id } = link;
   return dropEmpty({ id, ...nameApps(link, apps), ...link, ...writeAddresses(link, linkHost) });
 }
@@ -219,7 +216,6 @@ function writeAddresses(
   };
 }
 
-/** Replaces the id of each app with its name, if known. */
 function nameApps(link: JsonObject, apps: KnownApps): JsonObject {
   const named: Record<string, unknown> = {};
   for (const field of appFields) {

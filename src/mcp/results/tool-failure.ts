@@ -115,7 +115,6 @@ export function refuseUnnoted(tool: string, message: string): ToolFailure {
 
 /** The error for a database outage before anything was sent. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
-  // Nothing was sent, so it does not matter whether Waypost's own record of the change was saved.
   const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
@@ -188,8 +187,8 @@ const adviceOnHosts =
   "or `waypost projects update --destinations`. Do not try another way.";
 
 /**
- * Lists the problems of a rejected call. Omits those of a remote server that name no field and only
- * repeat the message.
+ * Lists the problems of a rejected call. Omits a remote server's problem if it names no field and
+ * only repeats the error message.
  */
 function listProblems({ endpoint }: FailedCall, problem: Problem): CallProblem[] | undefined {
   const { status, message, server, problems } = problem;

@@ -16,7 +16,7 @@ import { once } from "../../contract/waiting.ts";
 export type InputOptions = {
   /** Describes what `id` accepts. */
   readonly idText: string;
-  /** Arguments that the tool adds to the endpoint's fields, or that replace these fields. */
+  /** Arguments that are added to the endpoint's fields or replace them. */
   readonly own?: ToolFields;
 };
 
@@ -60,8 +60,7 @@ function buildListFields(
   const filterable = { ...sortable, ...own };
   const field = z.string().check(({ value, issues }) => {
     if (names.includes(value)) return;
-    // The published schema lists no field names here, because the filters already list them and
-    // repeating them costs tokens.
+    // Validated here, because listing the names in the published schema would cost tokens.
     issues.push({ code: "invalid_value", input: value, values: names });
   });
   const sort = z.strictObject({ field, direction: z.enum(["asc", "desc"]) });
@@ -162,7 +161,6 @@ function inner(schema: z.ZodOptional | z.ZodNullable): z.ZodType {
 }
 
 export type PublishedFields = {
-  /** Returns the fields, abbreviated if another listed tool describes them. */
   readonly fields: (isTerse: boolean) => ToolFields;
   /** The fields that another listed tool may already describe. */
   readonly sharedFields?: readonly string[];
@@ -173,8 +171,8 @@ export type PublishedFields = {
 };
 
 /**
- * Lazily builds the full and the abbreviated schema. The abbreviated one omits descriptions and
- * nested fields of `sharedFields`, because another listed tool describes these fields.
+ * Builds the full and the abbreviated schema, each on first use. The abbreviated one omits
+ * descriptions and nested fields of `sharedFields`, which another listed tool describes.
  */
 export function buildBothSchemas(tool: PublishedFields): (isTerse: boolean) => JsonObject {
   const { fields, sharedFields = [], needed = [], isWordless = false } = tool;
@@ -241,8 +239,7 @@ function dropInside(schema: JsonObject): JsonObject {
 }
 
 /**
- * Hides null from a nullable field's schema if null means the same as an empty string. Objects keep
- * it, because only null removes an object. A nullable schema has two types or two variants.
+ * Drops null from a nullable field's schema. Objects keep it, because only null removes an object.
  */
 function dropNull({ anyOf, ...schema }: JsonObject): JsonObject {
   if (Array.isArray(anyOf)) {

@@ -12,8 +12,8 @@ const writeMembers = createWriter(({ jsonSchema }) => {
 });
 
 /**
- * Builds the JSON Schema of a tool's result. The schema also covers errors, because clients discard
- * fields that it does not allow. It is short, because each tool sends its own copy.
+ * Builds the JSON Schema of a tool's result, including errors, because clients discard fields
+ * outside the schema. It is short, because each tool sends its own copy.
  */
 export function buildOutputSchema(result: ToolFields): JsonObject {
   const names = Object.keys(result);
@@ -27,10 +27,6 @@ export function buildOutputSchema(result: ToolFields): JsonObject {
  * could not be parsed. In that case, `problems` says so.
  */
 export const written = z.looseObject({}).optional();
-/**
- * The schema of a result's problems, including values that could not be parsed. Each has a message,
- * and may have a field and a fix.
- */
 export const problems = z.array(z.unknown()).optional();
 
 /** Returns the schema of a resource in a result, where empty and false fields are omitted. */
