@@ -95,7 +95,7 @@ describe("on a remote server with unusual responses,", () => {
   });
 
   test.each([
-    ["nothing", () => undefined],
+    ["no properties", () => undefined],
     ["only the next page", ({ next }: Fields) => ({ next })],
     ["only the count", ({ count }: Fields) => ({ count })],
   ])("export_links reads all 230 links if the list's meta contains %s", async (_, change) => {
@@ -243,9 +243,9 @@ test("an undo sets a boolean field to false if it was null before the change", a
 });
 
 test.each([
-  ["has the wrong type", (url: unknown) => ({ web: url })],
-  ["is absent", () => undefined],
-])("a link needs an approval for its first app if the URL in the response %s", async (_, hide) => {
+  ["contains a URL of the wrong type", (url: unknown) => ({ web: url })],
+  ["contains no URL", () => undefined],
+])("setting a link's app needs approval if the server's response %s", async (_, hide) => {
   await using guarded = await createStrangeWorld(
     alterLinks((link) => ({ ...link, url: hide(link["url"]) })),
     { mode: "guarded" },

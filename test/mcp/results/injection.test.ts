@@ -183,7 +183,7 @@ describe("hostile text from a remote server", () => {
     );
   });
 
-  test("can be in the reason why a tool is denied, but not in a tool description", async () => {
+  test("may appear in the reason why a tool is denied, but in no tool description", async () => {
     const error = `scope ${hostile}`;
     await using stage = await openStage({ send: answering(401, { error }) });
     const { structured, text } = await stage.callTool("explain_access");

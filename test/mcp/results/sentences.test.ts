@@ -95,7 +95,7 @@ describe("splitting an error message into problems", () => {
     ]);
   });
 
-  test("assigns a problem with the choice of an app to the link's app field", async () => {
+  test("assigns a problem with a selected app to the link's app field", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     expect(await fail("create_link", { path: "taken", ios_app: { id } })).toEqual([
       ["path", "Path has already been taken"],

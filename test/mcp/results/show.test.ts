@@ -102,7 +102,7 @@ describe("a written link", () => {
     expect(fields).toEqual(["ios_fallback_url", "android_fallback_url", "url"]);
   });
 
-  test("has no problems if its URL is valid", async () => {
+  test("is returned without problems if its URL is valid", async () => {
     const url = "https://shop.example.com";
     expect(await call("create_link", { url })).not.toHaveProperty("problems");
   });

@@ -274,7 +274,7 @@ describe("arguments that a client has encoded as JSON twice", () => {
   });
 
   test.each(['{"a":1}', "[1,2]", "true", "12", "null", '"quoted"'])(
-    "are kept as text where text is expected: %s",
+    "stay strings if the schema expects a string: %s",
     async (text) => {
       const { link } = await accept("upsert_link", { path: "text", name: text });
       expect(link.name).toBe(text);

@@ -90,7 +90,7 @@ test("check_domain returns no findings for a correctly configured domain", async
   ]);
 });
 
-describe("the `host` argument of check_domain", () => {
+describe("a `host` passed to check_domain", () => {
   test.each([
     publicName,
     "SECURE.example.",
@@ -128,7 +128,7 @@ describe("the `host` argument of check_domain", () => {
     expect(host.asked.length).toBe(before);
   });
 
-  test("is reported as local, without a request, if only this machine resolves it", async () => {
+  test("is reported as local, without a request, if only this machine can resolve it", async () => {
     const before = host.asked.length;
     const { domain, codes } = await check({ host: "default.localhost" });
     expect(domain).toMatchObject({ host: "default.localhost:8787", ok: false });
@@ -188,7 +188,7 @@ describe("check_domain", () => {
     },
   );
 
-  test("distinguishes a host that blocks Apple's crawler from a file without the app", async () => {
+  test("reports a host that blocks Apple's crawler, and a file without the app", async () => {
     host.setAnswer((request, response) => {
       const isBot = /AASA-Bot/.test(request.headers["user-agent"] ?? "");
       const body = request.url === iosPath ? "{}" : "[]";
@@ -273,7 +273,7 @@ test("check_domain reports a host that drops connections once, not once per file
   expect((await check()).codes).toEqual(["error host_unreadable"]);
 });
 
-test("check_domain reports that it read no apps if the key may not read apps", async () => {
+test("check_domain reports that it checked no apps if the key may not read apps", async () => {
   const key = await assistant.world.addKey({
     project: assistant.world.project,
     scopes: ["links.index"],

@@ -85,15 +85,15 @@ async function countExcluded(): Promise<number> {
   return (opening?.["dynamic_app_link_components"]?.length ?? 0) - 4;
 }
 
-describe("in check_domain, the paths of links without an app", () => {
-  test("cause no warning if both association files contain all of the paths", async () => {
+describe("paths of links without an app", () => {
+  test("cause no warning in check_domain if both association files list them all", async () => {
     await plantAndroidApps(1);
     await plantLinks(200, (index) => `web-${index}`);
     expect(await check()).toEqual({ ok: true, codes: [], messages: [] });
     expect(await countExcluded()).toBe(200);
   });
 
-  test("cause a warning that counts the included paths if some paths do not fit", async () => {
+  test("cause a warning that counts the listed paths if the files cannot list all", async () => {
     await plantAndroidApps(10);
     await plantLinks(200, (index) => `web-${index}-${"x".repeat(50)}`);
     const { ok, codes, messages } = await check();
@@ -104,7 +104,7 @@ describe("in check_domain, the paths of links without an app", () => {
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
-  test("include short paths with a query, which also count toward the limit", async () => {
+  test("include short paths with a query, which count toward the files' limit", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
     const { body } = await shorten("utm_source=mail");

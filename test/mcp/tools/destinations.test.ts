@@ -83,7 +83,7 @@ describe("if WAYPOST_DESTINATIONS is set, a link", () => {
     expect(await fail("upsert_link", { ...whole, url: `${forbiddenUrl}/other` })).toEqual(wrongUrl);
   });
 
-  test("can be pointed only at allowed hosts if the key cannot read the link", async () => {
+  test("can be pointed only at allowed hosts even if the key cannot read the link", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: forbiddenUrl });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });
@@ -263,7 +263,7 @@ test("a URL must be allowed by the project's list of hosts and the operator's li
   expect((await call("create_link", { url: allowedUrl })).link.url).toBe(allowedUrl);
 });
 
-test("a link write may keep a forbidden host only if the link already had it", async () => {
+test("a link can be written with a forbidden host only if the link already has it", async () => {
   const written = { id: "1", path: "other", url: forbiddenUrl };
   const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
   const limits = limitDestinations(destinations, () => known);

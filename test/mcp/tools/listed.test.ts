@@ -75,10 +75,14 @@ describe("the tool list", () => {
   });
 
   test.each([
-    ["a full key", full, 5000],
+    ["a key with all permissions", full, 5000],
     ["an unknown remote key", unknown, 5000],
     ["a key for links", linksOnly, 3000],
-    ["declared scopes of links", { mode: "guarded", scopes: linkScopes } satisfies Setting, 3000],
+    [
+      "link scopes in WAYPOST_SCOPES",
+      { mode: "guarded", scopes: linkScopes } satisfies Setting,
+      3000,
+    ],
     ["read-only mode", readOnly, 2000],
     ["read-only mode and an unknown key", { mode: "read-only" } satisfies Setting, 2000],
     ["a master key", master, 700],
@@ -90,7 +94,7 @@ describe("the tool list", () => {
   });
 
   test.each([
-    ["a full key", full],
+    ["a key with all permissions", full],
     ["an unknown remote key", unknown],
   ])("for %s takes at most 40 KB", async (_, setting) => {
     const message = JSON.stringify({

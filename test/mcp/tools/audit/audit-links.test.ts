@@ -68,7 +68,7 @@ test("audit_links returns no groups for a project without problems", async () =>
 });
 
 describe("audit_links", () => {
-  test("reports a link without destinations once, otherwise each missing platform", async () => {
+  test("reports each missing platform, or one problem if a link has no destination", async () => {
     const none = await plant({ path: "none" });
     const ios = await plant({ path: "ios", ios_fallback_url: otherUrl });
     const found = await audit();
@@ -123,7 +123,7 @@ describe("an audited app", () => {
     ]);
   });
 
-  test("that was deleted can be removed from all of its links by repeating the fix", async () => {
+  test("that was deleted can be removed from all links by repeating the audit's fix", async () => {
     for (let index = 0; index < 25; index += 1) {
       await plant({ path: `p${index}`, url: `${otherUrl}/${index}`, ios_app });
     }
@@ -185,7 +185,7 @@ describe("a fix suggested by audit_links", () => {
     expect((await find("http_address"))?.count).toBe(1);
   });
 
-  test("keeps all visible characters of a link's name", async () => {
+  test("removes only the hidden characters from a link's name", async () => {
     await plant({ path: "a", url: otherUrl, name: "Fam\u200bily 👨‍👩‍👧 \\u{200b}" });
     await expectFixed("hidden_characters");
     expect((await call("get_link", { id: "a" })).link.name).toBe("Family 👨‍👩‍👧 \\u{200b}");
@@ -208,7 +208,7 @@ test("links that differ only in their path are reported as duplicates", async ()
   expect([found?.count, found?.ids.toSorted()]).toEqual([2, ids.toSorted()]);
 });
 
-test("audit_links reports unvisited links older than 90 days, with matching filters", async () => {
+test("audit_links reports unvisited links older than 90 days and filters for them", async () => {
   const { world } = assistant;
   const old = await plant({ path: "old", url: `${otherUrl}/old` });
   const visited = await plant({ path: "visited", url: `${otherUrl}/visited` });
@@ -227,7 +227,7 @@ test("audit_links reports unvisited links older than 90 days, with matching filt
   ]);
 });
 
-test("audit_links checks only the filtered links, and returns their IDs in pages", async () => {
+test("audit_links checks only links that match the filters, and pages their IDs", async () => {
   const ids: string[] = [];
   for (let index = 0; index < 12; index += 1) ids.push(await plant({ path: `p${index}` }));
   await plant({ path: "q" });

@@ -28,14 +28,17 @@ describe("a plan", () => {
     ["csv", { csv: writeTable(most + 1) }],
     ["rows", { rows: makeRows(4001).map((row) => ({ ...row, name: "é".repeat(500) })) }],
     ["csv", { csv: writeTable(4001, "é".repeat(500)) }],
-  ])("is rejected if %s has more than 10,000 rows or 4 MB", async (field, source) => {
-    const { error } = await plan(source);
-    expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-    expect(error.problems).toEqual([{ field, message: error.message, fix: expect.any(String) }]);
-    expect(error.message).toBe(`${field} has more than 10,000 rows or 4 MB`);
-    expect(error.problems[0].fix).toContain("waypost import");
-    expect(assistant.countAsked()).toBe(0);
-  });
+  ])(
+    "is rejected if its argument `%s` has more than 10,000 rows or 4 MB",
+    async (field, source) => {
+      const { error } = await plan(source);
+      expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
+      expect(error.problems).toEqual([{ field, message: error.message, fix: expect.any(String) }]);
+      expect(error.message).toBe(`${field} has more than 10,000 rows or 4 MB`);
+      expect(error.problems[0].fix).toContain("waypost import");
+      expect(assistant.countAsked()).toBe(0);
+    },
+  );
 
   test("can have 10,000 rows, even with line breaks in their cells", async () => {
     // Invalid rows send no requests, which keeps this test fast.

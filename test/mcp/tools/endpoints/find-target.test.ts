@@ -37,10 +37,10 @@ describe("get_link", () => {
   test.each([
     ["by a path of several segments", "spring/new shoes", "spring/new shoes"],
     ["by its encoded path", "spring/new%20shoes", "spring/new shoes"],
-    ["by a path that is not ASCII", "café", "café"],
+    ["by a non-ASCII path", "café", "café"],
     ["by its path in another Unicode form", "cafe\u0301", "café"],
-    ["by a path that is not ASCII, as a browser encodes it", "caf%C3%A9", "café"],
-    ["by its path with the same capitalization", "SPRING", "SPRING"],
+    ["by a non-ASCII path that is percent-encoded", "caf%C3%A9", "café"],
+    ["by a path that differs from another path only in capitalization", "SPRING", "SPRING"],
     ["by its encoded URL", `${linkHost}/spring/new%20shoes`, "spring/new shoes"],
     ["by a URL in a different letter case", "HTTP://Default.LOCALHOST:8787/spring", "spring"],
   ])("finds a link %s", async (_, id, path) => {
@@ -123,7 +123,7 @@ function ignoreFilters(request: Request): Promise<Response> {
 }
 
 describe("delete_link", () => {
-  test("deletes no other link if a remote server ignores the filter for the path", async () => {
+  test("deletes no link if a remote server ignores the path filter", async () => {
     await using other = await openStage({ send: ignoreFilters, key: world.key, known });
     for (const tool of ["get_link", "delete_link"]) {
       const { structured } = await other.callTool(tool, { id: "winter" });
@@ -136,7 +136,7 @@ describe("delete_link", () => {
     expect(other.asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
   });
 
-  test("deletes neither of two links if a remote server lists a path twice", async () => {
+  test("deletes no link if a remote server lists two links with the same path", async () => {
     const twice: Deployment = async (request) => {
       const response = await world.fetch(request);
       if (!new URL(request.url).search) return response;

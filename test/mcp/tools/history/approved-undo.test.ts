@@ -119,7 +119,7 @@ test("an undo needs approval if it restores an app", async () => {
   expect((await assistant.world.call("GET", `/ios_apps/${id}`)).body).toMatchObject(fields);
 });
 
-test("a single approval shows and permits all steps of an undo", async () => {
+test("an undo with several steps needs only one approval, which lists every step", async () => {
   const ios_app = { bundle_id: "com.example.spring", team_id: "ABCDE12345" };
   const { link } = await call("create_link", { path: "spring", ios_app });
   asked = [];

@@ -125,28 +125,30 @@ test("list_changes shows the client's name and escapes the link's name", async (
 
 test.each([
   ["with a title", { name: "a-b", title: "A B" }, "A B", "A B"],
-  ["with characters that databases cannot store", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
-  ["of 80 characters", { name: `${"x".repeat(79)}😀` }, `${"x".repeat(60)}…`, "x".repeat(40)],
-  ["without visible characters", { name: "\0 " }, undefined, undefined],
-])(
-  "the history and the approval page can show a client's name %s",
-  async (_, info, listed, asked) => {
-    await using guarded = await createAssistantWorld();
-    const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
-    const given = { ...named, arguments: { path: "spring" } };
-    const made = await guarded.callRaw({ ...given, name: "create_link" });
-    expect(made.structuredContent).toHaveProperty("link");
-    expect((await guarded.call("list_changes")).changes[0].client).toBe(listed);
+  ["whose name has unstorable characters", { name: "c\0d\ud800" }, "cd\ufffd", "cd\ufffd"],
+  [
+    "whose name has 80 characters",
+    { name: `${"x".repeat(79)}😀` },
+    `${"x".repeat(60)}…`,
+    "x".repeat(40),
+  ],
+  ["whose name is invisible", { name: "\0 " }, undefined, undefined],
+])("the history and the approval page describe a client %s", async (_, info, listed, asked) => {
+  await using guarded = await createAssistantWorld();
+  const named = { clientInfo: { version: "1", ...info }, capabilities: {} };
+  const given = { ...named, arguments: { path: "spring" } };
+  const made = await guarded.callRaw({ ...given, name: "create_link" });
+  expect(made.structuredContent).toHaveProperty("link");
+  expect((await guarded.call("list_changes")).changes[0].client).toBe(listed);
 
-    const deletion = { ...named, name: "delete_link", arguments: { id: "spring" } };
-    const { error } = (await guarded.callRaw(deletion)).structuredContent;
-    const { html } = await guarded.visit(error.approval.url);
-    const name = asked === undefined ? "" : ` &quot;${asked}`;
-    expect(html).toContain(`<p class="lead">Your assistant${name}`);
-    expect(html.includes("assistant is asking")).toBe(asked === undefined);
-    expect(guarded.reported).toEqual([]);
-  },
-);
+  const deletion = { ...named, name: "delete_link", arguments: { id: "spring" } };
+  const { error } = (await guarded.callRaw(deletion)).structuredContent;
+  const { html } = await guarded.visit(error.approval.url);
+  const name = asked === undefined ? "" : ` &quot;${asked}`;
+  expect(html).toContain(`<p class="lead">Your assistant${name}`);
+  expect(html.includes("assistant is asking")).toBe(asked === undefined);
+  expect(guarded.reported).toEqual([]);
+});
 
 test("a rejected call is not listed as a change", async () => {
   await assistant.callTool("create_link", { path: "a%b" });

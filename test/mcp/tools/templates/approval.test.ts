@@ -89,7 +89,7 @@ test("publishing a draft is rejected if WAYPOST_TOOLS leaves out save_template",
 test.each([
   ["the embedded service", false],
   ["a remote server", true],
-])("a draft with an empty body on %s can be published with an approval", async (_, isRemote) => {
+])("on %s, a draft with an empty body can be published after an approval", async (_, isRemote) => {
   await open({ isRemote });
   await call("save_template", { body: "", css: "p { color: red }" });
   await callApproved("publish_template", { css: "" });

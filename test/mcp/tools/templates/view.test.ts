@@ -52,7 +52,7 @@ describe("preview_template", () => {
   });
 });
 
-test("preview_template in read-only mode sends only the request for the preview", async () => {
+test("in read-only mode, preview_template sends no write request except the preview", async () => {
   await using reader = await createAssistantWorld({ mode: "read-only", capabilities });
   await reader.world.call("PATCH", "/page_template", { body: { body } });
   const { structured, meta } = await reader.callTool("preview_template", { html: true });
@@ -64,7 +64,7 @@ test("preview_template in read-only mode sends only the request for the preview"
   );
 });
 
-test("preview_template still returns the page if its view exceeds the rate limit", async () => {
+test("preview_template returns the page even if its view exceeds the rate limit", async () => {
   for (let turn = 0; turn < 59; turn += 1) {
     await assistant.world.call("POST", "/page_template/preview", { body: { body } });
   }
