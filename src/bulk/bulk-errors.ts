@@ -3,10 +3,7 @@ export class PlanExpired extends Error {
   override readonly name = "PlanExpired";
 }
 
-/**
- * Thrown if a plan has invalid rows. Such a plan is never applied partially. The user may not want
- * only the valid rows.
- */
+/** Thrown if a plan has invalid rows. Such a plan is never applied partially. */
 export class FaultyPlan extends Error {
   override readonly name = "FaultyPlan";
 }

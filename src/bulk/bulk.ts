@@ -28,8 +28,8 @@ const jobsPerPage = 20;
 const pageBytes = 4 * 1024 * 1024;
 
 /**
- * Manages plans, jobs and exports. Making a plan or an export reads many links, so it waits in a
- * queue. It stops when the caller disconnects.
+ * Manages plans, jobs and exports. Plans and exports read many links, so they are made in a queue,
+ * and are cancelled when the caller disconnects.
  */
 export function createBulk(options: RunnerOptions) {
   const { openState, random, sleep } = options;
@@ -54,8 +54,8 @@ export function createBulk(options: RunnerOptions) {
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }: Plan, page: RowPage) => (await openState()).plans.listRows(id, page),
     /**
-     * Yields all rows of the plan that write. If a job is given, yields only the rows that it has
-     * not finished.
+     * Yields the rows of the plan that change links. If a job is given, yields only those that it
+     * has not finished.
      */
     readWrites: async function* (plan: Plan, job?: Job) {
       const { plans, jobs } = await openState();
@@ -72,7 +72,6 @@ export function createBulk(options: RunnerOptions) {
       listJobs(await openState(), key_print, page),
     listReceipts: async (job: Job, page: ReceiptPage) =>
       (await openState()).jobs.listReceipts(job, page),
-    /** Saves all matching links in pages. Returns which data is missing from them. */
     exportLinks: (wanted: ExportRequest, owner: Owner, left?: Leaving) =>
       runQueued(owner, left, (signal) => saveExport(options, wanted, owner, signal)),
     findExport: async (id: string, page: number, { key_print }: Owner) =>
@@ -109,12 +108,12 @@ const mostWaiting = 20;
 const mostWait_ms = 30_000;
 
 /**
- * Runs work when its turn comes. Throws if it would have to wait too long. Plans and exports need
- * much memory, so the queue limits how many run at once, in total and per key.
+ * Limits how many tasks run at once, in total and per key, because plans and exports need much
+ * memory. Throws if a task would have to wait too long.
  */
 export function createQueue(sleep: RunnerOptions["sleep"]) {
   const running: string[] = [];
-  /** The waiting work, with its key. Aborting a controller starts its work. */
+  /** Maps a waiting task's controller to its key. Aborting the controller starts the task. */
   const waiting = new Map<AbortController, string>();
   const countOf = (key: string) => running.filter((each) => each === key).length;
   const mayStart = (key: string) => running.length < mostRunning && countOf(key) < mostPerKey;
@@ -131,7 +130,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     }
   };
 
-  /** Starts the next work: that of the key with the least running work, oldest first. */
+  /** Starts the oldest waiting task of the key with the fewest running tasks. */
   function startNext(): void {
     const least = [...waiting].toSorted(([, one], [, other]) => countOf(one) - countOf(other));
     const next = least.find(([, key]) => mayStart(key));
@@ -147,7 +146,7 @@ export function createQueue(sleep: RunnerOptions["sleep"]) {
     const turn = new AbortController();
     waiting.set(turn, key);
     await sleep(mostWait_ms, AbortSignal.any([signal, turn.signal])).catch(() => undefined);
-    // If the work was just started, it runs even if it was cancelled or timed out at the same time.
+    // A task that was just started runs even if it was cancelled at the same time.
     if (!waiting.delete(turn)) return;
     throw signal.aborted ? failCancelledUnsent() : failBusy();
   }

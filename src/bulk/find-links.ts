@@ -16,7 +16,7 @@ import { selectParts } from "../lists/select-links.ts";
 
 /** Looks up the links that rows refer to, in batches. */
 
-/** The links that rows refer to, and the links that already have a path that a row would set. */
+/** The links that rows refer to, and the links whose path a row would take. */
 export type KnownLinks = {
   readonly byId: ReadonlyMap<string, ReadLink>;
   readonly byPath: ReadonlyMap<string, ReadLink>;
@@ -33,7 +33,6 @@ const mostRows = paging.max_limit;
 /** The maximum size of the paths in a request, because the paths are part of its URL. */
 const mostBytes = 6000;
 const nameBytes = 32;
-/** An ID needs a request of its own, so several requests run at once. */
 const mostAtOnce = 8;
 
 export async function* batchRows<Each>(rows: AsyncIterable<Each>): AsyncGenerator<readonly Each[]> {
@@ -68,7 +67,7 @@ export async function findLinks(
   const byShort = new Map([...listed, ...(await findUnlisted(asking, free))]);
   const byId = new Map([...byPath.values()].map((link) => [link.id, link] as const));
   const missing = sound.flatMap(({ link_id, path }) => {
-    // An upsert finds its link by path, even if it has an ID.
+    // An upsert row is matched by path, even if it also has an ID.
     const isMatched = operation === "upsert" && isFindable(path ?? "");
     return link_id === null || isMatched || byId.has(link_id) ? [] : [link_id];
   });
@@ -77,7 +76,7 @@ export async function findLinks(
   }
   const found = { byId, byPath, byShort, isPartial: unread + more > 0 };
   const known = { ...found, byOwnName: new Map<string, never>() };
-  // A name may be only in the ID column. A path that matches no link is never tried as a name.
+  // Only the ID column may contain a name. A path is never looked up as a name.
   const names = sound.flatMap((row) => {
     const { by, address, text = "" } = row.named ?? {};
     const isName = by === "id" && address === undefined;
@@ -87,8 +86,8 @@ export async function findLinks(
 }
 
 /**
- * Finds links by short paths that lists do not contain. A link may have several short paths, but a
- * list shows only one of them. Only the embedded service can resolve all short paths.
+ * Finds links by short paths. A link may have several short paths, but lists contain only one of
+ * them. Only the embedded service can resolve all short paths.
  */
 async function findUnlisted(
   asking: LinkAccess,
@@ -110,14 +109,14 @@ function findOwnName({ call, signal }: ServerAccess, name: string): Promise<read
   });
 }
 
-/** Returns the links that a row may mean. If there are several, the row is ambiguous. */
+/** Returns the links that a row may refer to. A row with several such links is ambiguous. */
 export function pickMeant(
   { link_id, path, fields, named }: Row,
   known: KnownLinks,
 ): readonly ReadLink[] {
   const { byPath, byShort, byId, byOwnName } = known;
   if (named === undefined) {
-    // The ID is used first, because the path may be the link's new path.
+    // Prefer the ID, because the path may be a new path for the link.
     const link = link_id === null ? byPath.get(path ?? fields.path ?? "") : byId.get(link_id);
     return link === undefined ? [] : [link];
   }
@@ -196,7 +195,7 @@ export async function findAtPath(
   return found ?? (isUnread || listUnreadRows(page).length > 0 ? unread : undefined);
 }
 
-/** Returned if a link could not be parsed, so it is unknown whether a link has the path. */
+/** Returned if some link could not be parsed, because it may have the requested path. */
 export const unread = "unread";
 
 export function findById(

@@ -4,11 +4,11 @@ import type { LinkFields } from "../contract/links.ts";
 import type { FieldProblem } from "../contract/problem.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 
-/** A key that owns plans and jobs, with all that is needed to call the server with this key. */
+/** The key that owns a plan or job, and what is needed to call the server with this key. */
 export type Owner = {
   readonly key_print: string;
   /**
-   * The key's ID in the embedded service. With it, a restarted server can resume the key's jobs.
+   * The key's ID in the embedded service. A restarted server uses it to resume the key's jobs.
    * Empty for a key of a remote server.
    */
   readonly key_id?: string;
@@ -25,7 +25,6 @@ export type Owner = {
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };
 
-/** Lists problems with fields whose new value redirects to a forbidden host. */
 export type CheckDestinations = (
   fields: LinkFields,
   before?: Readonly<Record<string, unknown>>,

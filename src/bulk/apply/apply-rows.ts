@@ -42,7 +42,7 @@ const waits_ms = [2000, 5000, 15_000];
 
 /**
  * Makes passes over the unfinished rows until all are done, or several passes make no progress.
- * Returns the job's final state. Throws an error that a retry cannot fix.
+ * Returns the job's final state. Throws if an error occurs that a retry cannot fix.
  */
 export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
   const unsent = new Set<number>();
@@ -50,7 +50,7 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     const { isStopped, ended, unknown, failure } = await applyRows(context, unsent);
     const isTemporary = failure instanceof CallFailure && failure.facts.retry === "later";
     if (failure !== undefined && !isTemporary) throw failure;
-    // If the job was cancelled, the database keeps that state.
+    // A cancelled job stays cancelled in the database.
     if (isStopped) return "interrupted";
     if (unknown === 0 && failure === undefined) return "done";
     if (ended > 0) tries = 0;
@@ -58,7 +58,6 @@ export async function runJob(context: RunContext): Promise<"done" | "interrupted
     if (wait_ms === undefined && failure !== undefined) throw failure;
     if (wait_ms === undefined) return "interrupted";
     const retryAfter_ms = isTemporary ? (failure.facts.retry_after_s ?? 0) * 1000 : 0;
-    // If the job is stopped, the wait ends early.
     const waiting = context.sleep(Math.max(wait_ms, retryAfter_ms), context.stopped);
     await waiting.catch(() => undefined);
   }
@@ -143,7 +142,6 @@ function createExclusiveCheck(): (row: PlanRow) => boolean {
 
 type PositionPage = { readonly from: number; readonly limit: number };
 
-/** Yields rows in the order of their positions. */
 export async function* readInPages<Row extends { readonly position: number }>(
   readPage: (page: PositionPage) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row> {
@@ -207,7 +205,7 @@ async function findEarlierWrite(
     return describeDone(planned, finding.body);
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
-    // Other rows continue, because the key may never get the permission to check this row.
+    // The key may not read links. Keep the row's result unknown, and continue with other rows.
     const message = `Waypost could not check whether this was done: ${error.message}`;
     return { status: "unknown", message };
   }
@@ -218,7 +216,6 @@ function findEndpoint(action: PlanAction): Endpoint {
   return action === "delete" ? links.destroy : links.update;
 }
 
-/** Describes what has changed since the plan was made, for the end of a sentence. */
 function findChange(
   { action, before }: PlanRow,
   now: ReadLink | typeof unread | undefined,

@@ -65,11 +65,10 @@ const nameBytes = 16;
 /** The time between two rows. It keeps writes just below the rate limit of 600 per minute. */
 const spacings_ms = {
   write: 102,
-  /** Deletions have no rate limit, so jobs limit their speed themselves. */
+  /** Chosen freely, because the API has no rate limit for deletions. */
   delete: 200,
 } as const;
 
-/** Estimates how many seconds `rows` rows of the plan take. The default is all of its rows. */
 export function estimateSeconds(counts: Plan["counts"], rows = countPlannedWrites(counts)): number {
   const writes = counts.create + counts.update;
   const all_ms = writes * spacings_ms.write + counts.delete * spacings_ms.delete;
@@ -82,8 +81,8 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
   let resuming = Promise.resolve();
   return {
     /**
-     * Returns the plan's job, or undefined if the plan was not applied yet. Throws if it can no
-     * longer be applied.
+     * Returns the plan's job, or undefined if the plan was not applied yet. Throws if the plan can
+     * no longer be applied.
      */
     findJobOf: (plan: Plan, owner: Owner) => findJobOf(runner, plan, owner),
     /**
@@ -93,7 +92,7 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
      */
     apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) =>
       startOnce(runner, { plan, owner, seen, writer }),
-    /** Resolves when the job ends or the time is over. Reports progress until then. */
+    /** Resolves when the job ends or the timeout expires. Reports progress until then. */
     wait: (job: Job, milliseconds: number, onProgress?: OnProgress) =>
       wait(runner, job, milliseconds, onProgress),
     cancel: (job: Job) => cancel(runner, job),
@@ -109,9 +108,9 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
      * process's lease to expire.
      */
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
-    /** Starts no more rows. Jobs are interrupted when their rows in progress have finished. */
+    /** Interrupts all jobs as soon as their rows in progress have finished. */
     stop: () => stopped.abort(),
-    /** Starts no more rows, and waits for the rows in progress. After `most_ms`, cancels them. */
+    /** Interrupts all jobs and waits for their rows in progress. Cancels them after `most_ms`. */
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
@@ -125,7 +124,6 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
 type Start = {
   readonly plan: Plan;
   readonly owner: Owner;
-  /** The job's state when the caller last read it. */
   readonly seen?: Job | undefined;
   readonly writer?: JobWriter | undefined;
 };
@@ -215,7 +213,7 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
 async function openJob(jobs: Jobs, { plan, owner, writer }: Start): Promise<Job> {
   // Cancel the job that this plan undoes, so that it cannot be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
-  // Before it was cancelled, that job may have applied more rows.
+  // The undone job may have applied more rows until it was cancelled.
   await requireUnchangedSince(jobs, plan);
   // The history shows the planned changes, because it is not updated with the job's result.
   const counts = { done: countPlannedWrites(plan.counts) };
@@ -290,7 +288,7 @@ async function begin(runner: RunnerState, held: HeldJob): Promise<void> {
   const interrupt = (error: unknown) => release("interrupted", explain(runner, error, owner));
   const asking = { call: nameRequests(owner), signal: life.signal };
   try {
-    // The first lookup shows whether the server can be reached and accepts the key.
+    // Look up one link first, to check that the server can be reached and accepts the key.
     const [first] = await jobs.listReceipts(run, { only: "open", limit: 1 });
     if (first !== undefined) await findTarget(asking, first);
   } catch (error) {
@@ -393,7 +391,7 @@ export function writeWhat({ undoes, request, planned, counts }: JobFacts): strin
   const part = `${counts.done} of ${total} ${total === 1 ? "link" : "links"}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${part}`;
   const about = request.about === undefined ? "" : ` (${request.about})`;
-  // For an unfinished job, it is not known how many of each kind were written.
+  // For an unfinished job, the number of rows per action is unknown.
   if (!isWhole) return `${acts.map((action) => verbs[action]).join(" or ")} ${part}${about}`;
   const each = acts.map((action) => `${verbs[action]} ${planned[action]}`);
   return `${toSentence(each)} ${planned[last] === 1 ? "link" : "links"}${about}`;

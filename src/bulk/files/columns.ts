@@ -111,7 +111,7 @@ function explainUnknown(what: "column" | "field", name: string): string {
 
 function findMeant(name: string): string | undefined {
   if (name === "") return undefined;
-  // Also finds a name without its prefix for the app, because only one column has this inner name.
+  // For example, `bundle_id` finds `ios_app.bundle_id`.
   const inside = [...columns.keys()].find((known) => known.endsWith(`.${name}`));
   return inside ?? findNearest(name, columns.keys());
 }
@@ -167,8 +167,8 @@ export function setField(
 }
 
 /**
- * Removes the empty cells of an app if at least one cell is filled. If all are empty and one of
- * them could identify an app, clears the app.
+ * Removes an app's empty cells. If all are empty, clears the link's app, but only if one of the
+ * cells could identify an app.
  */
 function completeApp(fields: Record<string, unknown>, app: string): void {
   const given = fields[app];
@@ -260,7 +260,6 @@ export function pickExported(link: ReadLink): JsonObject {
   return Object.fromEntries(known.map((name) => [name, link[name]]));
 }
 
-/** Returns the CSV cells of a link. An import of these cells sets the same values. */
 export function writeLink(link: ReadLink): readonly string[] {
   return exportColumns.map((name) => {
     const value = link[name] ?? null;

@@ -1,7 +1,7 @@
 import { TextDecoder } from "node:util";
 import { CsvError, parse, type Info } from "csv-parse";
 
-/** Parses CSV from spreadsheets and people as a stream, and writes portable CSV. */
+/** Parses CSV from many programs as a stream, and writes portable CSV. */
 
 export type TextSource = string | AsyncIterable<string | Uint8Array>;
 
@@ -38,7 +38,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
     blankLines = empty_lines;
     if (cells.some((cell) => cell !== "")) taken.push({ line: findLine(), cells });
     lines += 1 + (cells.join(" ").match(/\r\n?|\n/g)?.length ?? 0);
-    // If nothing is returned, the parser does not also emit the record.
+    // Returning undefined keeps the parser from also emitting the record.
     return undefined;
   });
   let fault: CsvError | undefined;

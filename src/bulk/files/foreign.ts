@@ -26,7 +26,7 @@ export type Format = {
    * Where the service's campaign parameters go: into the destination or the Google Play referrer.
    */
   readonly campaign?: "url" | "referrer";
-  /** Matches names of custom data, because they could be mistaken for the service's own fields. */
+  /** Matches the names of custom data. The service's own fields may have the same names. */
   readonly foreign?: RegExp;
 };
 
@@ -34,7 +34,7 @@ const list = (names: string): readonly string[] => names.split(" ");
 
 export const formats: readonly Format[] = [
   {
-    // The CSV file of Google Takeout, and `dynamicLinkInfo` in the API.
+    // Supports Google Takeout's CSV file and the API's `dynamicLinkInfo`.
     title: "Firebase Dynamic Links",
     signs: [
       ["link", "deeplink"],
@@ -60,7 +60,7 @@ export const formats: readonly Format[] = [
     campaign: "referrer",
   },
   {
-    // The CSV file of an export, and the response of `GET /api/links`.
+    // Supports exported CSV files and the response of `GET /api/links`.
     title: "Short.io",
     signs: [
       ["originalurl"],
@@ -77,7 +77,7 @@ export const formats: readonly Format[] = [
     campaign: "url",
   },
   {
-    // The CSV file of the link list, and the response of `GET /v4/groups/…/bitlinks`.
+    // Supports the link list's CSV file and the response of `GET /v4/groups/…/bitlinks`.
     title: "Bitly",
     signs: [
       ["longurl", "destinationurl"],
@@ -90,7 +90,7 @@ export const formats: readonly Format[] = [
     ),
   },
   {
-    // The link data of the API, with or without a `data` wrapper, and tables with the same fields.
+    // Supports link data from the API, even in a `data` wrapper, and tables with the same fields.
     title: "Branch",
     signs: [
       list(
@@ -161,7 +161,7 @@ export function convertLink(
 
 /** These flags are reported as not imported only if they are set. */
 const flags = list("archived isdeleted cloaking haspassword skipqs duplicate");
-/** Maps a field to another field without which it is not imported. */
+/** Maps a field to the field it requires. Without that field, it is not imported. */
 const needs: Readonly<Record<string, string>> = {
   provider_token: "campaign_token",
   campaign_token: "provider_token",
@@ -176,9 +176,7 @@ function readFields(
   used: Set<ForeignValue>,
 ): LinkFields {
   const own = values.filter(({ name }) => foreign?.test(name) !== true);
-  /**
-   * Returns the first value that can be parsed. Equal values of the same key also count as used.
-   */
+  /** Returns the first value that can be parsed. Marks all equal values of its key as used. */
   const read = <Value>(keys: readonly string[], parse: (text: string) => Value | undefined) => {
     for (const key of keys) {
       const same = own.filter((value) => value.key === key);
@@ -214,7 +212,7 @@ function readFields(
     const query = address?.searchParams ?? new URLSearchParams();
     const before = query.toString();
     for (const name of parameters) {
-      // Parameters that the URL already has are not overwritten.
+      // Parameters that the URL already contains are not overwritten.
       const held = query.get(name);
       const parseUnlessSet = (text: string) => (held === null || held === text ? text : undefined);
       const value = read([simplifyName(name)], parseUnlessSet);
@@ -227,7 +225,7 @@ function readFields(
 
 /**
  * Returns the path of a short link such as `https://example.page.link/m9Mm` or `bit.ly/3abc`.
- * Returns an empty string if there is only a host.
+ * Returns an empty string if the text contains only a host.
  */
 function readShortPath(text: string): string | undefined {
   // A cell with several URLs is skipped, because any of them could be the right one.
@@ -300,7 +298,6 @@ function countUnmapped({ unmapped }: Leftover, { name, text }: ForeignValue): vo
   unmapped.set(field, { field, count: known.count + 1, example: known.example });
 }
 
-/** Warnings about links that may not work as the user expects, and what happens with them. */
 const warnings = {
   "without a destination": "Desktop visitors will see a page instead of being redirected.",
   archived: "Waypost has no archive, so these links work like all others.",

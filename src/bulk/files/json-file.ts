@@ -13,7 +13,7 @@ export function isJsonFile(name: string, start: Uint8Array): boolean {
   return /\.json$/i.test(name) || startOfJson.test(Buffer.from(start).toString("latin1"));
 }
 
-/** Parses a JSON file. `fault` describes an error, for the end of a sentence. */
+/** Parses a JSON file. `fault` is a clause about the file, such as `is not valid JSON`. */
 export function readJsonFile(
   bytes: Uint8Array,
 ): { readonly value: unknown } | { readonly fault: string } {

@@ -3,7 +3,7 @@ import { escapeHiddenInJson } from "../../text/escape.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
-/** Writes links to CSV or JSON files, as a whole or in pages. An import reads the same values. */
+/** Writes links to CSV or JSON files that can be imported again, as a whole or in pages. */
 
 export const exportFormats = ["csv", "json"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -100,7 +100,7 @@ export function createExportCount() {
       }
     },
     readCount: () => links,
-    /** Describes the missing data. Each sentence is without its final period. */
+    /** Describes the missing data in sentences without a final period. */
     listMissing: (): readonly string[] => {
       const lost =
         unread === 1

@@ -12,8 +12,8 @@ import { readUrl } from "../../contract/rules/web-address.ts";
 import type { PlanRule } from "../../state/plans.ts";
 
 /**
- * Rules that compute a new value for each link. If a host, query or prefix rule was already
- * applied, applying it again changes nothing. So such a plan can be made again.
+ * Rules that compute a new value for each link. A host, query or prefix rule changes nothing when
+ * it is applied again, so a plan with such rules can safely be made again.
  */
 
 export const ruledFields: readonly string[] = ["path", ...textFields, ...addressFields];

@@ -11,9 +11,9 @@ import { readIfAllowed } from "../../lists/project-apps.ts";
 type PricedRow = Pick<PlanRow, "action" | "link_id" | "fields">;
 
 /**
- * Returns a function that checks rows. It must get the rows in order, because it counts links. If
- * `isOfRow` is true, the row uses a paid feature. Otherwise, the project has reached its limit for
- * links. On a remote server, the pricing plan is unknown, so all rows pass.
+ * Returns a function that checks rows in order, because it counts links. In its result, `isOfRow`
+ * is true if the row uses a paid feature, and false if the project has reached its link limit. The
+ * pricing plan of a remote server is unknown, so all rows pass.
  */
 export function createPricingCheck({ known, call, signal }: ServerAccess & Pick<Owner, "known">) {
   const { facts, linkLimit } = known ?? {};

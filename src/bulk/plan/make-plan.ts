@@ -154,7 +154,7 @@ function createLimitCheck(wanted: PlanInput, planning: PlanContext): LimitCheck 
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";
     const problems = isWrite ? checkDestinations(row.fields ?? {}, before ?? {}) : [];
-    // Values from rules do not reject the whole plan, because they may differ for each link.
+    // Values computed by rules may differ for each link, so they never reject the whole plan.
     const shared = problems.filter(({ field }) => "filters" in wanted && field in wanted.changes);
     if (shared.length > 0) throw refuseChanges(shared);
     if (problems.length > 0) {

@@ -178,7 +178,6 @@ type RuleContext = {
   /** The values that all links get, before rules are applied. */
   readonly row: SettledRow;
   readonly rules: readonly PlanRule[];
-  /** The fields that the rules may change. */
   readonly ruled: ReadonlySet<string>;
   readonly earlier: EarlierRows;
 };

@@ -159,7 +159,7 @@ const mostAtOnce = 8;
  * path of an earlier one.
  */
 export async function* planUndo(planning: PlanContext, job: Job): AsyncGenerator<PlannedRow> {
-  /** The links of rows whose undo comes earlier in the plan. */
+  /** The links of later rows. These rows are undone first, and may free a path. */
   const later = new Set<string>();
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await planning.jobs.listReceipts(job, { before, limit: mostAtOnce });

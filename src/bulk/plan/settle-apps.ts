@@ -30,7 +30,7 @@ import {
 
 export type AppRules = Pick<Owner, "requireRight" | "takesAnyId"> & {
   readonly apps: ProjectApps;
-  /** Whether rows may name an app by its name, not only by its ID, bundle ID or package name. */
+  /** Whether rows may also identify an app by its name. */
   readonly takesNames: boolean;
 };
 
@@ -43,12 +43,11 @@ export type SettledRow = Row & {
 };
 
 /**
- * Creates a function that finds the apps of rows. If a row identifies a registered app by bundle ID
- * or package name, the app's other fields are removed. If the app was deleted before the write,
- * they would register it again without approval. A row with a new app throws if the key may not
- * register apps. If the list of apps cannot be read, a row with all fields of an app counts as a
- * registration. All rows with the same new app must have the same fields, because the first row
- * registers it.
+ * Creates a function that finds the apps of rows. For a registered app, it keeps only the bundle ID
+ * or package name. If the write contained all fields, it would register a deleted app again without
+ * approval. The function throws if a row registers an app and the key lacks the permission. If the
+ * list of apps cannot be read, a row with all fields of an app counts as a registration. All rows
+ * that register the same app must have the same fields.
  */
 export function createAppSettling(rules: AppRules) {
   const firsts = new Map<string, { readonly row: number | null; readonly choice: object }>();

@@ -13,16 +13,14 @@ import type { InputRow } from "../files/columns.ts";
 /** What row numbers count: lines of a file, or items of a list. Both start at 1. */
 export type Unit = "line" | "row";
 
-/** A validated row. The plan decides later what it does. */
+/** A validated row that is not yet planned. */
 export type Row = Pick<PlanRow, "row" | "path"> & {
   /**
-   * Together with `path`, identifies the link. An upsert finds its link by its normalized path, and
-   * its ID, if given, must be that link's. If an upsert has no path, one is generated. An update or
-   * deletion has a path only if the path identifies the link. The new path of an update is in
-   * `fields`.
+   * Together with `path`, identifies the link. If both are set, the link must match both. An upsert
+   * without a path gets a generated one. The new path of an update is in `fields`.
    */
   readonly link_id: string | null;
-  /** What the ID or path of an update or deletion could also mean: a link's name or URL. */
+  /** Set if the ID or path of an update or deletion may instead be the link's name or URL. */
   readonly named?: RowName | undefined;
   /** The fields to write, as the API expects them, including the path of an upsert. */
   readonly fields: LinkFields;
@@ -51,7 +49,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     const id = normalizeId(given.id?.trim() ?? "");
     const isMove = operation === "update" && id !== "";
     const isPathWritten = operation === "upsert" || isMove;
-    // Not for an upsert: its path is not a reference, and may be generated.
+    // The path of an upsert is a value to write, not a reference to a link.
     const named = operation === "upsert" ? undefined : readName(id, given.fields, linkHosts);
     // Remove the query string of a URL, because it is not part of the path.
     const namedPath = named?.by === "path" && { path: named.text.replace(/[?#].*/s, "") };
@@ -59,8 +57,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
     const { values, problems: faults } = checkLink(linkFields, isMove ? "update" : "create");
     const { path } = values;
     const pathFaults = faults.filter(({ field }) => field === "path");
-    // A row with an invalid path does identify a link. If a value could not be parsed, the path may
-    // be missing for that reason.
+    // If the path or any other value is invalid, do not also report that the path is missing.
     const isNamed = path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
     const isUuid = uuidPattern.test(id);
     const isId = isUuid || takesAnyId || named?.by === "id";
@@ -76,7 +73,7 @@ export function createRowCheck({ operation, unit, takesAnyId = false, linkHosts 
       ...(path === undefined ? [] : noteKey("path", path, row)),
     ];
     const { path: _path, ...others } = given.fields;
-    // If the path only identifies the link, it is not written. A blank path counts as missing.
+    // A path that only identifies the link is not written. A blank path counts as missing.
     const written = isPathWritten && path !== undefined ? { ...others, path } : others;
     return {
       row,

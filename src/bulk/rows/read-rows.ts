@@ -19,7 +19,7 @@ import { createRowCheck, type Row, type RowRules } from "./check-rows.ts";
 
 export type RowSource = { readonly csv: TextSource } | { readonly rows: unknown };
 
-/** What was found in a source, complete after its last row. `problems` concern the whole source. */
+/** Facts about a source, complete after its last row. `problems` concern the whole source. */
 export type Findings = PlanSource & { readonly problems: readonly PlanProblem[] };
 
 type FileReading = Leftover & {
@@ -112,7 +112,7 @@ function readOwn(
     reading.problems.push({ row: line, message: message + hint });
     return undefined;
   }
-  // A deletion cannot use these columns. They are reported once, and not for every row.
+  // Columns that a deletion cannot use are reported once, not for every row.
   const isExtra = (column: (typeof columns)[number]) =>
     reading.operation === "delete" && column?.role === "field" && column.place[0] !== "path";
   const [first, ...others] = columns.filter(isExtra).flatMap((column) => column?.name ?? []);
@@ -154,9 +154,7 @@ function* readList(given: unknown, reading: FileReading): Generator<SourceRow> {
   }
 }
 
-/**
- * Returns the rows of a JSON file: the file's array, or the only array of objects in its object.
- */
+/** Returns the top-level array, or the only array of objects in a top-level object. */
 export function listItems(given: unknown): readonly unknown[] | undefined {
   if (Array.isArray(given)) return given;
   if (!isObject(given)) return undefined;
