@@ -8,7 +8,7 @@ export type SeenPhone = {
   readonly address: SeenAddress | undefined;
 };
 
-/** A hashed IP address. If it is shared, any number of phones may use it. */
+/** A hashed IP address. If `isShared` is true, many phones may use this IP address. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
 /** Two phones are different if any of these properties differs. */

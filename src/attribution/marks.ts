@@ -157,8 +157,8 @@ export function readRequest(agent: string, languages: string | undefined): Marks
 }
 
 /**
- * Reads the device and its system version. Returns no properties for an iPad that claims to be a
- * Mac, and for devices that are not Apple's.
+ * Reads the device and its system version. Returns no properties for devices that Apple did not
+ * make, or for iPads that identify themselves as Macs.
  */
 function readAgent(agent: string): Marks {
   const [, device] = /\((iPhone|iPad|iPod)\b/.exec(agent) ?? [];
@@ -167,8 +167,8 @@ function readAgent(agent: string): Marks {
 }
 
 /**
- * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 as the system version. So
- * Safari's version is used if there is one.
+ * Reads the system version. Since iOS 26, browsers report 18_6 or 18_7 as the system version, so
+ * Safari's own version is used if present.
  */
 function readSystem(agent: string): Marks {
   const [, safari] = /\bVersion\/(\d{1,3}(?:\.\d{1,3})?)/.exec(agent) ?? [];

@@ -150,7 +150,7 @@ type AuditedApps = {
 
 type AuditedVisits = Pick<VisitOptions, "link_in_referrer" | "second_host">;
 
-/** Checks each app, by checking a sample link that opens the app. */
+/** Checks each app with a sample link that opens the app. */
 function listAppFaults(
   { ios, android }: AuditedApps,
   visits: AuditedVisits,
@@ -182,7 +182,7 @@ const appFields = {
   android: Object.keys(androidApps.show.response.shape),
 } as const;
 
-/** The sample link's destination. It is valid, so any problem is a problem of the app. */
+/** The sample link's destination. It is valid, so every problem found is caused by the app. */
 const sampleUrl = "https://destination.example";
 
 /**

@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { dropHidden } from "../text/show-hidden.ts";
 import type { AuditFinding, FindingCode } from "./findings.ts";
 
-/** Describes the findings of an audit, worst first. Each finding has a fix, if one exists. */
+/** Describes the findings of an audit, worst first, and how to fix them. */
 
 export type FindingGroup = {
   readonly code: string;
@@ -166,7 +166,7 @@ function planNames({ first }: FilteredFinding): CoveringFix | undefined {
 
 /**
  * Plans the same change for all links. If the finding lists only some of its links, uses the filter
- * `wider`. It matches all of them, and possibly links that need no fix.
+ * `wider`, which may also match links that need no fix.
  */
 function planChanges(
   finding: FilteredFinding,

@@ -45,7 +45,7 @@ export function createProjectApps(
       mayRead(appKinds[member].index) ? readIfAllowed(() => requireList(member)) : undefined,
     requireList,
     isRead: (member: AppMember) => lists.has(member),
-    /** Clears the cache. Call this after an app was registered or changed. */
+    /** Clears the cache. Call this after registering or changing an app. */
     forget: () => lists.clear(),
   };
 }
@@ -72,7 +72,7 @@ export function findApp(apps: readonly ProjectApp[], text: string): ProjectApp |
   return apps.find((app) => normalizeId(app.id) === id || readIdentifier(app) === text);
 }
 
-/** Whether the list is complete. An app that is missing in a complete list does not exist. */
+/** Whether the list contains all apps of the project, with their identifiers. */
 export function isWhole({ rows, unread }: AppList): boolean {
   return unread === 0 && rows.every((app) => readIdentifier(app) !== undefined);
 }
@@ -95,8 +95,8 @@ export function readChoice({ id, bundle_id, package_name }: AppChoice): string {
 }
 
 /**
- * Finds the registered apps that a link's app field may mean. The field may contain an app's name.
- * If several apps match, the name is ambiguous.
+ * Finds the registered apps that a link's app field may refer to, possibly by name. If several apps
+ * match, the name is ambiguous.
  */
 export function findChosen(
   apps: readonly ProjectApp[],

@@ -109,8 +109,7 @@ async function* readPages<Item extends RowWithId>(
     for (const place of unreadRows) known.add(start + place);
     // If the server reports no count, a page that is shorter than earlier ones is the last.
     const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
-    // If the server reports no page size, a short page may be the last, or the server may never
-    // return more rows.
+    // If the server reports no page size, reading stops when all counted rows have been read.
     const isAll = (meta.limit ?? undefined) === undefined && known.size === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
     const end = start + shown;

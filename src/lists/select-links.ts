@@ -50,7 +50,6 @@ export function usesOwnFilters(selection: LinkSelection): boolean {
   return nameWaypostFilters(selection).length > 0;
 }
 
-/** The names of the used filters that only Waypost has. */
 function nameWaypostFilters({ filters = [], search }: LinkSelection): readonly string[] {
   const own = filters.filter(isWaypostFilter).map(toPlainFilter);
   const names = own.map(({ field, condition }) => `${field}_${condition}`);
@@ -85,7 +84,7 @@ function createFilterCheck(asking: ServerAccess) {
       const name = `${filter.field} ${filter.condition}`;
       const matches = new Set(rows.map(createMatcher(filter)));
       if (matches.has(false)) throw refuseFilter(name);
-      // For filters that only Waypost has, the server has already confirmed its support.
+      // The server has already confirmed that it supports Waypost's own filters.
       const isConfirmed = isWaypostFilter(filter) || known.has(name);
       if (!matches.has(undefined) || isConfirmed) continue;
       if (!(await isKnown(asking, filter))) throw refuseFilter(name);
@@ -101,8 +100,8 @@ function refuseFilter(name: string): CallFailure {
 }
 
 /**
- * Tests whether the server supports a filter on a field that links do not show. Sends filters that
- * no link can match. Only a server that supports the filter returns an empty list.
+ * Tests whether the server supports a filter on a field that its responses do not contain. Sends
+ * filters that no link can match. Only a server that supports the filter returns an empty list.
  */
 async function isKnown({ call, signal }: ServerAccess, filter: FilterInput): Promise<boolean> {
   for (const filters of contradict(filter)) {
@@ -143,8 +142,8 @@ function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
 const fields: FilterFields = { ...linkFilters, ...ownLinkFilters };
 
 /**
- * Returns a function that checks whether a link matches a filter. It returns undefined if only the
- * server can decide: for times, for ordering conditions, and if the link lacks the field.
+ * Returns a function that checks whether a link matches a filter. The function returns undefined if
+ * only the server can decide: for times, for ordering conditions, and if the link lacks the field.
  */
 function createMatcher(filter: FilterInput): (link: JsonObject) => boolean | undefined {
   const { field, condition, value } = toPlainFilter(filter);
