@@ -35,7 +35,6 @@ export function openRemoteSender() {
   return { send, close: () => dispatcher.destroy() };
 }
 
-/** Marks connection errors as `NotSent`, because no request was sent on the connection. */
 function connectOrMarkUnsent(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (error, socket) => {

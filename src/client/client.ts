@@ -38,7 +38,7 @@ export type ServerAccess = {
 };
 
 type CallOptions = RequestOptions & {
-  /** True for a single attempt with a short timeout. If it fails, its effect is not checked. */
+  /** Makes a single attempt with a short timeout. If it fails, its effect is not checked. */
   readonly isProbe?: boolean;
 };
 
@@ -54,7 +54,7 @@ export type ClientOptions = {
   readonly setAlarm: SetAlarm;
   /** Cancels calls that were started without their own signal. */
   readonly life?: Leaving;
-  /** Counts calls for rate limits, with those of other processes. By default, only its own. */
+  /** Counts calls for rate limits. By default, it does not count the calls of other processes. */
   readonly ledger?: BudgetLedger | undefined;
 };
 
@@ -206,7 +206,7 @@ async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<vo
   await place.leave(false);
   if (wait_ms >= callDeadline_ms) throw describeFailure(call, { kind: "limited", wait_ms });
   if (state.target.isEmbedded !== true) return;
-  // The embedded service also counts other clients' calls with the same key, so ask it too.
+  // The embedded service also counts other clients' calls with the same key.
   const outcome = await tryOnce(state, call);
   if (outcome.kind === "limited") throw describeFailure(call, outcome);
 }
@@ -216,7 +216,7 @@ async function checkWrite(state: ClientState, call: RunningCall): Promise<WriteF
   const { endpoint, input, signal } = call;
   const search = describeSearch(state, call);
   let finding: WriteFinding = { kind: "unclear", checked: "nothing, because no time was left" };
-  // A call that must not be retried may still be running, so the server is checked several times.
+  // A write that must not be retried may still be running, so the server is checked several times.
   const isPatient = !isRepeatable(endpoint, input);
   for (const wait_ms of isPatient ? checkAfter_ms : checkAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;

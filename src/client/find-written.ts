@@ -23,8 +23,8 @@ export type WriteSearch = {
   /** The fields of the request's body. */
   readonly sent: JsonObject;
   /**
-   * Returns when the call started. Older records then do not count as its result. Returns undefined
-   * if the server's clock may differ from ours. If omitted, a record of any age counts.
+   * Returns when the call started. An older record is not the call's result. Returns undefined if
+   * the server's clock may differ from ours. If omitted, a record of any age counts.
    */
   readonly readSince?: (() => string | undefined) | undefined;
 };

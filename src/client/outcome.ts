@@ -23,7 +23,6 @@ type UnknownOutcome = {
   readonly reason: "timed_out" | "unreachable" | "overloaded";
   /** The reason, as a clause for the end of an error message. */
   readonly said: string;
-  /** The retry delay, if the server sent one. */
   readonly wait_ms?: number | undefined;
 };
 

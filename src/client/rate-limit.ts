@@ -11,7 +11,7 @@ export type BudgetLedger = {
      * calls may have taken longer than expected.
      */
     readonly readWait_ms: () => Awaitable<number>;
-    /** Ends the reservation. If the call was sent, it counts from now on. */
+    /** Ends the reservation. If the call was sent, it counts toward the limit from now on. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
   };
 };

@@ -15,7 +15,7 @@ export type RequestTarget = {
   readonly key: string | undefined;
   /** Whether the server is Waypost's own service in this process. */
   readonly isEmbedded?: boolean;
-  /** Sent only to Waypost's own service. */
+  /** Set for requests from the console. Sent only to Waypost's own service. */
   readonly via?: Via | undefined;
 };
 
@@ -25,13 +25,13 @@ export type RequestOptions = {
    * 412. Other servers ignore the precondition.
    */
   readonly condition?: WriteCondition | undefined;
-  /** Whether other writes go first. Supported only by Waypost's own service. */
+  /** Whether to let other callers' writes go first. Supported only by Waypost's own service. */
   readonly isPatient?: boolean | undefined;
   /** The ID of the call that caused this request, for the logs. */
   readonly requestId?: string | undefined;
   /** Whether rate limits do not apply. Supported only by Waypost's own service. */
   readonly isFree?: boolean | undefined;
-  /** Checks the rate limit without a call. Supported only by Waypost's own service. */
+  /** Checks the rate limit without making the call. Supported only by Waypost's own service. */
   readonly onlyBudget?: boolean | undefined;
 };
 
@@ -79,8 +79,8 @@ function writeCondition(
   condition: WriteCondition | undefined,
   { isEmbedded }: RequestTarget,
 ): Readonly<Record<string, string>> {
-  // This header is safe to send to any server. A remote Waypost then creates nothing, and other
-  // servers ignore it.
+  // This header is safe to send to any server. It keeps a remote Waypost from creating a record,
+  // and other servers ignore it.
   if (condition === "present") return { "if-match": "*" };
   // No server except Waypost's own service computes the same ETags.
   if (condition === undefined || isEmbedded !== true) return {};
@@ -97,7 +97,7 @@ function checkKey(key: string): string {
 function fillPath({ path }: Endpoint, input: JsonObject): string {
   if (!path.includes(idParameter)) return path;
   const id = encodeURIComponent(String(input["id"]).toWellFormed());
-  // With these IDs, the URL would be that of another endpoint. No record has such an ID.
+  // With these IDs, the URL would belong to another endpoint. No record has such an ID.
   if (id === "" || id === "." || id === "..") throw notFound(messages.route_unknown);
   return path.replace(idParameter, () => id);
 }

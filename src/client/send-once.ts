@@ -285,10 +285,7 @@ function describeBody(body: unknown): string {
   return typeof body === "string" ? "no JSON" : "JSON that does not match this API";
 }
 
-/**
- * Returns the outcome for a response that could not be parsed. `found` describes the response, and
- * ends the error message.
- */
+/** Returns the outcome of an unreadable response. `found` is a clause about the response. */
 function unread(found: string): ReadOutcome {
   return { kind: "accepted", found };
 }
