@@ -253,8 +253,8 @@ function createEntry(
   isWorkspace: boolean,
 ): ServerEntry {
   const { given, base_url } = config;
-  // The entry can contain only some flags. If others were left out, such as --mode read-only, the
-  // server would allow more than intended.
+  // An entry can contain only some flags. Leaving out another flag, such as --mode read-only, would
+  // allow more than intended.
   const unsupported = settingList.find(
     ({ flag = "", variable }) => given.flags.has(flag) && !entryVariables.has(variable),
   );

@@ -118,8 +118,8 @@ async function openExisting({ config, note }: Checks): Promise<Deployment | unde
 }
 
 /**
- * Describes what the first start will create. A new database has no keys, so it would reject a key
- * from the settings.
+ * Describes what the first start will create. A new database has no keys, so a key from the
+ * settings would be rejected.
  */
 function noteFirstStart(config: Config, note: Note): undefined {
   const { data, secrets } = config;

@@ -46,7 +46,7 @@ function renderFlags({ usages, flags, notes }: Command): readonly string[] {
   return [[Object.keys(usages).join(", "), ...rows, ...last].join("\n")];
 }
 
-/** Wraps the text in its own column. If `head` is too long, the text starts on the next line. */
+/** Wraps the text in a column to the right of `head`, or below `head` if it is too long. */
 function indent(head: string, text: string, column: number): readonly string[] {
   const lines = wrap(text.replaceAll("`", ""), 100 - column);
   const isLong = head.length >= column && head !== "";

@@ -29,7 +29,7 @@ import { isUnreachable } from "../sql/postgres-faults.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 
-/** Every command, in the order of the help text. The build loads rarely used code lazily. */
+/** Every command, in the order of the help text. */
 export const commands: Readonly<Record<string, Command>> = {
   stdio,
   serve,

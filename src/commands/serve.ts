@@ -166,14 +166,14 @@ async function serveDeployment(deployment: Deployment, parts: ServeParts): Promi
   // A client that listens for notifications never ends its request on its own.
   mcp.endListening();
   await closeHttpServer(server, { otherWork: deliverer?.close(), most_ms: finish_ms });
-  // Open connections could send calls until the server closed, so MCP is closed afterwards.
+  // Until the server has closed, open connections can still make MCP calls.
   await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
 
 /**
- * Returns the handler through which other processes of the data folder find this one. Returns
- * undefined if the folder is not readable or not writable. Links are served even then.
+ * Returns a handler that lets other processes with the same data folder find this one. Returns
+ * undefined if the folder is not readable or writable. Links are served even then.
  */
 function prepareAnswers({ config, port, report }: ServeParts, readStatement: () => Statement) {
   const { data, host } = config;

@@ -51,8 +51,7 @@ function openParts({ config, host }: Invocation<object>) {
   const output = claimStdout();
   const log = createLog(config);
   const report = createReport(log);
-  // The user runs these commands in a shell, which has other variables and another working folder
-  // than the client.
+  // The user's shell has other variables and another working folder than the MCP client.
   const command = nameCommand(program);
   const inShell = (name: string) => `${command} ${name} --data ${quoteWord(resolve(config.data))}`;
   const serveCommand = inShell("serve");
@@ -96,7 +95,7 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
         return undefined;
       }),
   });
-  // The user is at this machine and sees a rejected answer on the page, so it is not logged.
+  // Refusals are not logged, because the user is at this machine and sees them on the page.
   const answered = { onDecided: pageServer.release, onRefused: () => {} };
   const approvals = await assistant.openPages({ hostnames, ...answered });
   setHandlers(deployment, { ...parts, ...answered, assistant, approvals });

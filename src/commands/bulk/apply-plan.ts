@@ -36,7 +36,7 @@ type ReportOptions = {
 
 type ConfirmOptions = ReportOptions & {
   readonly yes?: boolean | undefined;
-  /** Undefined if stdin is the imported file, which cannot also contain the answer. */
+  /** Undefined if stdin is the imported file, because the user cannot answer there. */
   readonly input: TerminalInput | undefined;
 };
 
@@ -112,7 +112,7 @@ function describeProblem({ row, link, field, message }: PlanProblem, unit: Unit)
 }
 
 async function sayRows(plan: Plan, action: PlanAction, bulk: Bulk, unit: Unit): Promise<void> {
-  // Lists more of the skipped rows, because the user has to check each of them.
+  // Show more conflicts than other rows, because the user has to check each conflict.
   const limit = action === "conflict" ? 50 : 3;
   const rows = await bulk.listRows(plan, { actions: [action], limit });
   for (const row of rows) say(writeRow(row, unit));

@@ -60,7 +60,7 @@ function remove(text: string, key: string): string {
   return cut(text, isOnly ? servers.parent : member);
 }
 
-/** Removes a property with one comma, and its line if nothing else is on it. */
+/** Removes a property and one comma. Also removes its line if nothing else is on it. */
 function cut(text: string, { offset, length, parent }: Node): string {
   const end = offset + length;
   const before = parent?.children?.findLast((each) => each.offset < offset);

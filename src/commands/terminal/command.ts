@@ -66,7 +66,7 @@ export async function runUsage(
   const own = listOptions(flags);
   const options = { ...settingFlags, ...own };
   const { values, positionals } = parse(words, options);
-  // A command's own flag may share the name of a setting without changing the setting.
+  // A command's own flag with the name of a setting does not change the setting.
   const settings = Object.entries(values).filter(([flag]) => !Object.hasOwn(own, flag));
   const config = readConfig(host.env, Object.fromEntries(settings) as Record<string, string>);
   for (const [usage, [, run]] of Object.entries(usages)) {

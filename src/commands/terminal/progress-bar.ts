@@ -59,7 +59,7 @@ function drawBar(ended: number, total: number, pace: readonly string[], known = 
   const text = [`${ended}/${total}`, ...pace].join("  ");
   const width = Math.min(widest, Math.max(narrowest, columns - text.length - 4));
   const filled = total === 0 ? width : Math.floor((ended / total) * width);
-  // A line that wraps could not be redrawn.
+  // Cut the line, because a line that wraps could not be redrawn.
   return `[${"#".repeat(filled)}${"-".repeat(width - filled)}] ${text}`.slice(0, columns - 1);
 }
 
