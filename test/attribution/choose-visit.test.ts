@@ -72,7 +72,7 @@ describe("a visit", () => {
     expect(choose(install(), visit())).toMatchObject({ confidence: "medium", score: 100 });
   });
 
-  test("matches on the same iOS version, or on iOS 26 if the browser reports iOS 18", () => {
+  test("matches an install on the same iOS, or on iOS 26 if the browser reports iOS 18", () => {
     for (const [agent, os_version] of [
       [agents.safari26, "26.1.0"],
       [agents.safari18, "18.5.0"],
@@ -193,7 +193,7 @@ describe("two visits", () => {
     expect(choose(install(), summer, other)).toBeUndefined();
   });
 
-  test("to the same link are both returned, and the more similar visit is the match", () => {
+  test("to the same link are both returned, with the more similar visit as the match", () => {
     const [older, own] = [visit({ agent: agents.safari18 }), visit()];
     expect(choose(install(), older, own)).toMatchObject({ visit: own, others: [older] });
   });

@@ -78,7 +78,7 @@ describe("a bulk job", () => {
     expect(await countLinks()).toBe(20);
   });
 
-  test("that was cancelled twice is not resumed by an outdated request", async () => {
+  test("cancelled twice is not resumed by a caller that saw only one cancellation", async () => {
     const plan = await planUpserts(40);
     let job = await bulk.apply(plan, owner);
     let calls = 0;

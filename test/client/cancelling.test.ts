@@ -103,7 +103,7 @@ describe("cancelling during the wait before a retry", () => {
     ["busy", "create", withUnknownEffect],
     ["limited", "create", withoutEffect],
     ["limited", "upsert", withoutEffect],
-  ])('after the fault "%s" reports the true effect of %s', async (misdeed, act, ending) => {
+  ])('reports the true effect after the fault "%s" (%s)', async (misdeed, act, ending) => {
     onSleep = () => caller.abort();
     at.hostile.plan({ writes: [misdeed] });
     await expect(acts[act]()).rejects.toMatchObject(ending);

@@ -121,7 +121,7 @@ describe("a link creation without a response", () => {
     },
   );
 
-  test("is not reported as successful if the found link has an additional app", async () => {
+  test("is not reported as successful if the found link has an unrequested app", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     otherActions.push(async () => {
       const { body } = await at.world.call("GET", "/links");
@@ -133,7 +133,7 @@ describe("a link creation without a response", () => {
     ).rejects.toMatchObject(unknown);
   });
 
-  test("cannot be looked up if the call contained no path", async () => {
+  test("is not looked up if the call contained no path", async () => {
     at.hostile.plan({ writes: ["reset after"] });
     await expect(at.client.call(links.create, { name: "Spring" })).rejects.toMatchObject({
       ...unknown,
@@ -184,7 +184,7 @@ test("a lookup compares the paths of links, in case the server ignores filters",
   });
 });
 
-test("a lost shorten_link call is not looked up, as others may shorten the same URL", async () => {
+test("a shorten_link call without a response is not looked up", async () => {
   at.hostile.plan({ writes: ["reset after"] });
   const url = "https://example.com/";
   await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
@@ -194,7 +194,7 @@ test("a lost shorten_link call is not looked up, as others may shorten the same 
   expect(at.hostile.received).toEqual(["POST /short_links"]);
 });
 
-test("a lost upsert_link call with shorten fails if the link has no short path", async () => {
+test("an upsert_link call with shorten fails if a lookup finds no short path", async () => {
   await makeLink();
   at.hostile.plan({ writes: ["reset"] });
   const fields = { path: "a", options: { shorten: true } };

@@ -218,7 +218,7 @@ describe("rate limits in the client", () => {
 });
 
 describe("a call that gets a 429 because of another client with the same key", () => {
-  test("is retried after increasing delays and then reported", async () => {
+  test("is retried three times with increasing delays and then fails", async () => {
     for (let turn = 0; turn < 600; turn += 1) await writeFromOtherClient();
     await expect(traveller.client.call(links.create, { path: "x" })).rejects.toMatchObject({
       ...limitReached,

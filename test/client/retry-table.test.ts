@@ -224,7 +224,7 @@ describe.each(selectFaults([...neverRepeated, ...notLookedUp]))("$name", ({ act,
 
 describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
   test.each(pick([...unclearFaults, ...lostResponses]))(
-    'is found by a lookup after "%s" if the write took effect',
+    'is verified by a lookup after "%s" if the write took effect',
     async (misdeed) => {
       await passThrough([`${misdeed} after`], { act, done });
       expect(countCarriedOut()).toBe(1);
@@ -232,7 +232,7 @@ describe.each(selectFaults(neverRepeated))("$name", ({ act, done, pick }) => {
     },
   );
 
-  test("is found by a lookup if the server finishes the write after the timeout", async () => {
+  test("is verified by a lookup if the server finishes the write after the timeout", async () => {
     await passThrough(["late"], { act, done });
     expect(countWrites()).toBe(1);
   });

@@ -11,7 +11,7 @@ import { createClientWithFaults, createTraveller, type ClientWithFaults } from "
 const { links, iosApps } = contract;
 
 test.each(allFaults.filter((fault) => fault !== "honest"))(
-  'no property of the error after "%s" contains the API key',
+  'no property of an error caused by "%s" contains the API key',
   async (fault) => {
     await using at = await createClientWithFaults();
     const failures = await collectFailures(at, fault);

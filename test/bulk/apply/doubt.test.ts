@@ -87,7 +87,7 @@ test("an undo skips a row whose result is unknown and reports it as a conflict",
   expect(await readName(a.id)).toBe("New");
 });
 
-test("an interrupted job is cancelled rather than resumed once it has been undone", async () => {
+test("an interrupted job cannot be resumed once it has been undone", async () => {
   for (let index = 0; index < 6; index += 1) await make(`p${index}`);
   const rows = Array.from({ length: 6 }, (_, index) => ({ path: `p${index}`, name: "New" }));
   const made = await planRows("upsert", rows);

@@ -47,7 +47,7 @@ describe("written CSV", () => {
     );
   });
 
-  test("is parsed into the same records in chunks of any size", async () => {
+  test("is parsed into the same records whatever the size of the chunks", async () => {
     const chunks = fc.tuple(
       fc.array(filled, { minLength: 1, maxLength: 5 }),
       fc.integer({ min: 1, max: 9 }),

@@ -125,7 +125,7 @@ describe("a rule that replaces text", () => {
     expect(apply({ name: "Spring" }, replaceIn("name", "spring", "x"))).toEqual({});
   });
 
-  test("can replace text with nothing and leaves empty fields unchanged", () => {
+  test("can remove text and leaves empty fields unchanged", () => {
     expect(apply({ name: "x" }, replaceIn("name", "x", ""))).toEqual({ name: "" });
     expect(apply({ name: null }, replaceIn("name", "x", "y"))).toEqual({});
     expect(apply({}, replaceIn("name", "x", "y"))).toEqual({});
@@ -233,7 +233,7 @@ test.each<[RuleArguments, string]>([
   ]);
 });
 
-test("valid rules are accepted", () => {
+test("rules with a port, an empty replacement or an empty query value are accepted", () => {
   const rules = {
     replace: [
       { field: "url", from: "old.example.com:8443", to: "[::1]:80", match: "host" },

@@ -150,7 +150,7 @@ describe("an update row", () => {
     expect(await plan("update", rows)).toEqual([gone, gone]);
   });
 
-  test("is planned with only the changed fields but both App Store tokens", async () => {
+  test("writes only the changed fields, but both App Store tokens if one changes", async () => {
     const tokens = { provider_token: "117", campaign_token: "spring" };
     await planner.make({ path: "a", name: "A", url, ...tokens });
     const row = { path: "a", name: "A", url: `${url}new`, ...tokens, campaign_token: "summer" };
@@ -240,7 +240,7 @@ describe("an app in a row", () => {
     ]);
   });
 
-  test("must be registered if the row contains the app's ID, in any letter case", async () => {
+  test("causes a conflict if its ID is unknown, but not if the letter case differs", async () => {
     const link = await planner.make({ path: "a", ios_app: ios });
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
@@ -348,7 +348,7 @@ describe("a row that exceeds the project's pricing plan", () => {
     ]);
   });
 
-  test("is rejected with an error that states the link limit once it is reached", async () => {
+  test("is rejected with an error that states how many links the plan allows", async () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });

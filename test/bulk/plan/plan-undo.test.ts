@@ -158,7 +158,7 @@ describe("a bulk plan", () => {
     expect(await bulk.listRows(made, { limit: 9 })).toEqual([]);
   });
 
-  test("that deletes links can be resumed at any row", async () => {
+  test("that deletes links can be resumed after a crash at any row", async () => {
     for (const killedAt of [1, 6, 11, 12]) {
       const ids: string[] = [];
       for (let index = 0; index < 12; index += 1) ids.push(await makeLink(`p${index}`));

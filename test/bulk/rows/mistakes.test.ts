@@ -142,7 +142,7 @@ test("a plan reports each mistake with its line number and changes no links", as
   expect((await planner.bulk.listJobs(planner.owner, 1)).jobs).toEqual([]);
 });
 
-test("a plan lists only its first thousand mistakes", async () => {
+test("a plan lists only the first thousand mistakes but counts all invalid rows", async () => {
   const csv = `path,url\n${"a,b\n".repeat(1500)}`;
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
   expect(plan.problems).toHaveLength(1000);
