@@ -9,7 +9,7 @@ export type Owner = {
   readonly key_print: string;
   /**
    * The key's ID in the embedded service. A restarted server uses it to resume the key's jobs.
-   * Empty for a key of a remote server.
+   * Undefined for a key of a remote server.
    */
   readonly key_id?: string;
   readonly origin: string;

@@ -24,7 +24,7 @@ export type KnownKey = {
   readonly refusal?: string;
   /** The id that `waypost keys list` shows; undefined for a key of a remote server. */
   readonly keyId?: string;
-  /** Undefined for a master key and for a key of a remote server. */
+  /** Undefined for a master key, and for every key of a remote server. */
   readonly projectId?: string;
   readonly projectName?: string;
   /** The origin of the project's links, such as `https://spring.links.example`. */

@@ -53,7 +53,7 @@ export type Endpoint = {
     /** Fields that only Waypost can filter by. Only lists with such fields support search. */
     readonly own?: FilterFields;
   };
-  /** Query parameters of an endpoint that is not a list, as strings. */
+  /** Query parameters of an endpoint that does not return a list. All values are strings. */
   readonly query?: z.ZodObject;
   /** The filters that select the links to which the call applies. */
   readonly selects?: { readonly filters: FilterFields; readonly own: FilterFields };

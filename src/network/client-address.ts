@@ -59,8 +59,9 @@ export function findClientAddress(
 }
 
 /**
- * Returns the address only if it is the client's own. The address of an untrusted proxy is shared
- * by all of its clients. Such a proxy adds headers, but no `X-Forwarded-For` entry for itself.
+ * Returns the address if it belongs to the client itself, and undefined if it may belong to an
+ * untrusted proxy, which all of its clients share. A proxy that adds forwarding headers does not
+ * list its own address in them.
  */
 export function findOwnAddress(
   address: string | undefined,

@@ -115,7 +115,7 @@ export function createBudgets(clock: Pick<Clock, "monotonic">, report?: ReportWi
 }
 
 function createWindows(monotonic: () => number) {
-  /** Windows by limit, in order of their ends, because a limit's windows have the same length. */
+  /** Windows by limit. A limit's windows end in the order in which they were added. */
   const byBudget = new Map<string, Map<string, BudgetWindow>>();
 
   return {

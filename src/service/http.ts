@@ -122,7 +122,7 @@ export function writeBody({ body }: Pick<ApiReply, "body">): string | null {
 
 /**
  * Reads and discards the rest of a request body, because some clients send the whole body before
- * they read the response. Node's own timeout would be much longer.
+ * they read the response. The timer is shorter than Node's own request timeout.
  */
 function endBodyAfter(response: ServerResponse, incoming: IncomingMessage): void {
   if (incoming.complete) return;

@@ -45,7 +45,7 @@ export function readQuery(
   return { list: read?.list ?? null, named: schema ? readNamed(query, known) : null, ignored };
 }
 
-/** Parses named parameters. Only Waypost's own endpoints have them, and each may be sent once. */
+/** Parses the parameters with these names. Each may be sent at most once. */
 function readNamed(query: URLSearchParams, names: readonly string[]) {
   const named = names.flatMap((name) => {
     const [value, ...more] = query.getAll(name);

@@ -214,7 +214,7 @@ async function dropOldest(
   await surplus.where("expires_at", "<=", newest).execute();
 }
 
-/** Queues a webhook event, or replaces the one queued for the same `end` of the same subject. */
+/** Queues a webhook event. Replaces a queued event with the same name, subject and `end`. */
 export async function insertNotice(db: StateDb, notice: Notice, end: string): Promise<void> {
   const key = `evt_${digestNotice([notice.event, notice.subject, end])}`;
   await saveValue(db, { kind: "notice", key, value: notice, at: notice.at });

@@ -401,7 +401,7 @@ export async function findShortPath(
   return (await found.limit(1).executeTakeFirst())?.path;
 }
 
-/** Returns the query that a short path adds to the visit; empty for other paths. */
+/** Returns the query string that a short path adds to the visited URL. Empty for other paths. */
 async function findQueryOf(
   tenant: Tenant,
   { linkId, path }: Omit<ShortPath, "query">,

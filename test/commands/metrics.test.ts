@@ -41,7 +41,7 @@ describe("GET /metrics", () => {
     expect(await visit(`http://default.localhost:${port}/metrics`)).toMatchObject({ status: 404 });
   });
 
-  test("returns metrics from a gateway that reads the metrics token from a file", async () => {
+  test("works on a gateway that reads its metrics token from a file", async () => {
     const file = `${folder.path}-token`;
     writeFileSync(file, `${token}\n`);
     const env = { WAYPOST_METRICS_TOKEN_FILE: file, WAYPOST_BASE_URL: "https://links.example" };

@@ -105,7 +105,7 @@ describe("the console over plain HTTP", () => {
     expect(place("localhost:8787", "127.0.0.1", { [name]: value })).toBeUndefined();
   });
 
-  test("serves only clients on this machine, even if the Host header is localhost", () => {
+  test("rejects remote clients even if they send Host: localhost", () => {
     for (const host of ["localhost:8787", "127.0.0.1:8787", "[::1]:8787"]) {
       for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
         expect(place(host, address)).toMatchObject({ isSecure: false });

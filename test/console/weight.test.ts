@@ -93,7 +93,7 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   "help about one API topic": () => "/help/api/links",
 };
 
-describe("the console of a project with much data", () => {
+describe("the console of a project with a lot of data", () => {
   test.each(Object.entries(full))(
     'sends at most 60 KB, with at most 12 KB of JavaScript, for the page "%s"',
     async (_, write) => {
@@ -130,7 +130,7 @@ describe("the console of a project with much data", () => {
   });
 });
 
-describe("the approval page of a project with much data", () => {
+describe("the approval page of a project with a lot of data", () => {
   const asks: Readonly<Record<string, () => Promise<readonly [string, object]>>> = {
     "a link's deletion": async () => ["delete_link", { id: filled.link }],
     "an app's deletion": async () => ["delete_ios_app", { id: filled.app }],

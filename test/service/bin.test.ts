@@ -160,7 +160,7 @@ describe("POST /restore", () => {
     expect([status, body.error]).toEqual([404, message]);
   });
 
-  test("requires the same scope, role and rate limit as creating the record", async () => {
+  test("has the same scope, role and rate limit as creating the record", async () => {
     const { id } = await world.make("/links", { path: "spring" });
     const app = await world.make("/ios_apps", iosApp);
     await remove(`/links/${id}`);

@@ -206,7 +206,7 @@ describe("an app installed after a visit", () => {
   });
 
   test.each(["10.0.0.7", "100.64.1.1", "172.226.3.4", "2a02:26f7:1::1", "174.200.1.1"])(
-    "is matched at the shared IP address %s with low confidence and without the query",
+    "from the shared IP address %s is matched with low confidence, without the visit's query",
     async (shared) => {
       await visit("/spring?ref=anna", { from: shared });
       const { matched, confidence, link } = await match(shared);

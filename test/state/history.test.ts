@@ -114,7 +114,7 @@ test("findLast returns the newest change that is not an undo and has not been un
   expect(await last()).toBe(first);
 });
 
-test("a change is not listed as undone until its undo is done", async () => {
+test("a change is listed as undone only after its undo has completed", async () => {
   const first = await make();
   const undo = await begin({ tool: "undo", undoes: first });
   const { id } = undo;

@@ -112,7 +112,7 @@ describe("the template check", () => {
     ]);
   });
 
-  test("reports every problem of CSS with invalid characters", async () => {
+  test("reports every problem in CSS that contains invalid characters", async () => {
     const css = "a\\:b{}\n@import url(x);\na{behavior:0}\n<\n@font-face{}\na{";
     expect((await listProblems({ css })).map((problem) => problem.slice(0, 24))).toEqual([
       "1:1 Backslashes are only",

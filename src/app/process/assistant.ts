@@ -69,7 +69,7 @@ export type Assistant = {
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
-  /** Opens the pages at `previewPath`, which show the results of `preview_template`. */
+  /** Creates the handler of the preview pages, which show results of `preview_template`. */
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Finds the jobs that earlier processes left unfinished, before the first client connects. */
   readonly loadUnfinished: () => Promise<void>;

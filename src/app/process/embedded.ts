@@ -28,7 +28,7 @@ import { readDatabaseUrl, type DataPlace } from "../data/secrets.ts";
 /** The embedded store, which the first start creates. */
 export type Embedded = {
   readonly store: Store;
-  /** The state's tables, if they are in the store's database. Otherwise the state has a file. */
+  /** Undefined if the state is kept in a separate file. */
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly isFirstStart: boolean;

@@ -60,9 +60,7 @@ function isOwnAddress(address: string, linkHost: string | undefined): boolean {
   return linkHost !== undefined && readUrl(address)?.origin === new URL(linkHost).origin;
 }
 
-/**
- * Whether a URL may be one of the project's links. A redirect to such a URL stays on the link host.
- */
+/** Whether a URL is on the project's link host, so that it could be one of its own links. */
 export function isOwnLinkAddress(address: string, linkHost: string | undefined): boolean {
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);

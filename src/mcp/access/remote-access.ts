@@ -252,7 +252,7 @@ type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
 
 /** Limits the delay of a client's first list of tools. */
 const longestWait_ms = 1500;
-/** A later call repeats an inconclusive probe after this time. */
+/** The least time between an inconclusive probe and its repetition by a later call. */
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {

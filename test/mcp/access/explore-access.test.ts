@@ -182,7 +182,7 @@ describe("the next process that uses the data folder", () => {
   });
 });
 
-test("a revoked key's tools are hidden even if the key could never list links", async () => {
+test("revoking a key hides its tools, even if it never had permission to list links", async () => {
   key = await world.addKey({ scopes: ["links.show"] });
   const refuse = answering(401, { error: messages.key_invalid });
   let isRevoked = false;

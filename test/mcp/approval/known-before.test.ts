@@ -151,7 +151,7 @@ describe.each([
   });
 });
 
-describe("before asking for approval, on the embedded service only,", () => {
+describe("before asking for approval on the embedded service,", () => {
   openForEach(createAssistantWorld, (opened) => {
     assistant = opened;
   });

@@ -267,7 +267,7 @@ describe("arguments that a client has encoded as JSON twice", () => {
     }
   });
 
-  test("may be filter values that are not strings", async () => {
+  test("are accepted as filter values even if they are not strings", async () => {
     expect(await count("in", '["encoded","nothing"]')).toBe(1);
     expect(await count("null", "true")).toBe(0);
     expect(await count("present", "true")).toBe(await count("present", true));

@@ -61,7 +61,7 @@ test("a call of an unknown tool is rejected with a suggestion", async () => {
 });
 
 test.each(["delete_link", "plan_links"])(
-  "a call of %s is rejected in read-only mode",
+  "a call to %s is rejected in read-only mode",
   async (name) => {
     expect(await readRejection({ mode: "read-only" }, name)).toMatchObject({
       message: `This server is read-only, and ${name} makes or prepares changes.`,

@@ -283,7 +283,7 @@ function describePage({ state, counts }: Job, page: number | undefined): NextSte
   return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
 
-/** The sentences name no tool, because keys with read-only access also receive them. */
+/** The sentences name no tools, because a read-only key cannot call them. */
 function describeNext({ state, isHeld, counts }: Job): NextStep {
   if (state === "interrupted") {
     return { next: "Applying its plan (plan_id) again resumes it." };
