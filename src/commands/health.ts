@@ -1,3 +1,4 @@
+import { findReachableHost } from "../app/http/addresses.ts";
 import { UsageFault } from "../config.ts";
 import type { Command, Invocation } from "./terminal/command.ts";
 import { say } from "./terminal/output.ts";
@@ -12,8 +13,7 @@ export const health: Command = {
 
 async function run({ config: { host, port } }: Invocation<object>): Promise<boolean> {
   if (port === 0) throw new UsageFault("health needs the port of waypost serve; pass --port");
-  // A server that listens on all addresses also listens on the loopback address.
-  const name = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  const name = findReachableHost(host);
   const authority = `${name.includes(":") ? `[${name}]` : name}:${port}`;
   const fault = await findFault(`http://${authority}/readyz`);
   say(fault === undefined ? `Waypost is ready on port ${port}.` : `Not ready: ${fault}.`);

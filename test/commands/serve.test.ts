@@ -165,6 +165,15 @@ describe("waypost serve, when it is stopped", () => {
   });
 });
 
+test("a command finds a server that still runs after a newer one has stopped", async () => {
+  await using first = await startServe(folder.path);
+  await using second = await startServe(folder.path);
+  await second.stop();
+  const words = ["webhooks", "create", "--data", folder.path, "--url", "https://hooks.example/"];
+  expect((await run(words)).stderr).not.toContain("waypost serve is not running");
+  expect((await first.call("GET", "/links")).status).toBe(200);
+});
+
 type Case = readonly [what: string, message: string, prepare: (folder: Folder) => Prepared];
 type Prepared = {
   readonly words?: readonly string[];

@@ -87,7 +87,7 @@ test("doctor shows the state of webhook deliveries, or nothing if no webhook exi
   });
 });
 
-test("doctor reports a webhook receiver as an error once it has failed for several minutes", async () => {
+test("doctor reports a webhook receiver as an error after several minutes of failures", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);
@@ -162,7 +162,7 @@ test("the console of a stdio session shows that webhooks are not delivered", asy
   const places = { ...serving.places, url: `http://127.0.0.1:${port}` };
   const tab = await signInAt({ places, key: serving.key });
   const { text } = await tab.open("/webhooks");
-  expect(text.replace(/\s+/g, " ")).toContain("it is not running for this data folder");
+  expect(text.replace(/\s+/g, " ")).toContain("while <code>waypost serve</code> is not running");
   expect((await run(create())).stderr).toContain("waypost serve is not running here.");
 });
 

@@ -73,6 +73,7 @@ test("undoing a change returns to the page on which Undo was pressed", async () 
   expect(back.path).toBe("/history?target=first&kind=link&done=undone");
   expect(back.text).toContain("Undone.");
   await ask("update_link", { id: "first", name: "Again and again" });
+  expect((await tab.open("/?done=constructor")).text).not.toContain("native code");
   const { text } = await tab.open("/?done=undone");
   const [{ change_id = "" } = {}] = readButtons(text);
   expect(/name="back" value="([^"]+)"/.exec(text)?.[1]).toBe("/");

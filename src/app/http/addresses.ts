@@ -55,3 +55,8 @@ export function listHostnames({ host }: Config, { url }: Addresses): readonly st
   const { hostname } = new URL(url);
   return [...new Set([hostname, host, "localhost", "127.0.0.1", "[::1]"])];
 }
+
+/** A server that listens on all addresses can be reached on the loopback address. */
+export function findReachableHost(host: string): string {
+  return { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+}

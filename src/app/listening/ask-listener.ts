@@ -10,7 +10,7 @@ import { isSameSecret } from "../../text/secrets.ts";
 import { checkToken, findListenerKeyFile, keepToken } from "../data/data-folder.ts";
 import { readCode } from "../data/file-fault.ts";
 import { readIfThere } from "../data/secrets.ts";
-import { hasLocalLinks } from "../http/addresses.ts";
+import { findReachableHost, hasLocalLinks } from "../http/addresses.ts";
 import type { AnswerProcess, HttpServer } from "../http/http-server.ts";
 import { listenOnBoth, type ListenPlace } from "../http/listen-on-both.ts";
 import { respondJson } from "../http/respond-json.ts";
@@ -41,6 +41,7 @@ export type Listening = {
 type PortHolder = Statement | "changing" | "foreign";
 
 const noteFile = "listener.json";
+const mostServedPlaces = 4;
 const nonceHeader = "waypost-nonce";
 const proofHeader = "waypost-proof";
 /** The maximum age of a request, so that another program on the port cannot replay it later. */
@@ -58,9 +59,7 @@ async function askListener(
   const nonce = `${clock.now()} ${randomBytes(16).toString("base64url")}`;
   const headers = { [nonceHeader]: nonce, [proofHeader]: sign(secret, purpose, port, nonce) };
   const signal = AbortSignal.timeout(within_ms);
-  // A server that listens on all addresses can be reached on the loopback address.
-  const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
-  const place = { host: reachable, port, path: `/listener/${purpose}` };
+  const place = { host: findReachableHost(host), port, path: `/listener/${purpose}` };
   try {
     const asked = request({ ...place, method: "POST", headers, agent: false, signal }).end();
     const [response]: IncomingMessage[] = await once(asked, "response");
@@ -83,26 +82,28 @@ async function askListener(
 }
 
 export async function findStatement(config: Config): Promise<Statement | undefined> {
-  for (const place of [readServedPlace(config.data), config]) {
-    const found = place && (await askListener("ask", place, config.data));
+  for (const place of [...readServedPlaces(config.data), config]) {
+    const found = await askListener("ask", place, config.data);
     if (typeof found === "object") return found;
   }
   return undefined;
 }
 
+type ServedPlace = Pick<Config, "host" | "port">;
+
 /** Saves the host and port of `serve`, because later commands may run without its `--port` flag. */
-export function noteServedPlace(data: string, place: Pick<Config, "host" | "port">): void {
-  writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
+export function noteServedPlace(data: string, place: ServedPlace): void {
+  const others = readServedPlaces(data).filter(({ port }) => port !== place.port);
+  const places = [place, ...others].slice(0, mostServedPlaces);
+  writeFileSync(join(data, noteFile), `${JSON.stringify(places)}\n`, { mode: 0o600 });
 }
 
-/**
- * Returns where `serve` last listened. Only a signed response proves that it still listens there.
- */
-function readServedPlace(data: string): Pick<Config, "host" | "port"> | undefined {
+/** Lists where `serve` listened, newest first. Each process must still sign a response. */
+function readServedPlaces(data: string): readonly ServedPlace[] {
   try {
     return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
   } catch {
-    return undefined;
+    return [];
   }
 }
 
@@ -146,10 +147,7 @@ function findSecret(folder: string): string | undefined {
 
 const tryEvery_ms = 25;
 
-/**
- * Listens on a port. If another process of the data folder keeps the port, returns that process's
- * description.
- */
+/** Listens on a port, or returns the statement of a process of the data folder that keeps it. */
 export async function takePort(
   server: HttpServer,
   place: ListenPlace,
@@ -162,8 +160,7 @@ export async function takePort(
     try {
       return await listenOnBoth(server, place);
     } catch (error) {
-      // For other errors, such as a missing permission for the port, no process can release the
-      // port.
+      // After other errors, such as a missing permission, no process can release the port.
       if (readCode(error) !== "EADDRINUSE") throw error;
       const asked = { host: findHost(error, place.host), port: place.port };
       const holder = await askListener(purpose, asked, data);

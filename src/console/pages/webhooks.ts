@@ -21,7 +21,7 @@ import { readParam } from "../read-address.ts";
 import { createNewPage, showSecret } from "../record-page.ts";
 import { renderTime } from "../render-changes.ts";
 
-/** Lists, creates and edits the project's webhooks, and resends their failed events. */
+/** Lists and creates the project's webhooks, and resends their failed events. */
 
 const list = { name: "Webhooks", address: "/webhooks" };
 
@@ -112,8 +112,8 @@ async function showList({ account }: Visit): Promise<Reply> {
 
 /** Shown in a stdio process. Such a process has a console but delivers no events. */
 const notDelivering = html`<p class="note">
-  Only <code>waypost serve</code> sends messages, and it is not running for this data folder. Events
-  wait until you start it.
+  Only <code>waypost serve</code> sends messages. This console belongs to another process. Events
+  wait while <code>waypost serve</code> is not running.
 </p>`;
 
 const mostShown = 100;
