@@ -87,7 +87,7 @@ test("doctor shows the state of webhook deliveries, or nothing if no webhook exi
   });
 });
 
-test("doctor reports a webhook receiver as an error after several minutes of failures", async () => {
+test("doctor reports a receiver as an error after several minutes of failures", async () => {
   receiver.doing(refuse);
   await serving.call("POST", "/links", { body: { path: "two" } });
   await waitUntil(async () => (await readCounts()).failed === 1);
