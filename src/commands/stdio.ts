@@ -137,11 +137,11 @@ async function serve(deployment: Deployment, parts: StdioParts): Promise<void> {
   }
 }
 
-type Answering = StdioParts &
+type HandlerParts = StdioParts &
   Pick<BrowserParts, "assistant" | "approvals" | "onDecided" | "onRefused">;
 
 /** Makes this process serve links and pages. Only `serve` offers the API and MCP over HTTP. */
-function setHandlers(deployment: Deployment, parts: Answering): void {
+function setHandlers(deployment: Deployment, parts: HandlerParts): void {
   const { own } = deployment;
   if (own === undefined) return;
   const { config, listener } = parts;

@@ -316,9 +316,12 @@ function writeChanges(form: RecordForm, typed: Values, names: readonly string[])
   return form.write?.(typed, names) ?? writeFields(form.fields, typed, names);
 }
 
-type Compared = Readonly<Record<"was" | "typed" | "now", Values>>;
+type ComparedValues = Readonly<Record<"was" | "typed" | "now", Values>>;
 
-function listConflicts(names: readonly string[], compared: Compared): readonly ShownProblem[] {
+function listConflicts(
+  names: readonly string[],
+  compared: ComparedValues,
+): readonly ShownProblem[] {
   const { was, typed, now } = compared;
   return names
     .filter((name) => printValue(now[name]) !== printValue(was[name]))

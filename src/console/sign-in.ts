@@ -29,7 +29,7 @@ export type SignInOptions = {
   readonly readPinCheck: () => Promise<((pin: string) => Promise<boolean>) | undefined>;
 };
 
-export type Signed = {
+export type SignedInRequest = {
   readonly account: Account;
   readonly token: string;
   /** The URL of the requested page, without the base path. */
@@ -63,7 +63,7 @@ export function writeSignInAddress(origin: string, token: string): string {
 export async function answerSignIn(
   arrival: Arrival,
   form: Form | undefined,
-): Promise<Response | Signed> {
+): Promise<Response | SignedInRequest> {
   const { url, place, sessions } = arrival;
   const token = url.pathname.slice(start.length + 1);
   const isOnce = token !== "";
@@ -133,7 +133,7 @@ async function begin(
   { place, sessions }: Arrival,
   form: Form,
   { account, secret }: SignedIn,
-): Promise<Signed> {
+): Promise<SignedInRequest> {
   const before = place.cookies.read("session");
   if (before !== undefined) await sessions.end(before);
   const token = await sessions.begin(secret);

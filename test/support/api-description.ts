@@ -7,7 +7,7 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { describeApi } from "../tools/openapi/openapi.ts";
 
-/** Calls that send requests to the API and check each exchange against its OpenAPI document. */
+/** Use this for a service whose exchanges are all checked against the OpenAPI document. */
 
 export const createService: typeof plain.createService = (options) => {
   const service = plain.createService(options);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Runs once before the tests, because many of them start the built command. */
+/** Vitest runs this once before the tests, because many of them start the built command. */
 
 const root = join(import.meta.dirname, "../..");
 

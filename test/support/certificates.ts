@@ -1,4 +1,4 @@
-/** Self-signed certificates for tests of TLS, for hosts that do not exist, valid until 2126. */
+/** Use these self-signed certificates for TLS: their hosts do not exist; valid until 2126. */
 
 type Certificate = { readonly cert: string; readonly key: string };
 

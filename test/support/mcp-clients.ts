@@ -14,7 +14,7 @@ import { expect } from "vitest";
 import { AjvJsonSchemaValidator as AjvV2 } from "@modelcontextprotocol/client/validators/ajv";
 import { AjvJsonSchemaValidator as AjvV1 } from "@modelcontextprotocol/sdk/validation/ajv";
 
-/** The official clients of both versions. Closing one checks that stdout had only JSON-RPC. */
+/** Use this for the official clients of both versions. Closing one checks its stdout. */
 
 type Way = Stdio | Http;
 

@@ -10,6 +10,8 @@ import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createAlarms, createGate } from "./clock.ts";
 import { listenRequest, modernCall, withSession, callOf, handshake } from "./mcp-http.ts";
 
+/** Use this for MCP messages to the HTTP transport in this process, with simulated tools. */
+
 const known: KnownKey = {
   facts: undefined,
   linkHost: undefined,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 
-/** Opens something before the tests of a file, or before each, and closes it after them. */
+/** Use these to open something before the tests of a file, or before each, and close it. */
 
 /** Something to close after the tests, which may also report unexpected errors. */
 type Opened = {

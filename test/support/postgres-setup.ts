@@ -1,7 +1,7 @@
 import { query, serverVariable, startPostgres } from "./postgres.ts";
 import { openTransactionPooler } from "./postgres-proxy.ts";
 
-/** Starts PostgreSQL unless a server is named. WAYPOST_TEST_POOLER=3 adds a small pooler. */
+/** Vitest starts PostgreSQL with this, unless one is named. WAYPOST_TEST_POOLER=3 adds a pooler. */
 export async function setup(): Promise<() => Promise<void>> {
   const given = process.env["WAYPOST_TEST_DATABASE_URL"];
   const server = given === undefined ? await startPostgres() : undefined;

@@ -11,7 +11,7 @@ import { createWorld } from "./world.ts";
 import { createGate } from "./clock.ts";
 import { openServer } from "./ports.ts";
 
-/** Remote servers: one that a test scripts, or a real service whose replies it alters. */
+/** Use this for a remote server that a test scripts, or a real one whose replies it alters. */
 
 export type AlteringProxy = {
   readonly url: string;

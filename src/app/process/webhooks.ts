@@ -9,13 +9,13 @@ import { reachReceivers } from "../../webhooks/send-message.ts";
 import { clock, setAlarm } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 
-type Delivering = {
+type DelivererParts = {
   readonly config: Config;
   readonly state: LazyState;
   readonly report: (error: unknown) => unknown;
 };
 
-export function openDeliverer(store: Store, { config, state, report }: Delivering): Deliverer {
+export function openDeliverer(store: Store, { config, state, report }: DelivererParts): Deliverer {
   const reach = reachReceivers(config.webhook_private);
   const collect = createForwarder(store, state);
   return createDeliverer({ store, clock, setAlarm, reach, collect, report });

@@ -142,7 +142,7 @@ function mayWrite({ mayUse }: Account): boolean {
   return mayUse("save_template") || mayUse("publish_template");
 }
 
-type Editing = {
+type EditorPage = {
   readonly text: EditedTemplate;
   readonly was: string;
   /** True if the user typed the text, false if it is the text of a version. */
@@ -154,7 +154,7 @@ type Editing = {
 
 function renderEditor(
   visit: Visit,
-  { text, was, isTyped, drawn, failure, isKnown }: Editing,
+  { text, was, isTyped, drawn, failure, isKnown }: EditorPage,
 ): Html {
   const { mayUse } = visit.account;
   const refused = failure ?? drawn.failure;
