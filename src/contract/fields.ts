@@ -5,7 +5,7 @@ import { limits } from "./limits.ts";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The format of remote servers' ids. Input in any other format is treated as a name. */
+/** The format of IDs that remote servers assign. Other input is treated as a name. */
 export const anyIdPattern = /^[\w:.-]+$/;
 
 /** Lowercases a UUID. Returns an empty string for any other text, so that no row matches. */

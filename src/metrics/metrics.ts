@@ -3,7 +3,7 @@ import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { addPulled, type MetricSources } from "./pulled.ts";
 
-/** Counts finished work and its duration in seconds. */
+/** Counts finished operations, and records how many seconds each took. */
 export type WorkCounts = {
   readonly countRequest: (
     asked: { readonly endpoint: Endpoint | undefined; readonly request: CarriedRequest },

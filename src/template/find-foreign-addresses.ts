@@ -94,7 +94,10 @@ const needsHost =
   "This server limits destinations. Write the host of an address without Liquid, or use only " +
   "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
-/** Checks a tag. Liquid must stay in quoted values: an `if` around a quote could end the value. */
+/**
+ * Checks an HTML tag. A Liquid block must begin and end within one quoted attribute value, because
+ * an `if` around a quotation mark could end the value.
+ */
 function checkTag(search: AddressSearch, { attrs, location }: Token.TagToken): void {
   const { masked, report } = search;
   const start = location?.startOffset ?? 0;

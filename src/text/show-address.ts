@@ -38,7 +38,7 @@ function readHost(text: string): URL | undefined {
   }
 }
 
-/** Decodes a path. Characters stay encoded if the URL would otherwise change. */
+/** Decodes a path for display, except for characters that delimit parts of a URL. */
 function decode(path: string): string {
   try {
     return decodeURI(path);

@@ -40,7 +40,7 @@ describe("a console filter that the API does not support", () => {
     }
   });
 
-  test("is also rejected in a change of all matching links", async () => {
+  test("is also rejected when changing all matching links", async () => {
     const chosen = { all: "on", search: "Spring", filter: "colour eq red", way: "delete" };
     const shown = await tab.post("/links/several", { form_token, ...chosen });
     expect([shown.path, shown.status]).toEqual(["/links/several", 422]);
@@ -69,7 +69,7 @@ describe("the filtered list of links", () => {
     expect((await tab.submit({})).text).toContain(crumb);
   });
 
-  test("is linked in the breadcrumb after an undo and opened after a deletion", async () => {
+  test("is kept in the breadcrumb after an undo and in the redirect after a deletion", async () => {
     const { text } = await tab.open(`/links/${id}${from}`);
     const [, change_id = ""] = /name="change_id"\s+value="([^"]+)"/.exec(text) ?? [];
     const back = `/links/${id}${from}`;

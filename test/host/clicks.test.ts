@@ -186,7 +186,7 @@ describe("pending visits", () => {
     expect(await readStored(id)).toBe(1);
   });
 
-  test("are kept in memory without delaying reads until the database accepts writes", async () => {
+  test("are kept in memory until the database accepts writes, without delaying reads", async () => {
     const { id } = await host.add("link", { path: "spring", url });
     const { store, project } = host.world;
     const reported: unknown[] = [];

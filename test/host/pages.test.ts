@@ -192,7 +192,7 @@ describe("when a second host name is configured", () => {
   });
 });
 
-test("a link that another process deletes returns 404 within 20 ms", async () => {
+test("a link returns 404 within 20 ms of its deletion by another process", async () => {
   const [link] = (await host.world.call("GET", "/links")).body.links;
   const visit = () => host.visit("/spring");
   expect((await visit()).status).toBe(302);

@@ -200,7 +200,7 @@ test("permanently deleting a project's links keeps the short paths of other proj
   expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([0, 1002]);
 });
 
-test("deleting a link releases only the short paths of its own project", async () => {
+test("deleting a link does not release the same short path in another project", async () => {
   const { store, project } = world;
   const [one, other] = [project.id, (await world.addProject()).id];
   const ids: string[] = [];

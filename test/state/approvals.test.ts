@@ -182,7 +182,7 @@ describe("an approval", () => {
 });
 
 describe("an approval page with a PIN", () => {
-  test("is separate from the action's page without a PIN or with a different PIN", async () => {
+  test("is not shared with one for the same action that has no PIN or another PIN", async () => {
     const bare = await waitFor(state);
     const locked = await waitFor(other, { ...act, pin: "a hash" });
     const rekeyed = await waitFor(other, { ...act, pin: "another hash" });

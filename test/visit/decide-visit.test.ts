@@ -301,7 +301,7 @@ describe("the destination", () => {
 });
 
 describe("the Open button", () => {
-  test("uses the second host name if the app can be verified", () => {
+  test("uses the second host name if iOS or Android can verify the app", () => {
     const options = { second_host: true };
     expect(button("ios", { ios_app }, options)).toEqual({ by: "second_host" });
     expect(button("android", { android_app }, options)).toEqual({ by: "second_host" });

@@ -104,8 +104,8 @@ export function createRunner(options: RunnerOptions, life: AbortController) {
     /** Whether the key had running or interrupted jobs when `loadUnfinished` last ran. */
     hasUnfinished: (keyPrint: string) => runner.unfinished.has(keyPrint),
     /**
-     * Counts the jobs of this process. A waiting job is being started, or waits for another
-     * process's lease to expire.
+     * Counts this process's jobs. `waiting` includes jobs that are starting, and jobs that wait
+     * for another process's lease to expire.
      */
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
     /** Interrupts all jobs as soon as their rows in progress have finished. */

@@ -88,7 +88,7 @@ const toml: FileFormat = {
       // as equal.
       return { value: structuredClone(parseToml(text, { integersAsBigInt: "asNeeded" })) };
     } catch (error) {
-      // The build loads the parser lazily, so its error class cannot be imported.
+      // The parser is loaded only when needed, so its errors are recognized by their `line`.
       if (!(error instanceof Error && "line" in error)) throw error;
       return { brokenLine: Number(error.line) };
     }

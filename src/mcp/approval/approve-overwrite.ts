@@ -34,7 +34,7 @@ export function createApproveOverwrite({ mode, openState }: OverwriteOptions): A
       const facts = [alsoAllowed, ...question.facts];
       await requireApproved({ ...request, question: { ...question, facts } });
     }
-    // A rejected call overwrites nothing, so it neither counts toward the limit nor raises it.
+    // A call that the server rejects overwrites nothing, so it does not count toward the limit.
     let isDone = true;
     try {
       return await carryOut();

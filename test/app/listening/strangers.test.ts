@@ -109,7 +109,7 @@ describe.concurrent("when another program uses the port", () => {
     expect(session.describe()).toBeUndefined();
   });
 
-  test("a session listens on a port that is free on both 127.0.0.1 and ::1", async () => {
+  test("a stdio process listens on a port that is free on both 127.0.0.1 and ::1", async () => {
     await using folder = await createDataFolder();
     await using stranger = await startStranger(undefined, "::1");
     await using session = openSession({ data: folder.path, port: stranger.port });

@@ -204,7 +204,7 @@ describe("an app added to or removed from links by a plan", () => {
   });
 });
 
-test("the approval page shows a plan's long texts without storing them again", async () => {
+test("the approval page reads a plan's long texts from the plan and stores no copy", async () => {
   const texts = listPaths(60).map((row, index) => ({
     ...row,
     social_description: `${"x".repeat(6000)}${index} end`,
