@@ -114,6 +114,8 @@ export type Plans = {
   readonly save: (plan: NewPlan, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
   readonly find: (id: string) => Promise<Plan | undefined>;
   readonly listRows: (id: string, page: RowPage) => Promise<readonly PlanRow[]>;
+  /** Deletes expired plans and old jobs, a limited number per call. */
+  readonly removeEnded: () => Promise<void>;
 };
 
 export type RowPage = {
@@ -132,6 +134,8 @@ const draftLasts_ms = 24 * lasts_ms;
 const jobsLast_ms = 30 * 24 * 60 * 60_000;
 /** The maximum number of unapplied plans per key, to limit a key's use of storage. */
 const mostIdle = 20;
+/** The maximum number of expired plans, and of old jobs, that one call deletes. */
+const mostDropped = 100;
 /** Stored instead of the counts while a plan is a draft. */
 const draft = "";
 /** Small batches, so that other writes do not wait long. */
@@ -141,7 +145,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   const { db, write } = sql;
   return {
     save: async ({ request = {}, ...made }, rows) => {
-      await dropOld(sql, made.key_print, clock.now());
+      await dropSurplus(sql, made.key_print);
       const begun = { id: createPrefixedId("plan", random), request, ...made };
       const startNow = (length_ms: number) => {
         const created_at = clock.now();
@@ -150,7 +154,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
       // The draft expires, so that its rows are deleted if the process dies while saving them.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
-        await dropPlan(write, begun.id);
+        await dropPlan(sql, begun.id);
         throw error;
       });
       const plan = { ...begun, counts, ...startNow(lasts_ms) };
@@ -167,6 +171,8 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
         .executeTakeFirst();
       return row && readPlan(row);
     },
+
+    removeEnded: () => dropEnded(sql, clock.now()),
 
     listRows: async (id, { actions, from = 0, offset = 0, limit }) => {
       let query = db
@@ -235,24 +241,33 @@ async function savePlan(
   await insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)).execute();
 }
 
-/** Deletes expired plans, old jobs, and the key's oldest unapplied plans. */
-async function dropOld(
-  { db, write }: Sql<StateTables>,
-  key_print: string,
-  now: number,
-): Promise<void> {
-  const jobs = db.selectFrom("jobs").where("updated_at", "<=", now - jobsLast_ms);
-  const over = await jobs.select("plan_id").where("runs_until", "<=", now).execute();
-  const applied = db.selectFrom("jobs").select("plan_id");
-  const idle = db.selectFrom("plans").select("id").where("id", "not in", applied);
-  const ended = await idle.where("expires_at", "<=", now).execute();
-  const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);
-  const newest = await own.orderBy("created_at", "desc").execute();
-  const surplus = [...ended, ...newest.slice(mostIdle - 1)].map(({ id }) => id);
-  for (const id of [...over.map(({ plan_id }) => plan_id), ...surplus]) await dropPlan(write, id);
+/** Deletes expired plans, old jobs and abandoned drafts. */
+async function dropEnded(sql: Sql<StateTables>, now: number): Promise<void> {
+  const ended = selectIdle(sql.db).where("expires_at", "<=", now).orderBy("expires_at");
+  const old = selectOldJobs(sql.db, now).select("plan_id as id").orderBy("updated_at");
+  const plans = await ended.limit(mostDropped).execute();
+  plans.push(...(await old.limit(mostDropped).execute()));
+  for (const { id } of plans) await dropPlan(sql, id);
 }
 
-async function dropPlan(write: WriteState, id: string): Promise<void> {
+/** Deletes the key's oldest unapplied plans, so that one more can be saved. */
+async function dropSurplus(sql: Sql<StateTables>, key_print: string): Promise<void> {
+  const own = selectIdle(sql.db).where("key_print", "=", key_print).where("counts", "!=", draft);
+  const newest = await own.orderBy("created_at", "desc").execute();
+  for (const { id } of newest.slice(mostIdle - 1)) await dropPlan(sql, id);
+}
+
+function selectIdle(db: StateDb) {
+  const applied = db.selectFrom("jobs").select("plan_id");
+  return db.selectFrom("plans").select("id").where("id", "not in", applied);
+}
+
+function selectOldJobs(db: StateDb, now: number) {
+  const old = db.selectFrom("jobs").where("updated_at", "<=", now - jobsLast_ms);
+  return old.where("runs_until", "<=", now);
+}
+
+async function dropPlan({ write }: Sql<StateTables>, id: string): Promise<void> {
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>
       raw`delete from plan_rows where plan_id = ${id} and "position" in

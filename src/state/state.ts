@@ -61,10 +61,11 @@ export async function openState(
     throw error;
   });
   const approvals = createApprovals(sql, sources);
+  const plans = createPlans(sql, sources);
   return {
     approvals,
     counters: createCounters(sql, clock),
-    plans: createPlans(sql, sources),
+    plans,
     jobs: createJobs(sql, sources),
     history: createHistory(sql, sources),
     kept: createExpiringValues(sql, clock),
@@ -75,6 +76,7 @@ export async function openState(
       await deleteOld(sql, "uses", "at", now - longestWindow_ms);
       await deleteOld(sql, "kept_values", "expires_at", now);
       await deleteOld(sql, "changes", "at", now - historyLasts_ms);
+      await plans.removeEnded();
     },
     isCurrent: () => isCurrent(sql, stateMigrations),
     countWrites: sql.countWrites,

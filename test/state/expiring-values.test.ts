@@ -97,20 +97,6 @@ describe("an owner's stored values", () => {
       expect(found).toEqual([true, false, ...Array(most).fill(true)]);
     },
   );
-
-  test("count as one if they have the same timestamp, like the pages of a file", async () => {
-    const value = { type: "text/csv", text: "" };
-    for (let file = 0; file < 11; file += 1) {
-      at.now += 1;
-      const owned = { owner: "key", at: at.now };
-      for (const page of [1, 2, 3]) {
-        await one.kept.save("export_page", `${file} ${page}`, value, owned);
-      }
-    }
-    expect(await one.kept.find("export_page", "0 1")).toBeUndefined();
-    expect(await one.kept.find("export_page", "1 1")).toBeDefined();
-    expect(await countRows()).toBe(30);
-  });
 });
 
 const list = () => other.kept.list("notice");

@@ -166,19 +166,6 @@ test("a change is deleted after 30 days", async () => {
   expect(await state.history.findSuccessor("project", "one")).toBe("one");
 });
 
-test("old changes are deleted even in projects without new changes", async () => {
-  const left = await make({ realm: "a left project" });
-  await state.history.noteSuccessor("a left project", "one", "two");
-  at.now += 30 * day;
-  await make();
-  const readers = { realm: "a left project" };
-  expect(await listIds(readers)).toEqual([left]);
-  await state.removeEnded();
-  expect(await listIds(readers)).toEqual([]);
-  expect(await state.history.findSuccessor("a left project", "one")).toBe("one");
-  expect(await listIds()).toHaveLength(1);
-});
-
 const large: readonly Effect[] = [
   { kind: "page_template", id: null, before: {}, after: { body: "x".repeat(1024 * 1024) } },
 ];

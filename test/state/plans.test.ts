@@ -49,9 +49,9 @@ test("a plan can be found only after its last row is stored", async () => {
   await waitUntil(async () => (await readTables()).rows === 1000);
   const [id = ""] = (await readTables()).ids;
   expect(await state.plans.find(id)).toBeUndefined();
-  // Another call deletes expired plans before the last row is stored.
+  // Another process deletes expired plans before the last row is stored.
   at.now += 3 * hour_ms;
-  await save(listRows(1));
+  await state.removeEnded();
   gate.open();
   const made = await saving;
   expect(made).toMatchObject({ id, counts: { create: 1200 }, expires_at: at.now + hour_ms });
@@ -63,8 +63,21 @@ test("an incomplete plan from a killed process is deleted after a day", async ()
   void save(listRows(600, () => new Promise(() => undefined)));
   await waitUntil(async () => (await readTables()).rows === 500);
   at.now += 25 * hour_ms;
-  const { id } = await save(listRows(1));
-  expect(await readTables()).toEqual({ ids: [id], rows: 1 });
+  await state.removeEnded();
+  expect(await readTables()).toEqual({ ids: [], rows: 0 });
+});
+
+test("an expired plan and a job that ended 30 days ago are deleted without a new plan", async () => {
+  await save(listRows(600));
+  const applied = await save(listRows(1));
+  const job = await state.jobs.open(applied);
+  at.now += hour_ms;
+  await state.removeEnded();
+  expect(await readTables()).toEqual({ ids: [applied.id], rows: 1 });
+  at.now += 30 * 24 * hour_ms;
+  await state.removeEnded();
+  expect(await state.jobs.find(job.id)).toBeUndefined();
+  expect(await readTables()).toEqual({ ids: [], rows: 0 });
 });
 
 test("only each key's twenty newest unused plans are kept", async () => {
