@@ -3,7 +3,7 @@ import type { Sql } from "../sql/sql.ts";
 import { insertChange, type ChangeAuthor } from "./history.ts";
 import { createPrefixedId, type StateDb, type StateTables, type StoredJob } from "./tables.ts";
 import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts";
-import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
+import { countPlannedWrites, draft, readPlan, type Plan } from "./plans.ts";
 
 /** Stores jobs. A job applies the rows of a plan. */
 
@@ -111,8 +111,8 @@ async function openJob(
   sources: ClockAndRandom,
 ): Promise<void> {
   const plans = db.selectFrom("plans").select("id").where("id", "=", plan.id);
-  // Throws if the plan has been deleted.
-  await plans.executeTakeFirstOrThrow();
+  // Throws if the plan has been deleted, or is being deleted.
+  await plans.where("counts", "!=", draft).executeTakeFirstOrThrow();
   const id = createPrefixedId("job", sources.random);
   const now = sources.clock.now();
   const own = { id, plan_id: plan.id, key_print: plan.key_print };

@@ -137,7 +137,7 @@ const mostIdle = 20;
 /** The maximum number of expired plans, and of old jobs, that one call deletes. */
 const mostDropped = 100;
 /** Stored instead of the counts while a plan is a draft. */
-const draft = "";
+export const draft = "";
 /** Small batches, so that other writes do not wait long. */
 const batchRows = 500;
 
@@ -145,7 +145,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
   const { db, write } = sql;
   return {
     save: async ({ request = {}, ...made }, rows) => {
-      await dropSurplus(sql, made.key_print);
+      await dropSurplus(sql, made.key_print, clock.now());
       const begun = { id: createPrefixedId("plan", random), request, ...made };
       const startNow = (length_ms: number) => {
         const created_at = clock.now();
@@ -154,7 +154,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
       // The draft expires, so that its rows are deleted if the process dies while saving them.
       await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
       const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
-        await dropPlan(sql, begun.id);
+        await dropPlan(sql, begun.id, clock.now());
         throw error;
       });
       const plan = { ...begun, counts, ...startNow(lasts_ms) };
@@ -247,14 +247,14 @@ async function dropEnded(sql: Sql<StateTables>, now: number): Promise<void> {
   const old = selectOldJobs(sql.db, now).select("plan_id as id").orderBy("updated_at");
   const plans = await ended.limit(mostDropped).execute();
   plans.push(...(await old.limit(mostDropped).execute()));
-  for (const { id } of plans) await dropPlan(sql, id);
+  for (const { id } of plans) await dropPlan(sql, id, now);
 }
 
 /** Deletes the key's oldest unapplied plans, so that one more can be saved. */
-async function dropSurplus(sql: Sql<StateTables>, key_print: string): Promise<void> {
+async function dropSurplus(sql: Sql<StateTables>, key_print: string, now: number): Promise<void> {
   const own = selectIdle(sql.db).where("key_print", "=", key_print).where("counts", "!=", draft);
   const newest = await own.orderBy("created_at", "desc").execute();
-  for (const { id } of newest.slice(mostIdle - 1)) await dropPlan(sql, id);
+  for (const { id } of newest.slice(mostIdle - 1)) await dropPlan(sql, id, now);
 }
 
 function selectIdle(db: StateDb) {
@@ -267,7 +267,19 @@ function selectOldJobs(db: StateDb, now: number) {
   return old.where("runs_until", "<=", now);
 }
 
-async function dropPlan({ write }: Sql<StateTables>, id: string): Promise<void> {
+/** Deletes a plan with its old job. A plan whose job has been opened or resumed is kept. */
+async function dropPlan({ write }: Sql<StateTables>, id: string, now: number): Promise<void> {
+  const isDropped = await write(async (db) => {
+    const old = selectOldJobs(db, now).select("id").where("plan_id", "=", id);
+    await db.deleteFrom("jobs").where("id", "in", old).execute();
+    const applied = db.selectFrom("jobs").select("id").where("plan_id", "=", id);
+    // A draft cannot be applied. If the process dies now, the expired draft is deleted later.
+    const drop = db.updateTable("plans").set({ counts: draft, expires_at: 0 }).where("id", "=", id);
+    const unapplied = drop.where((plan) => plan.not(plan.exists(applied)));
+    const { numUpdatedRows } = await unapplied.executeTakeFirst();
+    return numUpdatedRows > 0n;
+  });
+  if (!isDropped) return;
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>
       raw`delete from plan_rows where plan_id = ${id} and "position" in
@@ -276,10 +288,7 @@ async function dropPlan({ write }: Sql<StateTables>, id: string): Promise<void> 
     count = Number(numAffectedRows);
     await nextTurn();
   }
-  await write(async (db) => {
-    await db.deleteFrom("jobs").where("plan_id", "=", id).execute();
-    await db.deleteFrom("plans").where("id", "=", id).execute();
-  });
+  await write((db) => db.deleteFrom("plans").where("id", "=", id).execute());
 }
 
 export function readPlan(stored: StateTables["plans"]): Plan {

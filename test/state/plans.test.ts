@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { Sql } from "../../src/sql/sql.ts";
-import type { PlanRow } from "../../src/state/plans.ts";
+import { createPlans, type PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import { createGate, waitUntil } from "../support/clock.ts";
@@ -78,6 +79,19 @@ test("an expired plan and a job that ended 30 days ago are deleted without a new
   await state.removeEnded();
   expect(await state.jobs.find(job.id)).toBeUndefined();
   expect(await readTables()).toEqual({ ids: [], rows: 0 });
+});
+
+test("an expired plan is kept if its job is opened just before the plan is deleted", async () => {
+  const plan = await save(listRows(1));
+  at.now += hour_ms;
+  const write: typeof tables.write = async (...given) => {
+    await state.jobs.open(plan);
+    return tables.write(...given);
+  };
+  const clock = { now: () => at.now, monotonic: () => 0 };
+  await createPlans({ ...tables, write }, { clock, random: { bytes: randomBytes } }).removeEnded();
+  expect(await state.jobs.findOfPlan(plan.id)).toMatchObject({ state: "interrupted" });
+  expect(await readTables()).toEqual({ ids: [plan.id], rows: 1 });
 });
 
 test("only each key's twenty newest unused plans are kept", async () => {
