@@ -95,20 +95,22 @@ async function holdConnection(
     throw explain(error);
   };
   let client: PoolClient | undefined = await connect().catch(throwExplained);
-  let isUsable = true;
+  let lossError: unknown;
   const release = () => {
-    client?.release(!isUsable);
+    client?.release(lossError !== undefined);
     client = undefined;
   };
 
   async function run(text: string, values: readonly unknown[]): Promise<QueryResult> {
     if (client === undefined) throw new Error("a statement came after the end of its transaction");
+    // The driver would send the statement only after the one that timed out has ended.
+    if (lossError !== undefined) throw lossError;
     try {
       // The driver's types lack `query_timeout`.
       const query = { text, values: [...values], query_timeout: longest_ms };
       return await client.query(query);
     } catch (error) {
-      isUsable &&= !isLost(error);
+      if (isLost(error)) lossError = error;
       throw error;
     }
   }
@@ -116,7 +118,7 @@ async function holdConnection(
   async function runAgain(text: string, values: readonly unknown[]): Promise<QueryResult> {
     release();
     client = await connect();
-    isUsable = true;
+    lossError = undefined;
     return run(text, values);
   }
 

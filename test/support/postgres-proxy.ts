@@ -12,6 +12,8 @@ export type PostgresProxy = {
   readonly refuse: () => void;
   /** Cuts every connection, and until `restore` refuses new ones. */
   readonly cut: () => void;
+  /** Discards the server's responses until `restore`. */
+  readonly hang: () => void;
   readonly restore: () => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -20,6 +22,7 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let isCut = false;
+  let isHanging = false;
   let cutting: "asked" | "answered" | undefined;
 
   const server = createServer((client) => {
@@ -46,7 +49,7 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
     });
     upstream.on("data", (bytes) => {
       if (isLast) end();
-      else client.write(bytes);
+      else if (!isHanging) client.write(bytes);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -63,7 +66,8 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
       isCut = true;
       cutAll();
     },
-    restore: () => (isCut = false),
+    hang: () => (isHanging = true),
+    restore: () => (isCut = isHanging = false),
     [Symbol.asyncDispose]: async () => {
       cutAll();
       server.close();
