@@ -11,17 +11,14 @@ import type { PoolMeasures } from "./sql.ts";
  * statements, because PgBouncer may use a different connection for each transaction.
  */
 export type PostgresPool = {
-  readonly openKysely: <Tables>(limits: StatementLimits) => Kysely<Tables>;
+  /**
+   * Limits each statement to `longest_ms`, and closes its connection after a timeout. If the
+   * connection breaks during the first statement of a read or transaction, retries that statement.
+   */
+  readonly openKysely: <Tables>(longest_ms: number) => Kysely<Tables>;
   readonly measure: () => PoolMeasures;
   /** Aborts running statements and closes all connections. */
   readonly close: () => Promise<void>;
-};
-
-type StatementLimits = {
-  /** The timeout of a statement. After a timeout, its connection is closed. */
-  readonly longest_ms: number;
-  /** True to retry a statement if its connection breaks. Safe only outside of transactions. */
-  readonly isRepeating?: boolean;
 };
 
 const longestConnect_ms = 5_000;
@@ -62,8 +59,8 @@ export function openPostgresPool(
   let ended: Promise<void> | undefined;
 
   return {
-    openKysely: <Tables>(limits: StatementLimits) => {
-      const connect = () => holdConnection(() => pool.connect(), limits, explain);
+    openKysely: <Tables>(longest_ms: number) => {
+      const connect = () => holdConnection(() => pool.connect(), longest_ms, explain);
       // The cast is needed because Kysely's type requires cursors, which need another package.
       const adapted = { connect, end: () => Promise.resolve() } as unknown as PoolOfKysely;
       return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: adapted }) });
@@ -88,7 +85,7 @@ type HeldConnection = {
 
 async function holdConnection(
   connect: () => Promise<PoolClient>,
-  { longest_ms, isRepeating = false }: StatementLimits,
+  longest_ms: number,
   explain: (error: unknown) => unknown,
 ): Promise<HeldConnection> {
   const throwExplained = (error: unknown): never => {
@@ -96,6 +93,7 @@ async function holdConnection(
   };
   let client: PoolClient | undefined = await connect().catch(throwExplained);
   let lossError: unknown;
+  let isFirst = true;
   const release = () => {
     client?.release(lossError !== undefined);
     client = undefined;
@@ -125,9 +123,11 @@ async function holdConnection(
   return {
     query: async (text, values) => {
       refuseNul(values);
+      const mayRepeat = isFirst;
+      isFirst = false;
       const result = await run(text, values)
         .catch((error: unknown) => {
-          if (!isRepeating || !isBroken(error)) throw error;
+          if (!mayRepeat || !isBroken(error)) throw error;
           return runAgain(text, values);
         })
         .catch(throwExplained);

@@ -69,8 +69,8 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const scans = openPostgresPool(url, mostConnections.scans, explain);
   const writes = openPostgresPool(url, mostConnections.writes, explain);
   const pools = [reads, scans, writes];
-  const db = reads.openKysely<Tables>({ longest_ms: longestStatement_ms, isRepeating: true });
-  const scanning = scans.openKysely<Tables>({ longest_ms: longestScan_ms + patience_ms });
+  const db = reads.openKysely<Tables>(longestStatement_ms);
+  const scanning = scans.openKysely<Tables>(longestScan_ms + patience_ms);
   const scanQueue = createFairQueue(mostConnections.scans, mostWaitingScans);
   const { write, countWrites, finish } = createWrites<Tables>(writes);
   known.facts = await requireUsable(db, url).catch(async (error: unknown) => {
@@ -137,8 +137,8 @@ function stopWithCaller(signal: ReadSignal): KyselyPlugin {
  */
 function createWrites<Tables>(pool: PostgresPool) {
   const queue = createFairQueue(mostConnections.writes);
-  const writing = pool.openKysely<Tables>({ longest_ms: longestStatement_ms + patience_ms });
-  const migrating = pool.openKysely<Tables>({ longest_ms: longestMigration_ms + patience_ms });
+  const writing = pool.openKysely<Tables>(longestStatement_ms + patience_ms);
+  const migrating = pool.openKysely<Tables>(longestMigration_ms + patience_ms);
   let commits = 0;
 
   function attempt<Result>(
