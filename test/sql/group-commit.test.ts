@@ -104,34 +104,6 @@ describe("concurrent writes", () => {
     expect(listCommitted()).toEqual(["a", "c"]);
   });
 
-  test("commit nothing if all of them fail", async () => {
-    const { groups, insert, listCommitted, steps } = openGroups();
-    const refuse = async () => {
-      insert("a");
-      throw new Error("it is refused");
-    };
-    await Promise.allSettled([groups.write(refuse), groups.write(refuse)]);
-    expect(steps.slice(-2)).toEqual(["rollback", "sync"]);
-    expect(groups.countCommits()).toBe(0);
-    expect(listCommitted()).toEqual([]);
-  });
-
-  test("all fail if their commit fails, and the next group succeeds", async () => {
-    const { groups, insert, listCommitted, faults } = openGroups();
-    const broken = new Error("the disk is gone");
-    faults.commit = broken;
-    const outcomes = await Promise.allSettled([
-      groups.write(async () => insert("a")),
-      groups.write(() => Promise.reject(new Error("refused for what another one wrote"))),
-      groups.write(async () => insert("b")),
-    ]);
-    const rejected = { status: "rejected", reason: broken };
-    expect(outcomes).toEqual([rejected, rejected, rejected]);
-    faults.commit = undefined;
-    await groups.write(async () => insert("c"));
-    expect(listCommitted()).toEqual(["c"]);
-  });
-
   test("all fail if one of them fills the database, and the next group succeeds", async () => {
     const { groups, insert, listCommitted, writer } = openGroups();
     writer.exec("PRAGMA max_page_count = 20");
@@ -304,7 +276,6 @@ function openGroups({ work_ms = 0, openings = [] }: GroupOptions = {}) {
   const steps: string[] = [];
   const faults: {
     begin?: Error | undefined;
-    commit?: Error | undefined;
     sync?: Error;
     onBegin?: (signal: { readonly hasLeft: () => boolean }) => void;
   } = {};
@@ -322,7 +293,6 @@ function openGroups({ work_ms = 0, openings = [] }: GroupOptions = {}) {
         const step = names[statement] ?? expect.fail(`${statement} has no name`);
         steps.push(step);
         if (step === "open") time.now += work_ms;
-        if (step === "commit" && faults.commit !== undefined) throw faults.commit;
         writer.exec(statement);
       },
       sync: async () => {

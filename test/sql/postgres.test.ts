@@ -133,6 +133,48 @@ describe("a transaction", () => {
   });
 });
 
+describe("a write that conflicts with writes of another process", () => {
+  test("is repeated after a deadlock", async () => {
+    const other = await open(database.url);
+    await Promise.all([add(store, "x"), add(store, "y")]);
+    const held = { x: createGate(), y: createGate() };
+    const codes: unknown[] = [];
+    const writeBoth = async (db: Kysely<Tables>, first: "x" | "y", second: "x" | "y") => {
+      await increase(db, first);
+      held[first].open();
+      await held[second].opened;
+      await increase(db, second).catch((error: unknown) => {
+        codes.push(Object(error).code);
+        throw error;
+      });
+    };
+    // A long write has no lock timeout that could end it before the server sees the deadlock.
+    await Promise.all([
+      store.write((db) => writeBoth(db, "x", "y"), { isLong: true }),
+      other.write((db) => writeBoth(db, "y", "x"), { isLong: true }),
+    ]);
+    expect(codes).toContain("40P01");
+    expect([await read(store, "x"), await read(store, "y")]).toEqual([2, 2]);
+  });
+
+  test("is repeated for five seconds, and then fails with StoreBusy", async () => {
+    const other = await open(database.url);
+    await add(store, "wanted");
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const waits_ms = [0, 5000, 1];
+    const written = store.write(async (db) => {
+      await read({ db }, "wanted");
+      await other.write((changing) => increase(changing, "wanted"));
+      vi.advanceTimersByTime(waits_ms.shift() ?? expect.fail("it was repeated too often"));
+      await increase(db, "wanted");
+    });
+    const busy = { name: "StoreBusy", message: "others write the same" };
+    await expect(written).rejects.toMatchObject(busy);
+    expect([waits_ms, await read(store, "wanted")]).toEqual([[], 3]);
+  });
+});
+
 describe("a write whose response to COMMIT is lost", () => {
   test.each([
     ["committed", "answered", 1],
