@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 /**
  * Loads SQLite and runs statements. If Node's built-in SQLite is too old to be safe, loads
- * `@photostructure/sqlite` instead, which has the same API and is copied to `dist` by the build.
+ * `@photostructure/sqlite` instead. It has the same API, and the build copies it to `dist`.
  */
 
 type SqlValue = null | number | bigint | string | Uint8Array;
@@ -53,7 +53,7 @@ export function openDatabase(path: string, { readOnly = false } = {}): Database 
  */
 export function defineIsAwaited(database: Database, isAwaited: () => boolean): void {
   database.function("is_awaited", () => {
-    if (!isAwaited()) throw new Error("nobody waits for this statement");
+    if (!isAwaited()) throw new Error("the caller of this statement has left");
     return 1;
   });
 }

@@ -10,8 +10,8 @@ import { inOwnSchema, readEngine } from "./open-kysely.ts";
 const uniqueViolation = "23505";
 const lockTaken = "55P03";
 /**
- * Temporary errors after which nothing was written: no free connection or memory, a statement that
- * took too long, a server that became a standby, or a rejected login.
+ * Temporary errors after which nothing was written. The server has no free connection or memory,
+ * ended a slow statement, became a standby, or rejected the login.
  */
 const refused = /^(53200|53300|53400|57014|25006|3D000|28\w{3})$/;
 /** A serialization failure or a deadlock. A retry of the same transaction may succeed. */

@@ -175,8 +175,6 @@ function prepareConnection(database: Database, { applicationId }: OpenOptions): 
   defineIsAwaited(database, () => true);
 }
 
-/** Syncs SQLite's write-ahead log to disk, and merges it into the file. */
-
 /**
  * Makes commits durable, like `synchronous=FULL`: the log is synced after each commit, before a
  * caller gets its result. SQLite would block the main thread, but Node syncs in another thread.
