@@ -4,7 +4,7 @@ import type { LinkValues } from "../contract/rules/link-rules.ts";
 import { andThen, type Awaitable } from "../contract/waiting.ts";
 import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { prepareQuery } from "./prepared-query.ts";
-import { readTally, tallyWrite } from "./projects.ts";
+import { isIndexed, readTally, tallyWrite } from "./projects.ts";
 import {
   foldTexts,
   indexedColumns,
@@ -76,9 +76,11 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     })
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
-  await indexLink(tenant, link.id, tally.indexed_to);
+  if (isIndexed(tally, link.id)) await indexLink(tenant, link.id);
   const inserted = toLink(shown);
-  await queueEvents(tenant, [{ event: "link.created", data: { link: inserted } }], now, tally);
+  if (tally.webhooks > 0) {
+    await queueEvents(tenant, [{ event: "link.created", data: { link: inserted } }], now);
+  }
   return inserted;
 }
 
@@ -91,9 +93,9 @@ export async function updateLink(
 ): Promise<Link> {
   const { db, projectId } = tenant;
   const tally = await tallyWrite(tenant, 0);
-  const { indexed_to } = tally;
   const isSearched = indexedColumns.some((field) => field in changes);
-  if (isSearched) await unindexLink(tenant, before.id, indexed_to);
+  const changesIndex = isSearched && isIndexed(tally, before.id);
+  if (changesIndex) await unindexLink(tenant, before.id);
   const row = await db
     .updateTable("links")
     // Kysely skips undefined columns.
@@ -111,12 +113,12 @@ export async function updateLink(
     .where("id", "=", before.id)
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
-  if (isSearched) await indexLink(tenant, before.id, indexed_to);
+  if (changesIndex) await indexLink(tenant, before.id);
   if (changes.path !== undefined && changes.path !== before.path) {
     await releaseAddresses(tenant, sql`${before.path}`);
   }
   const link = toLink(row);
-  await queueEvents(tenant, describeUpdate(before, link), now, tally);
+  if (tally.webhooks > 0) await queueEvents(tenant, describeUpdate(before, link), now);
   return link;
 }
 
@@ -136,12 +138,14 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   const link = await query.where("id", "=", id).executeTakeFirst();
   if (link === undefined) return false;
   const tally = await tallyWrite(tenant, -1);
-  await unindexLink(tenant, id, tally.indexed_to);
+  if (isIndexed(tally, id)) await unindexLink(tenant, id);
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddresses(tenant, selectAddresses(tenant, link));
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
-  await queueEvents(tenant, [{ event: "link.deleted", data: { link: toLink(row) } }], now, tally);
+  if (tally.webhooks > 0) {
+    await queueEvents(tenant, [{ event: "link.deleted", data: { link: toLink(row) } }], now);
+  }
   return true;
 }
 
@@ -240,10 +244,12 @@ export async function restoreLink(
     updated_at: now,
   };
   await tenant.db.insertInto("links").values(whole).execute();
-  await indexLink(tenant, id, tally.indexed_to);
+  if (isIndexed(tally, id)) await indexLink(tenant, id);
   const restored = await findLink(tenant, id);
   if (restored === undefined) throw new Error("a restored link did not come back");
-  await queueEvents(tenant, [{ event: "link.created", data: { link: restored } }], now, tally);
+  if (tally.webhooks > 0) {
+    await queueEvents(tenant, [{ event: "link.created", data: { link: restored } }], now);
+  }
   return { restored };
 }
 

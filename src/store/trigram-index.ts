@@ -91,23 +91,13 @@ async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
   return next.length < stepRows ? wholeIndex : last;
 }
 
-/** Indexes a written link, unless the background task will index it later. */
-export async function indexLink(
-  tenant: Tenant,
-  id: string,
-  indexedTo: string | null,
-): Promise<void> {
-  if (indexedTo === null || id > indexedTo) return;
+/** Indexes a written link. */
+export async function indexLink(tenant: Tenant, id: string): Promise<void> {
   await fillIndex(tenant, sql`id = ${id}`);
 }
 
 /** Removes a link from the index. Must run before the link is changed or deleted. */
-export async function unindexLink(
-  { db, projectId }: Tenant,
-  id: string,
-  indexedTo: string | null,
-): Promise<void> {
-  if (indexedTo === null || id > indexedTo) return;
+export async function unindexLink({ db, projectId }: Tenant, id: string): Promise<void> {
   await sql`
     delete from ${nameIndex(projectId)}
     where rowid = (select rowkey from links where project_id = ${projectId} and id = ${id})
