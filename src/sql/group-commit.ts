@@ -20,7 +20,6 @@ export type TransactionSteps = {
 
 export type GroupCommit = {
   readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
-  readonly countCommits: () => number;
   /** Rejects new writes. Resolves when every waiting caller has its result. */
   readonly finish: () => Promise<void>;
 };
@@ -50,7 +49,6 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   const hurried: WaitingWriter[] = [];
   const patient: WaitingWriter[] = [];
   let passings = 0;
-  let commits = 0;
   let running: Promise<void> | undefined;
   let answering: Promise<void> | undefined;
   let isOver = false;
@@ -74,9 +72,6 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
       }
       const served = await writeGroup(steps, chooseLine(), monotonic);
       if (served.length === 0) continue;
-      // Count the commit before callers get their results. Otherwise, a caller that has its result
-      // could still read old data from a cache.
-      if (served.some(({ isKept }) => isKept)) commits += 1;
       answering = steps.sync().then(
         () => served.forEach(({ answer }) => answer()),
         // If the disk fails, it is unknown which writes were stored.
@@ -98,7 +93,6 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
         (isPatient ? patient : hurried).push(writer);
         running ??= writeGroups();
       }),
-    countCommits: () => commits,
     finish: async () => {
       isOver = true;
       await running;

@@ -15,16 +15,7 @@ import type { Engine } from "./sql.ts";
 
 /** Creates a Kysely instance for SQLite. Transactions are implemented in `sqlite.ts` instead. */
 export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
-  const runAgain = (query: SqlQuery) =>
-    retryWhileBusy(() => runStatement(query)).catch(throwTranslated);
-  const run: RunStatement = (query) => {
-    try {
-      const ran = runStatement(query);
-      return ran instanceof Promise ? ran.catch(throwTranslated) : ran;
-    } catch (error) {
-      return isBusy(error) ? runAgain(query) : throwTranslated(error);
-    }
-  };
+  const run = retryIfBusy(runStatement);
   const connection: DatabaseConnection = {
     // The cast is safe, because Kysely derived Row from the query.
     executeQuery: async <Row>(query: SqlQuery) => (await run(query)) as QueryResult<Row>,
@@ -46,6 +37,20 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
   });
   runners.set(db, run);
   return db;
+}
+
+/** Runs statements again while SQLite's lock is held, and translates errors. */
+export function retryIfBusy(runStatement: RunStatement): RunStatement {
+  const runAgain = (query: SqlQuery) =>
+    retryWhileBusy(() => runStatement(query)).catch(throwTranslated);
+  return (query) => {
+    try {
+      const ran = runStatement(query);
+      return ran instanceof Promise ? ran.catch(throwTranslated) : ran;
+    } catch (error) {
+      return isBusy(error) ? runAgain(query) : throwTranslated(error);
+    }
+  };
 }
 
 /** Returns the engine of a Kysely instance, even of one with plugins. */

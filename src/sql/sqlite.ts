@@ -19,7 +19,7 @@ import {
 } from "./engine.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
-import { openKysely } from "./open-kysely.ts";
+import { openKysely, retryIfBusy } from "./open-kysely.ts";
 import type { Sql } from "./sql.ts";
 import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 
@@ -48,12 +48,19 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   });
   const writing = openKysely<Tables>(onWriter);
   const readingLong = openKysely<Tables>(longReads.run);
+  const readVersion = retryIfBusy(onReader);
+  let commits = 0;
   const groups = createGroupCommit({
     begin: async (signal) => {
       log.requireSound();
       await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), { signal });
     },
-    exec: (statement) => writer.exec(statement),
+    exec: (statement) => {
+      writer.exec(statement);
+      // Counted before callers get their results. Otherwise, a caller that has its result could
+      // still read old data from a cache.
+      if (statement === "COMMIT") commits += 1;
+    },
     sync: () => {
       carryOver();
       return log.sync();
@@ -68,11 +75,11 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       return longReads.read(() => work(readingLong), options);
     },
     write: (work, options) => groups.write(() => work(writing), options),
-    countWrites: groups.countCommits,
+    countWrites: () => commits,
     readVersion: async () => {
       log.requireSound();
       // Uses the second connection, because `data_version` ignores a connection's own commits.
-      const { rows } = await retryWhileBusy(() => onReader(selectVersion));
+      const { rows } = await readVersion(selectVersion);
       return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
