@@ -45,7 +45,8 @@ export async function answerCall(
     context === undefined
       ? run(call, { ...noPerson, client: nameClient(call.caller) }, () => {}, options)
       : runAsking(call, context, options);
-  void keyContext.explore();
+  // The embedded service reports what a key may do, so only other servers are probed.
+  if (keyContext.access.canLearn()) void keyContext.explore();
   return answer;
 }
 
