@@ -28,7 +28,7 @@ import { Duplicate, isFull, readOutage } from "../store/store.ts";
 import { readPrecondition, type Services, type UntypedHandler } from "./handler.ts";
 import { authenticate, isApiKey, requireAccess, type KeyCache } from "./keys.ts";
 import { readBody, type ReadBody } from "./read-body.ts";
-import { readQuery } from "./read-query.ts";
+import { readQuery, type ReadQuery } from "./read-query.ts";
 
 /** Answers API requests: finds the endpoint, checks the request and calls the handler. */
 
@@ -69,7 +69,8 @@ export async function answer(received: ReceivedRequest): Promise<ApiReply> {
   }
   if (request.onlyBudget === true) return respondWith(204, null);
 
-  const { list, named, ignored: filters } = readQuery(parameters, endpoint);
+  const asked = takesQuery(endpoint) ? readQuery(parameters, endpoint) : noQuery;
+  const { list, named, ignored: filters } = asked;
   const { body: schema } = endpoint;
   const sent = schema === undefined ? noBody : await readBody(request, endpoint, schema);
   const { body, ignored: fields, faults } = sent;
@@ -121,7 +122,13 @@ async function spendOfKey(
 }
 
 const noBody: ReadBody = { body: {}, ignored: [], faults: [] };
+const noQuery: ReadQuery = { list: null, named: null, ignored: [] };
 const noParameters = new URLSearchParams();
+
+/** Waypost's own endpoints also read the query, because they reject unknown parameters. */
+function takesQuery({ list, selects, query, ours }: Endpoint): boolean {
+  return (list ?? selects ?? query) !== undefined || ours === true;
+}
 
 function readParameters(url: string): URLSearchParams {
   const [, query] = /^[^?#]*\?([^#]*)/.exec(url) ?? [];
