@@ -4,7 +4,7 @@ import { createProjectApps } from "../../lists/project-apps.ts";
 import type { RequestOptions } from "../../client/request.ts";
 import type { Endpoint, Input, CallAnswer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Leaving } from "../../contract/waiting.ts";
+import { once, type Leaving } from "../../contract/waiting.ts";
 import type { ReceivedCall, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied } from "../access/key-access.ts";
@@ -126,6 +126,7 @@ function makeCall(tool: string, context: CallContext): ToolCall {
     return requireApproval(await addRecent(request, keyContext), keyContext, asker);
   };
   const mayRead = (index: Endpoint) => access.read(index).state !== "denied";
+  const readApps = once(() => createProjectApps({ call, signal: leaving }, mayRead));
   return {
     showsViews: false,
     answerWithTask: undefined,
@@ -133,7 +134,9 @@ function makeCall(tool: string, context: CallContext): ToolCall {
     ...context,
     tool,
     signal: leaving,
-    apps: createProjectApps({ call, signal: leaving }, mayRead),
+    get apps() {
+      return readApps();
+    },
     callApi: (endpoint, input, condition) => callApi(endpoint, input, { condition }),
     callApiFree: (endpoint, input, condition) =>
       callApi(endpoint, input, { condition, isFree: true }),
