@@ -7,7 +7,7 @@ import { listUnreadRows } from "../contract/server-answer.ts";
 import { paging } from "../contract/limits.ts";
 import { links, shortLinks, type ReadLink } from "../contract/links.ts";
 import { Problem } from "../contract/problem.ts";
-import { writeAddress } from "../contract/rules/link-address.ts";
+import { writeAddress } from "../contract/rules/link-path.ts";
 import type { PlanOperation } from "../state/plans.ts";
 import type { Owner } from "./owner.ts";
 import { isFindable, type Row } from "./rows/check-rows.ts";

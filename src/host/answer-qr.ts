@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { dropParameter, addScanMark } from "../contract/rules/address-query.ts";
-import { writeAddress } from "../contract/rules/link-address.ts";
+import { writeAddress } from "../contract/rules/link-path.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { createCache } from "../store/cache.ts";
 import { answerFile, makeTag } from "./cached-file.ts";

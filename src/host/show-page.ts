@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { addQuery, addPasteMark } from "../contract/rules/address-query.ts";
-import { writeAddress } from "../contract/rules/link-address.ts";
+import { writeAddress } from "../contract/rules/link-path.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneSection } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";

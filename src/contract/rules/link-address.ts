@@ -1,5 +1,4 @@
 import type { Project } from "../projects.ts";
-import { encodePath, decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
@@ -12,14 +11,6 @@ const placeholder = "{subdomain}";
 /** The link origin that is used if none is configured. */
 export function writeLocalOrigin(port?: number): string {
   return `http://${placeholder}.localhost${port === undefined ? "" : `:${port}`}`;
-}
-
-/**
- * Builds the URL of a path. A remote server's path may contain a leading slash, percent-encoding,
- * or an unpaired surrogate.
- */
-export function writeAddress(origin: string, path: string): string {
-  return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
 }
 
 /** Whether each project has its own host. Otherwise only one project's links can be served. */

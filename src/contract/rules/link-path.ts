@@ -81,6 +81,14 @@ export function encodePath(path: string): string {
 }
 
 /**
+ * Builds the URL of a path. A remote server's path may contain a leading slash, percent-encoding,
+ * or an unpaired surrogate.
+ */
+export function writeAddress(origin: string, path: string): string {
+  return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
+}
+
+/**
  * Files that the link host serves itself. Links cannot have these paths, in upper or lower case.
  */
 const reservedFiles = new Set([

@@ -1,6 +1,5 @@
 import { fold } from "../text.ts";
-import { writeAddress } from "./link-address.ts";
-import { decodeForSearch } from "./link-path.ts";
+import { decodeForSearch, writeAddress } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /** Finds the links, apps or projects that a person's input refers to. */

@@ -9,12 +9,12 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { readQuery, addScanMark } from "../../contract/rules/address-query.ts";
-import { writeAddress } from "../../contract/rules/link-address.ts";
 import {
   isWholeAddress,
   normalizeForSearch,
   normalizePath,
   wholeAddressFault,
+  writeAddress,
 } from "../../contract/rules/link-path.ts";
 import {
   readNamedLink,

@@ -14,7 +14,8 @@ import type { Waiter } from "../../contract/clock.ts";
 import { limits } from "../../contract/limits.ts";
 import type { Link } from "../../contract/links.ts";
 import { addQuery, keepShared, readPasteMark } from "../../contract/rules/address-query.ts";
-import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
+import { fillLinkOrigin } from "../../contract/rules/link-address.ts";
+import { writeAddress } from "../../contract/rules/link-path.ts";
 import { writeForStrictReader } from "../../contract/rules/web-address.ts";
 import {
   findClientNetwork,

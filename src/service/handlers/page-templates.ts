@@ -20,7 +20,8 @@ import {
   type TextProblem,
 } from "../../contract/problem.ts";
 import { judgeBy, restoreDestinations } from "../../contract/rules/destinations.ts";
-import { fillLinkOrigin, fillSubdomain, writeAddress } from "../../contract/rules/link-address.ts";
+import { fillLinkOrigin, fillSubdomain } from "../../contract/rules/link-address.ts";
+import { writeAddress } from "../../contract/rules/link-path.ts";
 import { isStorable } from "../../contract/text.ts";
 import { drawSvg } from "../../qr/draw-qr.ts";
 import { androidAppStore, iosAppStore } from "../../store/apps.ts";

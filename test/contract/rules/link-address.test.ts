@@ -3,8 +3,8 @@ import {
   fillLinkOrigin,
   haveCommonHosts,
   matchLinkHost,
-  writeAddress,
 } from "../../../src/contract/rules/link-address.ts";
+import { writeAddress } from "../../../src/contract/rules/link-path.ts";
 
 /** The host names of a link origin, and the addresses of a project's links. */
 

@@ -12,8 +12,7 @@ import {
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.ts";
 import { isForeignFault } from "../../../contract/rules/destinations.ts";
-import { writeAddress } from "../../../contract/rules/link-address.ts";
-import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { normalizeForSearch, writeAddress } from "../../../contract/rules/link-path.ts";
 import { checkLink } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
 import { isBlank } from "../../../contract/text.ts";

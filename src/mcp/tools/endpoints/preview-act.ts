@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/limits.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { findFingerprintWarning, findTeamIdWarning } from "../../../contract/rules/app-rules.ts";
-import { writeAddress } from "../../../contract/rules/link-address.ts";
+import { writeAddress } from "../../../contract/rules/link-path.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
