@@ -3,7 +3,7 @@ import type { ServerAccess } from "../client/client.ts";
 import type { FilterInput } from "../contract/filters.ts";
 import { pickNamed, listNamedPaths, pickNamedLinks } from "../contract/rules/named-records.ts";
 import { isStorable } from "../contract/text.ts";
-import { listUnreadRows } from "../contract/server-answer.ts";
+import { listUnreadRows } from "../contract/endpoint.ts";
 import { paging } from "../contract/limits.ts";
 import { links, shortLinks, type ReadLink } from "../contract/links.ts";
 import { Problem } from "../contract/problem.ts";

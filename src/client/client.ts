@@ -1,9 +1,14 @@
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
-import { pickFields, type CallAnswer, type Endpoint, type Input } from "../contract/endpoint.ts";
+import {
+  pickFields,
+  type CallAnswer,
+  type Endpoint,
+  type Input,
+  noteUnread,
+} from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/waiting.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { noteUnread } from "../contract/server-answer.ts";
 import { findWritten, type WriteFinding, type WriteSearch } from "./find-written.ts";
 import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import {

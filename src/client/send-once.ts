@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { SetAlarm } from "../contract/clock.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { type Endpoint, listUnread, noteUnread, type UnreadPart } from "../contract/endpoint.ts";
 import { meta, normalizeId, storedId, unwrap, type ReceivedMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { paging } from "../contract/limits.ts";
@@ -14,7 +14,6 @@ import {
   type StatedProblem,
 } from "../contract/problem.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { listUnread, noteUnread, type UnreadPart } from "../contract/server-answer.ts";
 import { humanize } from "../contract/text.ts";
 import { createLeaving, type Leaving } from "../contract/waiting.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";

@@ -33,30 +33,3 @@ export function readAnswer(message: string): string {
 }
 
 const quotation = /^The server at \S+ answered: ("(?:[^"\\]|\\.)*")/;
-
-/**
- * A part of a server's response that could not be parsed. Stored apart from the response, so that
- * it never appears in results.
- */
-export type UnreadPart = {
-  /** The index of a dropped row on its page. The row had no usable id. */
-  readonly row?: number;
-  /** A field that was dropped because of its wrong type. */
-  readonly field?: string;
-  readonly message: string;
-};
-
-const unreadParts = new WeakMap<object, readonly UnreadPart[]>();
-
-export function noteUnread<Body extends object>(body: Body, parts: readonly UnreadPart[]): Body {
-  if (parts.length > 0) unreadParts.set(body, parts);
-  return body;
-}
-
-export function listUnread(body: object): readonly UnreadPart[] {
-  return unreadParts.get(body) ?? [];
-}
-
-export function listUnreadRows(body: object): readonly number[] {
-  return listUnread(body).flatMap(({ row }) => row ?? []);
-}

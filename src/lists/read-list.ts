@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../client/outcome.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { type Endpoint, listUnreadRows } from "../contract/endpoint.ts";
 import type { ReceivedMeta } from "../contract/fields.ts";
 import type { FilterInput, ListInput, Sort } from "../contract/filters.ts";
 import { paging } from "../contract/limits.ts";
 import { findKind } from "../contract/resource-kind.ts";
-import { listUnreadRows } from "../contract/server-answer.ts";
 
 /** Reads long lists page by page, while other clients may write. */
 

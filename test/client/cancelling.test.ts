@@ -7,7 +7,7 @@ import { createClient } from "../../src/client/client.ts";
 import { openRemoteSender } from "../../src/client/carriers.ts";
 import { setAlarm } from "../../src/app/process/embedded.ts";
 import { sleep } from "../../src/app/process/open-client.ts";
-import { listUnread } from "../../src/contract/server-answer.ts";
+import { listUnread } from "../../src/contract/endpoint.ts";
 import { contract } from "../../src/contract/index.ts";
 import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listUnread } from "../../src/contract/server-answer.ts";
+import { listUnread } from "../../src/contract/endpoint.ts";
 import { contract } from "../../src/contract/index.ts";
 import type { Fault } from "../support/hostile.ts";
 import { pickShare } from "./pick-share.ts";

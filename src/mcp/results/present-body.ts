@@ -1,11 +1,10 @@
 import * as z from "zod";
-import type { Endpoint } from "../../contract/endpoint.ts";
+import { type Endpoint, listUnread } from "../../contract/endpoint.ts";
 import { meta, type ReceivedMeta } from "../../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
 import { writeAddress } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
-import { listUnread } from "../../contract/server-answer.ts";
 import type { CallProblem } from "./call-problem.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { findCalled } from "../../bulk/find-links.ts";
 import { appMembers } from "../../lists/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
-import { listUnreadRows } from "../../contract/server-answer.ts";
-import type { Endpoint } from "../../contract/endpoint.ts";
+import { type Endpoint, listUnreadRows } from "../../contract/endpoint.ts";
 import { anyIdPattern, uuidPattern, type ReceivedMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";

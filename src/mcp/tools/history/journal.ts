@@ -1,13 +1,12 @@
 import type * as z from "zod";
 import type { WriteCondition } from "../../../contract/condition.ts";
-import { pickFields, type Endpoint } from "../../../contract/endpoint.ts";
+import { pickFields, type Endpoint, listUnreadRows } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
-import { listUnreadRows } from "../../../contract/server-answer.ts";
 import type { Change, Effect, ChangeEnd, ChangeTarget } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
 import {

@@ -1,6 +1,6 @@
 import { describeTemplateState, type WriteCondition } from "../../../contract/condition.ts";
-import { listUnreadRows, readAnswer } from "../../../contract/server-answer.ts";
-import type { CallAnswer } from "../../../contract/endpoint.ts";
+import { readAnswer } from "../../../contract/server-answer.ts";
+import { type CallAnswer, listUnreadRows } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
